@@ -1,10 +1,10 @@
 """The bounds of `inertial-estimation tune`: speed, noise that is found, the iCub tuned without a reference.
 
 Run from the root of the project: ``python -m benchmarks.tuning [speed] [noise] [objectives] [icub]``, all by
-default. Times of trials are wall-clock with ``--jobs`` processes, of the observer's batch processor time
-beside VQF in the same run. The true noise of a window is measured: the windows of a recording with noise
-minus those of the same recording without. The iCub recording is found through INERTIAL_ESTIMATION_DATASETS;
-its motion capture only judges what was tuned without it.
+default. Times of trials are wall-clock with ``--jobs`` processes, of the observer's batch and VQF they are
+processor times of the same run. The true noise of a window is measured: the windows of a recording with
+noise minus those of the same recording without. The iCub recording is found through
+INERTIAL_ESTIMATION_DATASETS; its motion capture only judges what was tuned without it.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from inertial_estimation.tuning.parallel_search import searched
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search
-from inertial_estimation.tuning.session import Judging, SearchOptions, tuned
+from inertial_estimation.tuning.session import Judging, SearchOptions, trials_for, tuned
 from inertial_estimation.tuning.trials import OBJECTIVES, Trials
 from inertial_estimation.tuning.tuning import TuningResult
 from inertial_estimation.tuning.variation import Variation, parse_variations
@@ -72,14 +72,14 @@ def main() -> None:
 
 
 def speed(args: argparse.Namespace) -> None:
-    """Trials of the observer over 60 s at 1 kHz, of the filter over 60 s at 100 Hz, the batch beside VQF."""
+    """Trials of the observer over 60 s at 1 kHz, of the filter over 60 s at 100 Hz, the batch and VQF."""
     compiled = "compiled" if compiling() else "not compiled"
     print(f"speed, {compiled}, {args.trials} trials, {args.jobs} processes           measured   bound")
     run = RecordedRun(trot_recording("hyq", "trot", 60.0, 1000.0), load_configs(["hyq"]))
     problem, own = problem_of([run], GAINS, "later_readings")
     batch(problem.trials[0])
     report("200 trials of the observer, 60 s at 1 kHz [s]", timed(problem, own, args), 60.0)
-    run = RecordedRun(talos_recording(60.0, 100.0, REALISTIC), talos_config())
+    run = RecordedRun(synthetic_recording("talos", 60.0, 100.0, REALISTIC), talos_config())
     problem, own = problem_of([run], ("noise.torque", "noise.contact_force"), "likelihood")
     report("200 trials of the filter, 60 s at 100 Hz [s]", timed(problem, own, args), 300.0)
 
@@ -117,11 +117,11 @@ def timed(problem: Problem, variations: tuple[Variation, ...], args: argparse.Na
 
 
 def noise(args: argparse.Namespace) -> None:
-    """Noise of synthetic robots by maximum likelihood, beside that of the windows."""
+    """Noise of synthetic robots by maximum likelihood, compared with that of the windows."""
     print("\nnoise by maximum likelihood                     true    found   ratio   (bound 0.8 to 1.2)")
     for effort, velocity in zip(*NOISY.values(), strict=True):
         sensors = replace(REALISTIC, effort=effort, velocity=velocity)
-        clean, noisy = (panda_recording(30.0, 200.0, s) for s in (NOISE_FREE, sensors))
+        clean, noisy = (synthetic_recording("panda", 30.0, 200.0, s) for s in (NOISE_FREE, sensors))
         found = tuned_on(
             [RecordedRun(noisy, panda_config())],
             ("noise.torque=0.005:2:log", "noise.joint_acceleration=0.002:1:log"),
@@ -208,8 +208,6 @@ def problem_of(
     runs: list[RecordedRun], vary: tuple[str, ...], objective: str
 ) -> tuple[Problem, tuple[Variation, ...]]:
     """Trials of recordings without a reference."""
-    from inertial_estimation.tuning.session import trials_for
-
     variations = tuple(parse_variations(vary, runs[0].configs))
     judging = Judging([ReplayReference()] * len(runs), PARTS, SETTLE_S)
     chosen = OBJECTIVES[objective]
@@ -264,17 +262,10 @@ def trot_recording(robot: str, name: str, duration_s: float, rate_hz: float) -> 
     return gait_recording(setup, gait_readings(setup, posture, motion, sensors, rng))
 
 
-def panda_recording(duration_s: float, rate_hz: float, sensors: SensorNoise) -> MemoryRecording:
-    truth = synthetic_truth(
-        "panda", Timing(duration_s, rate_hz), np.random.default_rng(0), payload_time_s=None
-    )
-    return measure(truth, sensors, np.random.default_rng(1))
-
-
-def talos_recording(duration_s: float, rate_hz: float, sensors: SensorNoise) -> MemoryRecording:
-    truth = synthetic_truth(
-        "talos", Timing(duration_s, rate_hz), np.random.default_rng(0), payload_time_s=None
-    )
+def synthetic_recording(
+    robot: str, duration_s: float, rate_hz: float, sensors: SensorNoise
+) -> MemoryRecording:
+    truth = synthetic_truth(robot, Timing(duration_s, rate_hz), np.random.default_rng(0), payload_time_s=None)
     return measure(truth, sensors, np.random.default_rng(1))
 
 

@@ -6,7 +6,28 @@ from pathlib import Path
 from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
-__all__ = ["add_output", "add_param", "add_remap", "add_robot", "add_workers", "check_output"]
+__all__ = [
+    "STORAGES",
+    "add_bag",
+    "add_bags",
+    "add_names",
+    "add_no_figures",
+    "add_noise_free",
+    "add_output",
+    "add_output_bag",
+    "add_overwrite_bag",
+    "add_param",
+    "add_reference",
+    "add_remap",
+    "add_robot",
+    "add_seed",
+    "add_start",
+    "add_storage",
+    "add_workers",
+    "check_output",
+]
+
+STORAGES = ("mcap", "sqlite3")
 
 
 def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") -> None:
@@ -31,11 +52,64 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
     )
 
 
-def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+def add_bag(parser: argparse.ArgumentParser) -> None:
+    """Declare the recording that is read."""
+    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+
+
+def add_bags(parser: argparse.ArgumentParser) -> None:
+    """Declare the recordings that are read, one or more."""
+    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
+
+
+def add_start(parser: argparse.ArgumentParser, meaning: str = "begin S seconds into the bag") -> None:
+    """Declare ``--start``.
+
+    Args:
+        parser: Parser of the command.
+        meaning: What the time S does.
+    """
+    parser.add_argument("--start", type=float, default=0.0, metavar="S", help=meaning)
+
+
+def add_reference(parser: argparse.ArgumentParser, effect: str = "") -> None:
+    """Declare ``--reference``.
+
+    Args:
+        parser: Parser of the command.
+        effect: What it is used for, where that is not evident.
+    """
+    parser.add_argument(
+        "--reference",
+        metavar="TOPIC",
+        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped"
+        + (f": {effect}" if effect else ""),
+    )
+
+
+def add_names(parser: argparse.ArgumentParser, option: str, metavar: str, meaning: str) -> None:
+    """Declare a list of names, which is given in one piece or piece by piece.
+
+    Args:
+        parser: Parser of the command.
+        option: The option, for instance ``--joints``.
+        metavar: What one name is of, for instance ``JOINT``.
+        meaning: What the names are.
+    """
+    parser.add_argument(option, nargs="+", action="extend", default=[], metavar=metavar, help=meaning)
+
+
+def add_output(
+    parser: argparse.ArgumentParser,
+    meaning: str = "folder the results are written to",
+    *,
+    required: bool = True,
+) -> None:
     """Declare ``--output`` and ``--overwrite``; `check_output` checks them.
 
     Args:
         parser: Parser of the command.
+        meaning: What is written to the folder.
         required: Whether the command always writes results.
     """
     parser.add_argument(
@@ -43,7 +117,7 @@ def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> Non
         type=Path,
         metavar="DIR",
         required=required,
-        help="folder the results are written to, new or empty",
+        help=f"{meaning}, new or empty",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
@@ -57,6 +131,46 @@ def check_output(args: argparse.Namespace) -> Path:
         ~inertial_estimation.errors.ConfigurationError: If they cannot, or the folder is not empty.
     """
     return check_output_folder(args.output, overwrite=args.overwrite)
+
+
+def add_output_bag(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--output`` of a command that writes a recording."""
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
+
+
+def add_storage(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--storage`` of a command that writes a recording."""
+    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
+
+
+def add_overwrite_bag(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--overwrite`` of a command that writes a recording."""
+    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+
+
+def add_noise_free(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--noise-free``."""
+    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Declare ``--seed``.
+
+    Args:
+        parser: Parser of the command.
+        of: What is random.
+    """
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"seed of {of} (0)")
+
+
+def add_no_figures(parser: argparse.ArgumentParser, what: str = "figures") -> None:
+    """Declare ``--no-figures``.
+
+    Args:
+        parser: Parser of the command.
+        what: What is not written.
+    """
+    parser.add_argument("--no-figures", action="store_true", help=f"write no {what}")
 
 
 def add_remap(parser: argparse.ArgumentParser, meaning: str = "read topic B in place of A") -> None:

@@ -6,12 +6,13 @@ import io
 import sys
 from pathlib import Path
 
+from inertial_estimation.commands.arguments import check_output
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.comparison.comparison import FIGURES, Comparison, Row, compare
 from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
+from inertial_estimation.files.outputs import result_folder, write_text
 
 __all__ = ["run"]
 
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the results, print and write the comparison."""
     if len(args.folders) < 2:
         raise ConfigurationError("one folder has nothing to be compared with, expected at least two")
-    folder = None if args.output is None else check_output_folder(args.output, overwrite=args.overwrite)
+    folder = None if args.output is None else check_output(args)
     comparison = compare(read_results(args.folders))
     print_warnings(comparison.warnings)
     _print_rows(comparison)

@@ -5,6 +5,7 @@ from typing import Any
 
 from inertial_estimation.commands.arguments import check_output
 from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.commands.recorded_reference import read_reference
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.replay_files import OWN_FILES, write_results, write_tables
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
@@ -20,17 +21,15 @@ from inertial_estimation.configuration.pipelines import (
     replay_topics,
 )
 from inertial_estimation.configuration.provenance import provenance
-from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import BagRecording, read_orientations
-from inertial_estimation.recordings.truth_file import read_truth
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.estimates_bag import write_estimates_bag
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.replay.result_files import ESTIMATES_BAG, read_trusted
+from inertial_estimation.replay.result_files import ESTIMATES_BAG
 from inertial_estimation.signals import NANOSECONDS, seconds
-from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 __all__ = ["run"]
 
@@ -89,21 +88,11 @@ def _provenance(args: argparse.Namespace, pipelines: Pipelines, reference: str) 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:
     """Return the topic of the reference and what the replay is compared with."""
-    trusted = read_trusted(args.trusted) if args.trusted else None
-    truth = read_truth(args.bag)
-    simulated = truth is not None and GROUND_TRUTH_TOPIC in recording.topics
-    topic = args.reference or (GROUND_TRUTH_TOPIC if simulated else "")
-    samples = read_orientations(recording, topic) if topic else []
-    if trusted is not None and len(trusted) != len(samples):
-        raise RecordingError(
-            f"'{args.trusted}' has {len(trusted)} flags, expected one for each of the "
-            f"{len(samples)} messages on '{args.reference}'"
-        )
+    topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     if args.settle and not 0.0 <= args.settle < length_s:
         raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
-    exact = simulated and topic == GROUND_TRUTH_TOPIC
-    return topic, ReplayReference(samples, trusted, exact, truth, args.settle)
+    return topic, reference
 
 
 def _replayed(

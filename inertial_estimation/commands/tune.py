@@ -9,6 +9,7 @@ from typing import Any
 
 from inertial_estimation.commands.arguments import check_output
 from inertial_estimation.commands.progress_bar import progress_words
+from inertial_estimation.commands.recorded_reference import read_reference
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.tune_files import OWN_FILES, print_tuning, write_tuning
 from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
@@ -20,11 +21,7 @@ from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.parallel import open_workers
-from inertial_estimation.recordings.recording import BagRecording, read_orientations
-from inertial_estimation.recordings.truth_file import read_truth
 from inertial_estimation.replay.replay_metrics import ReplayReference
-from inertial_estimation.replay.result_files import read_trusted
-from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 from inertial_estimation.tuning.judged_replays import judged_replays
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
@@ -67,12 +64,10 @@ def run(args: argparse.Namespace) -> int:
         open_workers(args.jobs, args.cluster) as workers,
         progress_words("tune") as show,
     ):
+        processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
+        options = SearchOptions(args.method, args.trials, args.seed, storage, _identity(source), processes)
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
-            processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
-            options = SearchOptions(
-                args.method, args.trials, args.seed, storage, _identity(source), processes
-            )
             on = [run.overridden(changes) for run in runs]
             results.append(tuned(on, variations, objective, judging, options, workers))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
@@ -113,27 +108,13 @@ def _recordings(
     remappings = parse_remappings(args.remap)
     for number, bag in enumerate(args.bags):
         with recording_with_warnings(bag) as recording:
-            references.append(_reference(recording, Path(bag), args, number))
+            trusted = args.trusted[number] if args.trusted else None
+            _topic, reference = read_reference(recording, Path(bag), args.reference, trusted, args.settle)
+            references.append(reference)
             runs.append(
                 RecordedRun(recording, config, urdf=args.urdf, remappings=remappings, start_s=args.start)
             )
     return runs, references
-
-
-def _reference(recording: BagRecording, bag: Path, args: argparse.Namespace, number: int) -> ReplayReference:
-    """Return what a recording is compared with: the reference that is given, or the truth of a simulation."""
-    truth = read_truth(bag)
-    simulated = truth is not None and GROUND_TRUTH_TOPIC in recording.topics
-    topic = args.reference or (GROUND_TRUTH_TOPIC if simulated else "")
-    samples = read_orientations(recording, topic) if topic else []
-    trusted = read_trusted(args.trusted[number]) if args.trusted else None
-    if trusted is not None and len(trusted) != len(samples):
-        raise RecordingError(
-            f"'{args.trusted[number]}' has {len(trusted)} flags, expected one for each of the "
-            f"{len(samples)} messages on '{topic}'"
-        )
-    exact = simulated and topic == GROUND_TRUTH_TOPIC
-    return ReplayReference(samples, trusted, exact, truth, args.settle)
 
 
 @contextmanager

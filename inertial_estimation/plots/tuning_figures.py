@@ -33,9 +33,7 @@ def figure_of_trials(result: TuningResult) -> Any:
     axis.step(numbers, least, where="post", color=COLOURS[1], lw=1.4, label="least until then")
     shipped = objective.displayed(result.training.shipped)
     axis.axhline(shipped, color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present values")
-    low, high = float(scores.min()), float(max(np.quantile(scores, HIGHEST), shipped))
-    margin = 0.06 * max(high - low, 1e-9 * abs(high), 1e-12)
-    axis.set_ylim(low - margin, high + margin)
+    _limit_to(axis, float(scores.min()), float(max(np.quantile(scores, HIGHEST), shipped)), 0.06)
     axis.set_xlabel("number of the trial")
     tidy(axis, ylabel=_label(objective), title="Trials, on the parts that were searched on")
     return figure
@@ -62,21 +60,32 @@ def _draw(axis: Any, parameter: TunedParameter, result: TuningResult, *, named: 
     if variation.choices:
         axis.set_xticks(places, [str(value) for value in found.values])
     else:
-        same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "not told from\nthe tuned value"}
-        axis.axvspan(found.low, found.high, **same)
-        axis.axvline(float(variation.shipped), color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present value")
-        axis.axvline(float(parameter.value), color=COLOURS[1], lw=1.4, label="tuned value")
-        axis.set_xscale("log" if variation.log else "linear")
-        axis.set_xlim(min(found.values), max(found.values))
+        _mark_range(axis, parameter)
     finite = scores[known]
     top = float(np.quantile(finite, HIGHEST)) if len(finite) else 1.0
     low = float(finite.min()) if len(finite) else 0.0
-    margin = 0.08 * max(top - low, 1e-9 * abs(top), 1e-12)
-    axis.set_ylim(low - margin, top + margin)
+    _limit_to(axis, low, top, 0.08)
     unit = f" [{variation.unit}]" if variation.unit else ""
     tidy(axis, ylabel=objective.unit and f"[{objective.unit}]", title=f"{variation.name}{unit}")
     if not named and axis.get_legend() is not None:
         axis.get_legend().remove()
+
+
+def _mark_range(axis: Any, parameter: TunedParameter) -> None:
+    """Mark the present value, the tuned one and the range that cannot be distinguished from it."""
+    variation, found = parameter.variation, parameter.sensitivity
+    same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "not told from\nthe tuned value"}
+    axis.axvspan(found.low, found.high, **same)
+    axis.axvline(float(variation.shipped), color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present value")
+    axis.axvline(float(parameter.value), color=COLOURS[1], lw=1.4, label="tuned value")
+    axis.set_xscale("log" if variation.log else "linear")
+    axis.set_xlim(min(found.values), max(found.values))
+
+
+def _limit_to(axis: Any, low: float, high: float, share: float) -> None:
+    """Let the axis reach from one score to another, with a margin that is a share of their distance."""
+    margin = share * max(high - low, 1e-9 * abs(high), 1e-12)
+    axis.set_ylim(low - margin, high + margin)
 
 
 def _label(objective: Objective) -> str:

@@ -58,6 +58,10 @@ class Division:
         number = (stamps_ns - self.begin_ns) * count // max(self.end_ns - self.begin_ns, 1)
         return np.where((number >= 0) & (number < count), number, -1)
 
+    def block_at(self, stamp_ns: int) -> int:
+        """Return the block of one stamp; see `blocks_at`."""
+        return int(self.blocks_at(np.array([stamp_ns]))[0])
+
     def means(self, stamps_ns: NDArray[np.int64], values: Array) -> Array:
         """Return the mean of values in each block; values that are NaN do not count.
 

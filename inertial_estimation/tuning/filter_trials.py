@@ -60,12 +60,9 @@ class FilterTrials(Trials):
         Yields:
             Stamp [ns] and outcome of each update.
         """
-        config = build_config(
-            InertialPipelineConfig, {**parameter_values(self._config), **self._fixed, **values}
-        )
-        recorded = (
-            self._record({**self._fixed, **values}) if self._recorded.dependent(config) else self._recorded
-        )
+        changed = {**self._fixed, **values}
+        config = build_config(InertialPipelineConfig, {**parameter_values(self._config), **changed})
+        recorded = self._record(changed) if self._recorded.dependent(config) else self._recorded
         end_ns = self.division.part_end_ns(parts - 1)
         for step, update in recorded.updates(config, learn_until_ns):
             if step.stamp_ns > end_ns:
@@ -92,7 +89,7 @@ class CalibrationTrials(FilterTrials):
         seen: list[list[float]] = [[] for _ in range(count)]
         rows = 1
         for stamp_ns, update in self.updates(values, parts):
-            rows, block = len(update.innovation), int(self.division.blocks_at(np.array([stamp_ns]))[0])
+            rows, block = len(update.innovation), self.division.block_at(stamp_ns)
             if block >= 0:
                 seen[block].append(update.nis)
         return self.checked(np.array([kolmogorov_distance(np.array(nis), rows) for nis in seen]), parts)
@@ -105,10 +102,17 @@ class TorqueTrials(FilterTrials):
     its mean square over that of the nominal model: 1 is no better than the description.
     """
 
+    def __init__(self, run: RecordedRun, division: Division, *, adapting: bool = True) -> None:
+        """Replay the recording once; see `FilterTrials`."""
+        super().__init__(run, division, adapting=adapting)
+        self._usual: dict[int, Array] = {}  # by number of parts, the same in every trial
+
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the residuals of the last part; see `Trials.scores`."""
         begin_ns = self.division.part_end_ns(parts - 2)
-        usual = self._nominal(parts, begin_ns)
+        if parts not in self._usual:
+            self._usual[parts] = self._nominal(parts, begin_ns)
+        usual = self._usual[parts]
 
         def share(update: FilterUpdate) -> float:
             return float(np.mean(update.innovation**2 / usual))
@@ -139,7 +143,7 @@ def _by_blocks(
     values: list[float] = []
     begin, current = 0, -1
     for stamp_ns, update in updates:
-        block = int(division.blocks_at(np.array([stamp_ns]))[0])
+        block = division.block_at(stamp_ns)
         if report is not None and block != current and current >= 0:
             _report(values[begin:], current, report)
             begin = len(values)

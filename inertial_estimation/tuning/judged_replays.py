@@ -54,7 +54,8 @@ def judged_replays(
     """
     found = []
     for run, reference in zip(runs, references, strict=True):
-        before, after = (_metrics(run, reference, overrides) for overrides in ((), changes))
+        before = _metrics(run, reference, ())
+        after = _metrics(run, reference, changes) if changes else before
         for title, path, unit in METRICS:
             shipped, tuned = _at(before, path), _at(after, path)
             if shipped is not None and tuned is not None:

@@ -45,10 +45,7 @@ class Problem:
 
     def all_scores(self, values: Values) -> Array:
         """Return the score of every block, those included on which values are only judged."""
-        key = (self.parts, repr(sorted(values.items())))
-        if key not in self._known:
-            self._known[key] = self._scores(values, self.parts, None)
-        return self._known[key]
+        return self._once(values, self.parts)
 
     def compared(self, first: Values, second: Values) -> Comparison:
         """Compare the scores of two sets of values on the parts that are searched on."""
@@ -56,9 +53,12 @@ class Problem:
 
     def remembered(self, values: Values) -> Array:
         """Return `scores`, computed once for the same values."""
-        key = (self.parts - 1, repr(sorted(values.items())))
+        return self._once(values, self.parts - 1)
+
+    def _once(self, values: Values, parts: int) -> Array:
+        key = (parts, repr(sorted(values.items())))
         if key not in self._known:
-            self._known[key] = self.scores(values)
+            self._known[key] = self._scores(values, parts, None)
         return self._known[key]
 
     def _scores(self, values: Values, parts: int, report: Report | None) -> Array:

@@ -5,9 +5,10 @@ depend on how many processes work on them. The optimiser (a tree-structured Parz
 2011) begins with such a layout, too, and then chooses values by the trials that are done.
 """
 
+import itertools
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ STOPPED_P = 0.02  # probability by chance, below which a trial is stopped that i
 STOPPED_BLOCKS = 6  # before which none is stopped
 SEED_STEP = 7919  # between the seeds of two processes
 FAILED_SCORE = 1e9  # of parameters with which the estimator does not run
-SCORES, FAILURE, BLOCKS_DONE = "scores", "failure", "blocks"
+SCORES, FAILURE = "scores", "failure"
 ScoreOf = Callable[[Mapping[str, Any], Report | None], Array]
 
 
@@ -167,7 +168,6 @@ def _scored(trial: "optuna.Trial", search: Search, score_of: ScoreOf) -> float:
     try:
         scores = score_of(dict(trial.params), report if search.stops else None)
     except optuna.TrialPruned:
-        trial.set_user_attr(BLOCKS_DONE, len(seen))
         return float(np.mean(seen))
     except (InertialEstimationError, ArithmeticError, ValueError) as error:
         trial.set_user_attr(FAILURE, one_line(error, limit=200))
@@ -188,9 +188,9 @@ def importances(search: Search) -> dict[str, float]:
 
     Source: Watanabe et al., PED-ANOVA, IJCAI 2023.
     """
-    study = optuna.load_study(study_name=search.study, storage=open_storage(search.storage))
     if len(search.variations) < 2:
         return {variation.name: 1.0 for variation in search.variations}
+    study = optuna.load_study(study_name=search.study, storage=open_storage(search.storage))
     try:
         found = optuna.importance.get_param_importances(
             study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
@@ -223,13 +223,5 @@ def _grid(variations: Sequence[Variation], most: int) -> list[dict[str, Any]]:
     ranges = sum(not v.choices for v in variations)
     each = max(int((most / fixed) ** (1.0 / ranges) + 1e-9), 2) if ranges else 0
     axes = [list(v.choices) or [v.value_at(k / (each - 1)) for k in range(each)] for v in variations]
-    return [dict(point) for point in _products([v.name for v in variations], axes)]
-
-
-def _products(names: Sequence[str], axes: Sequence[Sequence[Any]]) -> Iterator[list[tuple[str, Any]]]:
-    if not names:
-        yield []
-        return
-    for value in axes[0]:
-        for rest in _products(names[1:], axes[1:]):
-            yield [(names[0], value), *rest]
+    names = [v.name for v in variations]
+    return [dict(zip(names, point, strict=True)) for point in itertools.product(*axes)]

@@ -63,12 +63,12 @@ def sensitivity(problem: Problem, variation: Variation, changes: Values, tuned: 
     if variation.choices:
         same = tuple(v for v, c in zip(values, comparisons, strict=True) if not _worse(c))
         return Sensitivity(values, tuple(scores), tuple(comparisons), equivalent=same)
-    shares = np.array([variation.share_of(value) for value in values])
-    excess = np.array([c.difference - SIGNIFICANT * c.sigma for c in comparisons])
-    at = int(np.argmin(np.abs(shares - variation.share_of(tuned))))
-    noise = np.array([SIGNIFICANT * c.sigma for c in comparisons])
-    low, high = (_crossing(shares, excess, noise, at, step) for step in (-1, 1))
     share = variation.share_of(tuned)
+    shares = np.array([variation.share_of(value) for value in values])
+    at = int(np.argmin(np.abs(shares - share)))
+    noise = np.array([SIGNIFICANT * c.sigma for c in comparisons])
+    excess = np.array([c.difference for c in comparisons]) - noise
+    low, high = (_crossing(shares, excess, noise, at, step) for step in (-1, 1))
     edge = min(share - shares[0], shares[-1] - share) < EDGE or (low <= shares[0] and high >= shares[-1])
     return Sensitivity(
         values,

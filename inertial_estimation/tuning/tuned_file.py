@@ -4,8 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
+from inertial_estimation.files.safe_yaml import yaml_line
 from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
@@ -56,8 +55,7 @@ def value_in_words(value: Any) -> str:
     if isinstance(value, float):
         rounded = float(f"{value:.{DIGITS}g}")
         return f"{rounded:.1f}" if rounded.is_integer() and abs(rounded) < 1e6 else f"{rounded!r}"
-    text: str = yaml.safe_dump(value, default_flow_style=True).splitlines()[0]
-    return text
+    return yaml_line(value)
 
 
 def _section(result: TuningResult) -> list[str]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from inertial_estimation.commands import arguments as declared
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.command_parser import CommandParser
 from inertial_estimation.commands.main import COMMANDS, command_parser, main
-from inertial_estimation.commands.options import identify, init, replay, simulate, synthesize
+from inertial_estimation.commands.options import export, identify, init, replay, simulate, synthesize
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError
@@ -87,6 +88,7 @@ def test_options_name_what_there_is() -> None:
         pytest.importorskip(package)
     from inertial_estimation.closed_loop.closed_loop import HOIST_S
     from inertial_estimation.configuration.pipelines import CONFIG_CLASSES
+    from inertial_estimation.export.model_format import FORMATS
     from inertial_estimation.identification.methods import METHODS
     from inertial_estimation.recordings.bag_writer import STORAGES
     from inertial_estimation.setup_assistant.robot_kind import Kind
@@ -94,9 +96,10 @@ def test_options_name_what_there_is() -> None:
     from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
 
     assert tuple(METHODS) == identify.METHODS
+    assert tuple(FORMATS) == export.FORMATS
     assert tuple(CONFIG_CLASSES) == replay.NODES
     assert tuple(kind.value for kind in Kind) == init.KINDS
-    assert simulate.STORAGES == STORAGES
+    assert declared.STORAGES == STORAGES
     assert simulate.HOIST_S == HOIST_S
     assert sorted(SYNTHETIC_ROBOTS) == list(synthesize.ROBOTS)
     assert synthesize.PAYLOAD_KG == TWELVE_POUNDS

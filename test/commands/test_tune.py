@@ -14,6 +14,7 @@ pytest.importorskip("optuna")
 pytest.importorskip("rosbags")
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.commands.options import tune as declared
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
@@ -23,6 +24,8 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import ImuSample, WrenchSample
+from inertial_estimation.tuning.search import METHODS
+from inertial_estimation.tuning.trials import OBJECTIVES
 
 STEP_NS, STEPS = 20_000_000, 900
 BAD = {"alpha1": 20.0, "alpha2": 400.0, "gamma": 20.0}
@@ -80,6 +83,11 @@ def results(scene):
     storage = str(scene / "trials.log")
     assert tune(scene, scene / "tuned", "--trials", "12", "--method", "random", "--storage", storage) == 0
     return scene / "tuned"
+
+
+def test_options_name_what_there_is():
+    assert declared.METHODS == METHODS
+    assert tuple(OBJECTIVES) == declared.OBJECTIVES
 
 
 def test_better_gains_are_found_without_a_reference(results):

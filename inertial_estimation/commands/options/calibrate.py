@@ -12,7 +12,14 @@ left-out samples better than no offsets do. See docs/calibration.md.
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import (
+    add_names,
+    add_no_figures,
+    add_output,
+    add_param,
+    add_remap,
+    add_robot,
+)
 
 __all__ = ["EXAMPLES", "OWN", "add_arguments"]
 
@@ -104,13 +111,11 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument("source", type=Path, help=source)
     add_robot(parser, "talos", "known offsets")
     add_output(parser)
-    parser.add_argument(
+    add_names(
+        parser,
         "--joints",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="JOINT",
-        help="joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)",
+        "JOINT",
+        "joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)",
     )
     add_param(parser, f"{OWN}.NAME=VALUE")
     parser.add_argument(
@@ -118,4 +123,4 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
         action="store_true",
         help="also write offsets of which only a combination is identified",
     )
-    parser.add_argument("--no-figures", action="store_true", help="write no figures")
+    add_no_figures(parser)

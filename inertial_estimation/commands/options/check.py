@@ -12,7 +12,14 @@ description or the parameter file cannot be used.
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import (
+    add_bag,
+    add_output,
+    add_param,
+    add_remap,
+    add_robot,
+    add_start,
+)
 
 __all__ = ["EXAMPLES", "add_arguments"]
 
@@ -25,15 +32,13 @@ DEFAULT_S = 60.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+    add_bag(parser)
     add_robot(parser, "icub, panda", "earlier fixes, offsets")
     add_output(parser, required=False)
     parser.add_argument(
         "--fix", type=Path, metavar="FILE", help="write a parameter file (.yaml) of what can be set"
     )
-    parser.add_argument(
-        "--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag (0)"
-    )
+    add_start(parser, "begin S seconds into the bag (0)")
     parser.add_argument(
         "--duration",
         type=float,

@@ -7,6 +7,8 @@ and compare.html shows it with the curves of all results, one over the other.
 import argparse
 from pathlib import Path
 
+from inertial_estimation.commands.arguments import add_no_figures, add_output
+
 __all__ = ["EXAMPLES", "add_arguments"]
 
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
@@ -21,10 +23,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="result folders of replay or identify, two or more",
     )
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for table, page and figures, new or empty"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
-    )
-    parser.add_argument("--no-figures", action="store_true", help="write no figures and no compare.html")
+    add_output(parser, "folder for table, page and figures", required=False)
+    add_no_figures(parser, "figures and no compare.html")

@@ -11,7 +11,7 @@ NAME/orientation (qx qy qz qw). Signs and zeros of single joints are parameters 
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.options.simulate import STORAGES
+from inertial_estimation.commands.arguments import add_names, add_output_bag, add_overwrite_bag, add_storage
 
 __all__ = ["EXAMPLES", "add_arguments"]
 
@@ -32,17 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=COLUMNS",
         help="columns of a field, with their unit in brackets; repeat it for more fields",
     )
-    parser.add_argument(
+    add_names(
+        parser,
         "--joints",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="JOINT",
-        help="names of the joints in the order of the columns (default: what the asterisk stands for)",
+        "JOINT",
+        "names of the joints in the order of the columns (default: what the asterisk stands for)",
     )
     parser.add_argument(
         "--rate", type=float, default=0.0, metavar="HZ", help="rate of the rows without a time"
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
-    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+    add_output_bag(parser)
+    add_storage(parser)
+    add_overwrite_bag(parser)

@@ -6,7 +6,14 @@ output folder. The parameter file is the same as for the command identify and st
 
 import argparse
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_robot, add_workers
+from inertial_estimation.commands.arguments import (
+    add_names,
+    add_no_figures,
+    add_output,
+    add_param,
+    add_robot,
+    add_workers,
+)
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters
 
@@ -28,22 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="prefix of the leg that moves while the trunk is held, for instance lf",
     )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="JOINT",
-        help="joints that move, by name or pattern; the others are held",
-    )
-    parser.add_argument(
-        "--links",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="LINK",
-        help="links whose parameters are to be identified",
-    )
+    add_names(parser, "--joints", "JOINT", "joints that move, by name or pattern; the others are held")
+    add_names(parser, "--links", "LINK", "links whose parameters are to be identified")
     parser.add_argument(
         "--seed",
         type=int,
@@ -59,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_workers(parser, "random motions to compare with")
     add_param(parser, "identification.NAME=VALUE")
-    parser.add_argument("--no-figures", action="store_true", help="write no figure")
+    add_no_figures(parser, "figure")
     for spec in iterate_parameters(ExcitationConfig):
         parser.add_argument(
             _option(spec),

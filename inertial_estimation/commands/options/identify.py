@@ -7,7 +7,15 @@ identification of the parameter file.
 
 import argparse
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import (
+    add_bags,
+    add_names,
+    add_no_figures,
+    add_output,
+    add_param,
+    add_remap,
+    add_robot,
+)
 
 __all__ = ["DEFAULT_METHOD", "EXAMPLES", "METHODS", "add_arguments"]
 
@@ -21,7 +29,7 @@ METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prio
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
+    add_bags(parser)
     add_robot(parser, "icub, panda", "offsets, known friction")
     add_output(parser)
     parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
@@ -41,14 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="fit the first S seconds of each bag and validate with the rest",
     )
-    parser.add_argument(
-        "--links",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="LINK",
-        help="identify only the bodies of these links, by name or pattern",
-    )
+    add_names(parser, "--links", "LINK", "identify only the bodies of these links, by name or pattern")
     parser.add_argument(
         "--payload",
         default="",
@@ -64,4 +65,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_remap(parser)
     add_param(parser, "identification.NAME=VALUE")
-    parser.add_argument("--no-figures", action="store_true", help="write no report.html")
+    add_no_figures(parser, "report.html")

@@ -10,6 +10,8 @@ robot stands (an arm: holds its posture) in simulation for a second.
 import argparse
 from pathlib import Path
 
+from inertial_estimation.commands.arguments import add_names
+
 __all__ = ["EXAMPLES", "KINDS", "add_arguments"]
 
 EXAMPLES = (
@@ -38,5 +40,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--links", "links to estimate"),
         ("--lock", "joints to lock, also shell patterns, besides those that are found"),
     ):
-        parser.add_argument(name, nargs="+", action="extend", default=[], metavar="A,B", help=what)
+        add_names(parser, name, "A,B", what)
     parser.add_argument("--no-trial", action="store_true", help="do not try the file in simulation")

@@ -8,7 +8,16 @@ command compare shows results side by side.
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import (
+    add_bag,
+    add_no_figures,
+    add_output,
+    add_param,
+    add_reference,
+    add_remap,
+    add_robot,
+    add_start,
+)
 from inertial_estimation.commands.rrd_option import add_rrd
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 
@@ -24,10 +33,10 @@ FORMATS = ("csv", "mcap", "both")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+    add_bag(parser)
     add_robot(parser, "icub, panda", "offsets, friction")
     add_output(parser)
-    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag")
+    add_start(parser)
     parser.add_argument(
         "--hold-out",
         type=float,
@@ -51,17 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the estimates as tables (csv), as a bag of the nodes' topics beside their inputs (mcap), "
         "or both (csv)",
     )
-    parser.add_argument("--no-figures", action="store_true", help="write no figures and no report.html")
+    add_no_figures(parser, "figures and no report.html")
     add_rrd(parser)
 
 
 def _add_reference(parser: argparse.ArgumentParser) -> None:
     """Declare what the estimates are compared with."""
-    parser.add_argument(
-        "--reference",
-        metavar="TOPIC",
-        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped",
-    )
+    add_reference(parser)
     parser.add_argument(
         "--trusted",
         type=Path,

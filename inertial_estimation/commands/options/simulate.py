@@ -13,10 +13,18 @@ The exit code is 1 if the robot fell; the bag is written nevertheless.
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_param, add_robot
+from inertial_estimation.commands.arguments import (
+    add_noise_free,
+    add_output_bag,
+    add_overwrite_bag,
+    add_param,
+    add_robot,
+    add_seed,
+    add_storage,
+)
 from inertial_estimation.commands.rrd_option import add_rrd
 
-__all__ = ["EXAMPLES", "HOIST_S", "STORAGES", "SWING", "add_arguments"]
+__all__ = ["EXAMPLES", "HOIST_S", "SWING", "add_arguments"]
 
 EXAMPLES = (
     "--config go2 --output bag",
@@ -26,13 +34,12 @@ EXAMPLES = (
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
 SWING = 0.3  # of an arm [rad]
 HOIST_S = 3.0
-STORAGES = ("mcap", "sqlite3")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_robot(parser, "hyq, go2, talos")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
+    add_output_bag(parser)
     parser.add_argument(
         "--duration", type=float, default=12.0, metavar="S", help="time from the release to the end (12 s)"
     )
@@ -61,10 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="inertias the controller uses: those of the URDF or of an estimator (nominal); with "
         "trunk_payload the robot also stands still and tilts as the identification requests",
     )
-    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sensor noise (0)")
-    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+    add_noise_free(parser)
+    add_seed(parser, "the sensor noise")
+    add_storage(parser)
+    add_overwrite_bag(parser)
     add_param(parser, "NODE.NAME=VALUE")
     add_rrd(parser)
 

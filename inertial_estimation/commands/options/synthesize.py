@@ -11,7 +11,13 @@ sensor errors and inertias over time (replay compares with them), and truth.urdf
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.options.simulate import STORAGES
+from inertial_estimation.commands.arguments import (
+    add_noise_free,
+    add_output_bag,
+    add_overwrite_bag,
+    add_seed,
+    add_storage,
+)
 
 __all__ = ["EXAMPLES", "PAYLOAD_KG", "ROBOTS", "add_arguments"]
 
@@ -30,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=ROBOTS,
         help="the robot; arm is any robot with a fixed base, with --urdf or --config",
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
+    add_output_bag(parser)
     parser.add_argument(
         "--urdf", default="", metavar="SOURCE", help="robot description in place of the robot's own"
     )
@@ -66,17 +72,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:
     """Declare rate, length and sensor errors of the recording."""
-    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
+    add_storage(parser)
     parser.add_argument(
         "--duration", type=float, default=12.0, metavar="S", help="length of the recording (12 s)"
     )
     parser.add_argument(
         "--rate", type=float, default=250.0, metavar="HZ", help="rate of the samples (250 Hz)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of motion, noise and true robot (0)"
-    )
-    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
+    add_seed(parser, "motion, noise and true robot")
+    add_noise_free(parser)
     parser.add_argument(
         "--delay",
         type=float,
@@ -87,7 +91,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dropped", type=float, default=0.0, metavar="SHARE", help="share of the messages that are lost (0)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+    add_overwrite_bag(parser)
 
 
 def _add_payload(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,18 @@ with the same --storage goes on where it was ended, and several processes or mac
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, add_workers
+from inertial_estimation.commands.arguments import (
+    add_bags,
+    add_no_figures,
+    add_output,
+    add_param,
+    add_reference,
+    add_remap,
+    add_robot,
+    add_seed,
+    add_start,
+    add_workers,
+)
 
 __all__ = ["EXAMPLES", "METHODS", "OBJECTIVES", "add_arguments"]
 
@@ -24,7 +35,7 @@ OBJECTIVES = ("later_readings", "reference", "likelihood", "calibration", "torqu
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
+    add_bags(parser)
     add_robot(parser, "icub, panda", "offsets, friction")
     add_output(parser)
     parser.add_argument(
@@ -47,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_judgement(parser)
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")
-    parser.add_argument("--no-figures", action="store_true", help="write no report.html")
+    add_no_figures(parser, "report.html")
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +67,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--method", choices=METHODS, default=METHODS[0], help="how values are chosen (optimiser)"
     )
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="number of trials (100)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (0)")
+    add_seed(parser, "the search")
     add_workers(parser, "trials", "a grid and a random search give the same with any number")
     parser.add_argument(
         "--storage",
@@ -68,7 +79,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 def _add_judgement(parser: argparse.ArgumentParser) -> None:
     """Declare by what the estimates are judged."""
-    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bags")
+    add_start(parser, "begin S seconds into the bags")
     parser.add_argument(
         "--settle", type=float, default=2.0, metavar="S", help="do not score the first S seconds (2 s)"
     )
@@ -79,12 +90,7 @@ def _add_judgement(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="parts of equal length of each recording, the last of which is only judged on (3)",
     )
-    parser.add_argument(
-        "--reference",
-        metavar="TOPIC",
-        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped: the tilt is tuned by "
-        "it, or with --objective later_readings only judged",
-    )
+    add_reference(parser, "the tilt is tuned by it, or with --objective later_readings only judged")
     parser.add_argument(
         "--trusted",
         type=Path,
