@@ -122,13 +122,7 @@ def inputs(recording: Recording, config: RobotConfig, urdf: str, begin_s: float 
 def _synthetic(robot: str) -> Made:
     spec = synthetic_robot(robot)
     truth = synthetic_truth(robot, Timing(LENGTH_S, 250.0), np.random.default_rng(1), payload_time_s=None)
-    config = RobotConfig(
-        floating_base=spec.floating_base,
-        locked_joints=spec.locked_joints,
-        imu_frame=spec.imu_link,
-        contacts=tuple(spec.contacts),
-        contact_frames=tuple(spec.contacts.values()),
-    )
+    config = spec.config
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
     return inputs(recording, config, read_urdf(spec.urdf))
 
