@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
@@ -57,15 +58,13 @@ def urdf_with_bodies(
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
-        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(
-            links[body.link]
-        )
+        nominal = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector
+        others = nominal - _read(links[body.link])
         shares = (*(0.5**k for k in range(MOST_HALVINGS)), 0.0)
-        own = (InertialParameters.from_vector(whole - share * others) for share in shares)
-        share, inertia = next(
-            ((share, one) for share, one in zip(shares, own, strict=True) if not one.violations()),
-            (0.0, InertialParameters.from_vector(whole)),
-        )
+        for share in shares:
+            inertia = InertialParameters.from_vector(whole - share * others)
+            if not inertia.violations():
+                break
         if share < 1.0:
             _scale_others(links, robot, body, share)
         _write(links[body.link], inertia)
@@ -209,16 +208,16 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
 def _scale_others(
     links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
 ) -> None:
-    for frame in robot.model.frames:
-        same = frame.parentJoint == body.joint_id and frame.type == pin.FrameType.BODY
-        if same and frame.name != body.link and frame.name in links:
-            link = links[frame.name]
-            own = _read(link)
-            if own[0] > 0.0 and share > 0.0:
-                _write(link, InertialParameters.from_vector(share * own))
-                continue
-            while (inertial := child_of(link, "inertial")) is not None:
-                link.removeChild(inertial)
+    for name in body_links(robot, body.joint_id):
+        if name == body.link or name not in links:
+            continue
+        link = links[name]
+        own = _read(link)
+        if own[0] > 0.0 and share > 0.0:
+            _write(link, InertialParameters.from_vector(share * own))
+            continue
+        while (inertial := child_of(link, "inertial")) is not None:
+            link.removeChild(inertial)
 
 
 def _read(link: minidom.Element) -> Array:
