@@ -143,13 +143,13 @@ class _Search:
 
     def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
         """Return how well a hypothesis explains a number of windows; None: the description as it is."""
-        if hypothesis is None or hypothesis.efforts:
+        if hypothesis is None:
             table = self._nominal(windows)
-            if hypothesis is not None:
-                pair = [hypothesis.first, hypothesis.second]
-                tau = table.tau.copy()
-                tau[:, pair] = tau[:, pair[::-1]]
-                table = replace(table, tau=tau)
+        elif hypothesis.efforts:
+            nominal, pair = self._nominal(windows), [hypothesis.first, hypothesis.second]
+            tau = nominal.tau.copy()
+            tau[:, pair] = tau[:, pair[::-1]]
+            table = replace(nominal, tau=tau)
         else:
             table = self._predicted(hypothesis, self._at(windows))
         return evidence(table, self._normals_F)
