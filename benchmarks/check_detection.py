@@ -4,8 +4,8 @@ Run from the root of the project: ``python -m benchmarks.check_detection [--seed
 [--error TEXT]``. Each seed takes another part of each recording (20 s, of shorter recordings three quarters)
 and draws what is changed among what the clean part suffices to reveal; "-" where that is nothing. An error is
 detected if anything is found that is not found in the clean part, named if the right check says it of the
-right joint, contact or link, and falsely named if anything else is found beside or instead of it. What is
-found in a whole recording as it is, is printed first.
+right joint, contact or link, and falsely named if anything else is found, in addition to it or instead of it.
+What is found in a whole recording as it is, is printed first.
 """
 
 import argparse
@@ -131,7 +131,7 @@ def judge(score: Score, found: Diagnosis, clean: set[tuple[str, str]], error: Er
 
 
 def is_named(result: CheckResult, error: Error) -> bool:
-    """Whether a finding names an error, among those that cannot be told from it at most."""
+    """Whether a finding names an error, at most among others that cannot be distinguished from it."""
     if result.check not in error.checks:
         return False
     quoted = [f"'{subject}'" for subject in error.subjects]

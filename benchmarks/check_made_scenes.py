@@ -105,43 +105,36 @@ def unseen() -> dict[str, Callable[[], Made]]:
     }
 
 
-def inputs(recording: Recording, config: RobotConfig, urdf: str, begin_s: float = 0.0) -> Made:
+def inputs(recording: Recording, config: RobotConfig, urdf: str) -> Made:
     """Read the inputs of a robot.
 
     Args:
         recording: The recording.
         config: Parameters of the robot.
         urdf: Its description.
-        begin_s: Where to begin, after the start of the recording [s].
     """
     topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
-    span = (recording.start_ns + round(begin_s * 1e9), recording.end_ns)
+    span = (recording.start_ns, recording.end_ns)
     return config, urdf, read_streams(recording, topics, robot_from_config(config, urdf), config, span)
 
 
 def _synthetic(robot: str) -> Made:
     spec = synthetic_robot(robot)
     truth = synthetic_truth(robot, Timing(LENGTH_S, 250.0), np.random.default_rng(1), payload_time_s=None)
-    config = RobotConfig(
-        floating_base=spec.floating_base,
-        locked_joints=spec.locked_joints,
-        imu_frame=spec.imu_link,
-        contacts=tuple(spec.contacts),
-        contact_frames=tuple(spec.contacts.values()),
-    )
+    config = spec.config
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
     return inputs(recording, config, read_urdf(spec.urdf))
 
 
-def _simulated(robot: str, walk: tuple[int, float] | None = None) -> Made:
-    """Run a robot on its own estimates; an arm swings."""
+def _simulated(robot: str, walk: tuple[int, float] | None = None, *, swings: bool = False) -> Made:
+    """Run a robot on its own estimates; an arm may swing."""
     builder = RobotLoop(robot)
     loop: ClosedLoop = builder.build(adaptation=False, inertial=False)
     recorder = LoopRecording(loop)
     motion: ScheduledWalk | ScheduledSwing | None = None
     if walk:
         motion = ScheduledWalk(WalkCommand(*walk), 1.0, LENGTH_S)
-    elif robot.endswith(".yaml") and not loop.simulation.robot.floating_base:
+    elif swings and not loop.simulation.robot.floating_base:
         motion = ScheduledSwing(loop, SWING, np.random.default_rng(1))
     loop.release()
     while loop.time_s < LENGTH_S and not loop.simulation.fallen:
@@ -165,7 +158,7 @@ def _in_loop(robot: str, walk: tuple[int, float] | None = None) -> Made:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{robot}.yaml")
         file.write_text(_surveyed(robot)[2], encoding="utf-8")
-        return _simulated(str(file), walk)
+        return _simulated(str(file), walk, swings=True)
 
 
 def _moving(robot: str, conditions: Conditions) -> Made:

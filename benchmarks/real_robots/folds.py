@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.real_robots.joint_recordings import JointRecording
+from benchmarks.real_robots.joint_recordings import JointRecording, identified_before
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.offline.identification_run import block_stream, run_identification
-from inertial_estimation.offline.identification_setup import identification_config, identification_topics
+from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import replace_value
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
 from inertial_estimation.signals import NANOSECONDS
@@ -71,7 +69,5 @@ def report(name: str, recording: JointRecording, datasets: Path) -> None:
 
 
 def _error(config: IdentificationConfig, recording: MemoryRecording, split_s: float) -> float:
-    identifier = Identifier(config, read_urdf(config.robot.urdf))
-    stream = block_stream(recording, identification_topics(config, {}), identifier, config)
-    run = run_identification(identifier, [stream], methods=["consistent"], split_s=split_s)
+    run = identified_before(split_s, recording, read_urdf(config.robot.urdf), config, "consistent")
     return run.result.relative_error_validation

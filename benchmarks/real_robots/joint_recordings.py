@@ -22,7 +22,7 @@ from inertial_estimation.offline.identification_run import (
 from inertial_estimation.offline.identification_setup import identification_config, identification_topics
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import replace_value
-from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.recording import BagRecording, Recording
 from inertial_estimation.replay.torque_prediction import prediction_error
 from inertial_estimation.signals import NANOSECONDS
 
@@ -95,11 +95,17 @@ def identified(
 ) -> IdentificationRun:
     """Fit a method to the first part of a recording."""
     urdf = read_urdf(str(datasets / recording.urdf) if recording.urdf else config.robot.urdf)
-    identifier = Identifier(config, urdf)
-    topics = identification_topics(config, {})
     with BagRecording(datasets / recording.bag) as bag:
-        stream = block_stream(bag, topics, identifier, config)
-        return run_identification(identifier, [stream], methods=[method], split_s=recording.split_s)
+        return identified_before(recording.split_s, bag, urdf, config, method)
+
+
+def identified_before(
+    split_s: float, messages: Recording, urdf: str, config: IdentificationConfig, method: str
+) -> IdentificationRun:
+    """Fit a method to the messages before a time [s], and judge it by the others."""
+    identifier = Identifier(config, urdf)
+    stream = block_stream(messages, identification_topics(config, {}), identifier, config)
+    return run_identification(identifier, [stream], methods=[method], split_s=split_s)
 
 
 def _judged(

@@ -20,7 +20,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.momentum_observer import MomentumObserver
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import Array
 
@@ -31,20 +31,15 @@ CONVERSION = (
     *("--map", "foot/force=ati_force.2-4"),
 )
 FOOT, CONFIG, SPLIT = "FL_FOOT", "odri_leg", 0.66
-ARMATURE = (
-    81 * 4.5e-6
-)  # rotor inertia of robot_properties_teststand and the square of its gear ratio [kg m^2]
+ARMATURE = 81 * 4.5e-6  # square of the gear ratio, rotor inertia of robot_properties_teststand [kg m^2]
 GAIN, SLOW = 100.0, 0.02  # of the observer [1/s]; speed over which friction changes sign [rad/s]
 
 
 def report(datasets: Path) -> None:
     """Print the errors of the vertical force."""
-    config = load_configs([CONFIG])
-    known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    values = {name: value for name, value in config.shared.items() if name in known}
-    robot_config = build_config(RobotConfig, values)
-    robot = robot_from_config(robot_config, read_urdf(robot_config.urdf)).robot
-    q, v, tau, force = _read(datasets / "hopper_leg", robot, robot_config)
+    config = identification_config(load_configs([CONFIG])).robot
+    robot = robot_from_config(config, read_urdf(config.urdf)).robot
+    q, v, tau, force = _read(datasets / "hopper_leg", robot, config)
     peak = np.abs(force[:, 2]).max()
     cut = round(SPLIT * len(q))
     without = _vertical(robot, q, v, tau)

@@ -102,12 +102,9 @@ def _each_torque(table: DataTable) -> tuple[NDArray[np.int64], Array, Array] | N
     y, p = table.tau[np.ix_(known, strong)] / size[strong], predicted[np.ix_(known, strong)] / size[strong]
     dq = table.dq[np.ix_(known, strong)]
     friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
-    alike = _explained(y, np.stack([p, *friction], axis=2), 1.0, FACTOR_PRIOR)
-    p_unit = p / np.maximum(_rms(p), 1e-12)
-    other = _explained(y, np.stack([p_unit, *friction], axis=2), 0.0, 1.0)
-    taken = alike[0] > other[0] - ANY_FACTOR
-    left = np.minimum(np.where(taken, alike[1], other[1]), 1.0)
-    return strong, np.maximum(alike[0], other[0] - ANY_FACTOR), left
+    unit, priors = np.maximum(_rms(p), 1e-12), (FACTOR_PRIOR, FRICTION_PRIOR)
+    log, left = _scaled_prediction(y, p, unit, friction, priors, TORQUE_NOISE)
+    return strong, log, np.minimum(left, 1.0)
 
 
 def _rms(values: Array) -> Array:
@@ -115,10 +112,36 @@ def _rms(values: Array) -> Array:
     return size
 
 
-def _explained(y: Array, X: Array, mean: float, factor_prior: float) -> tuple[Array, Array]:
-    """Explain efforts by predicted torque and friction, shapes (N, n) and (N, n, 4)."""
-    prior = np.array([factor_prior] + [FRICTION_PRIOR] * 3)
-    return _most_probable(y, X, np.array([mean, 0.0, 0.0, 0.0]), prior, TORQUE_NOISE)
+def _scaled_prediction(
+    y: Array,
+    predicted: Array,
+    unit: Array | float,
+    others: Sequence[Array],
+    priors: tuple[float, float],
+    sizes: Sequence[float],
+) -> tuple[Array, Array]:
+    """Explain readings by k times a prediction: k near one or, at the price `ANY_FACTOR`, anything.
+
+    Args:
+        y: Shape (N, n).
+        predicted: Shape (N, n).
+        unit: Size of the prediction, in which k counts where it is anything, shape (n,) or a number.
+        others: Further columns, as of friction or zeros, shape (N, n) each.
+        priors: Standard deviations of k about one, and of the coefficient of each other column about zero.
+        sizes: As of `_most_probable`.
+
+    Returns:
+        As of `_most_probable`, of the more probable k.
+    """
+
+    def explained(prediction: Array, mean: float, deviation: float) -> tuple[Array, Array]:
+        X, count = np.stack([prediction, *others], axis=2), len(others)
+        expected, prior = np.array([mean] + [0.0] * count), np.array([deviation] + [priors[1]] * count)
+        return _most_probable(y, X, expected, prior, sizes)
+
+    alike, free = explained(predicted, 1.0, priors[0]), explained(predicted / unit, 0.0, 1.0)
+    at_price = free[0] - ANY_FACTOR
+    return np.maximum(alike[0], at_price), np.where(alike[0] > at_price, alike[1], free[1])
 
 
 def _most_probable(
@@ -161,15 +184,9 @@ def _wrenches(table: DataTable) -> Evidence | None:
     if not weight > 0.0:
         return None
     y, p = needed[known] / weight, carried[known] / weight
-    one = np.ones_like(y)
-    prior = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
-    alike = _most_probable(y, np.stack([p, one], axis=2), np.array([1.0, 0.0]), prior, WRENCH_NOISE)
     unit = max(float(np.sqrt(np.mean(np.sum(p[:, :3] ** 2, axis=1)))), 1e-12)
-    other = _most_probable(
-        y, np.stack([p / unit, one], axis=2), np.zeros(2), np.array([1.0, ZERO_PRIOR]), WRENCH_NOISE
-    )
-    log = np.maximum(alike[0], other[0] - ANY_FACTOR)
-    left = np.where(alike[0] > other[0] - ANY_FACTOR, alike[1], other[1])
+    priors = (0.5 * FACTOR_PRIOR, ZERO_PRIOR)
+    log, left = _scaled_prediction(y, p, unit, [np.ones_like(y)], priors, WRENCH_NOISE)
     return Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
 
 

@@ -15,7 +15,7 @@ from inertial_estimation.errors import listing
 __all__ = ["InertiaReport", "inertia_findings"]
 
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
-TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: a cause this near cannot be told from it
+TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
 UNEXPLAINED = 2.5  # times the noise; where more is left, the equation does not hold and no cause is named
 MOSTLY = 0.9  # unless the cause explains this share of it
 SIGMAS = 4.0
@@ -43,7 +43,7 @@ class InertiaReport:
     Attributes:
         rows: The rows of the equation of motion.
         fit: Comparison of all causes, before any was assumed.
-        named: The causes that were named, in order, each with those that cannot be told from it.
+        named: The causes that were named, in order, each with those that cannot be distinguished from it.
         holds: Whether the equation of motion holds but for what was named.
     """
 
@@ -93,7 +93,7 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
 
 
 def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:
-    """Return the most probable causes that cannot be told apart, or none that is certain."""
+    """Return the most probable causes that cannot be distinguished, or none that is certain."""
     possible = [cause for cause in fit.causes if _possible(cause, fit)]
     if not possible or possible[0].evidence < CERTAIN:
         return ()
@@ -148,10 +148,9 @@ def _named(group: Sequence[Cause], rows: ForceRows) -> Finding:
     if best.kind is CauseKind.LINK and not _mass_matters(best, rows):
         return _off_centre(best, rows, also)
     said = f"{_said(best, rows)} explains {share:.0f} % of what the forces leave unexplained{also}"
+    # A warning suffices where a milder cause explains it as well.
     verdicts = [_verdict(cause, rows) for cause in group if _matters(cause, rows)]
-    verdict = (
-        Verdict.WARN if Verdict.WARN in verdicts else Verdict.WRONG
-    )  # a milder cause explains it as well
+    verdict = Verdict.WARN if Verdict.WARN in verdicts else Verdict.WRONG
     return finding(*_subject(best), verdict, best.size, _unit(best), said, _remedy(best, rows))
 
 

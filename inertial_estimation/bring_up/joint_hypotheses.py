@@ -28,7 +28,7 @@ __all__ = ["joint_hypotheses"]
 
 WINDOWS, FEW = 60, 12  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY = 24
-CERTAIN = 16.0  # logarithm of the odds from which a hypothesis is accepted, besides their number
+CERTAIN = 16.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
 TOGETHER, TOGETHER_SHARE, MOST_ALIKE = 6.0, 0.1, 3  # of the best one's evidence; how many are named with it
 MISFIT = 0.1  # unexplained share of an effort that may be that of another joint
 DIFFERENT = 0.15  # rms difference of positions between which an exchange shows [rad]
@@ -143,13 +143,13 @@ class _Search:
 
     def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
         """Return how well a hypothesis explains a number of windows; None: the description as it is."""
-        if hypothesis is None or hypothesis.efforts:
+        if hypothesis is None:
             table = self._nominal(windows)
-            if hypothesis is not None:
-                pair = [hypothesis.first, hypothesis.second]
-                tau = table.tau.copy()
-                tau[:, pair] = tau[:, pair[::-1]]
-                table = replace(table, tau=tau)
+        elif hypothesis.efforts:
+            nominal, pair = self._nominal(windows), [hypothesis.first, hypothesis.second]
+            tau = nominal.tau.copy()
+            tau[:, pair] = tau[:, pair[::-1]]
+            table = replace(nominal, tau=tau)
         else:
             table = self._predicted(hypothesis, self._at(windows))
         return evidence(table, self._normals_F)

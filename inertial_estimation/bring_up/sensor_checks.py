@@ -206,10 +206,10 @@ def _at_largest(values: Array) -> float:
     """Return the share of values at the largest or smallest one, 0 where that is usual."""
     distinct, counts = np.unique(values, return_counts=True)  # in increasing order
     usual = max(SATURATED * len(values), 10 * float(np.median(counts)))
-    beside = int(np.sort(counts)[-2]) if len(counts) > 1 else 0
+    next_most = int(np.sort(counts)[-2]) if len(counts) > 1 else 0
     count = max(
         int(counts[-1]) if distinct[-1] > 0.0 else 0,
         int(counts[0]) if distinct[0] < 0.0 else 0,
     )
-    stands_out = count > 3 * beside or len(counts) > 50
+    stands_out = count > 3 * next_most or len(counts) > 50
     return count / len(values) if count >= FEWEST_SATURATED and count > usual and stands_out else 0.0

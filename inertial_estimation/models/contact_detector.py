@@ -2,7 +2,7 @@
 
 The momentum observer gives the torques of the environment, those of a limb the force at its contact, and a
 Schmitt trigger on its vertical part whether the contact is closed. The delay is that of the observer, 1/K,
-and of the force's rise to the threshold. What the torques contain besides (friction of the drives, errors of
+and of the force's rise to the threshold. All else that the torques contain (friction of the drives, errors of
 the model, the acceleration of a base that is taken for fixed) counts as a force: the threshold has to be
 above it, and known friction is to be subtracted before.
 """

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_document import (
@@ -230,15 +231,15 @@ def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
 def _scale_others(
     links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
 ) -> None:
-    for frame in robot.model.frames:
-        same = frame.parentJoint == body.joint_id and frame.type == pin.FrameType.BODY
-        if same and frame.name != body.link and frame.name in links:
-            link = links[frame.name]
-            own = _read(link)
-            if own[0] > 0.0 and share > 0.0:
-                _write(link, InertialParameters.from_vector(share * own))
-            else:
-                remove_children(link, "inertial")
+    for name in body_links(robot, body.joint_id):
+        if name == body.link or name not in links:
+            continue
+        link = links[name]
+        own = _read(link)
+        if own[0] > 0.0 and share > 0.0:
+            _write(link, InertialParameters.from_vector(share * own))
+        else:
+            remove_children(link, "inertial")
 
 
 def _read(link: minidom.Element) -> Array:

@@ -3,9 +3,10 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -14,18 +15,19 @@ from inertial_estimation.recordings.message_conversion import (
     WRENCH_TYPE,
 )
 from inertial_estimation.recordings.text_table import TextTable
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["FIELDS", "TIME", "Column", "ColumnMap", "FieldKind", "parse_column_map"]
 
 TIME = "time"
-DEG, REV, G0 = math.pi / 180.0, 2.0 * math.pi, 9.80665
+TURN = 2.0 * math.pi
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
-ANGLES = {"rad": 1.0, "deg": DEG, "rev": REV}
-RATES = {"rad/s": 1.0, "deg/s": DEG, "rpm": REV / 60.0}
+ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES, "rev": TURN}
+RATES = {"rad/s": 1.0, "deg/s": 1.0 / DEGREES, "rpm": TURN / 60.0}
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
 TORQUES = {"Nm": 1.0, "mNm": 1e-3, "Nmm": 1e-3, "kNm": 1e3}
-ACCELERATIONS = {"m/s^2": 1.0, "g": G0, "mg": 1e-3 * G0}
+ACCELERATIONS = {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAVITY}
 UNIT = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 RANGE = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 
@@ -112,7 +114,9 @@ def parse_column_map(text: str, tables: Sequence[TextTable]) -> ColumnMap:
         RecordingError: If a column does not exist.
     """
     field, equals, rest = text.partition("=")
-    kind, topic = _kind(field.strip()) if equals else _not_a_map(text)
+    if not equals:
+        raise ConfigurationError(f"'{one_line(text)}' in --map has not the form FIELD=COLUMNS")
+    kind, topic = _kind(field.strip())
     columns: list[Column] = []
     without_unit = 0
     for token in (part.strip() for part in rest.split(",")):
@@ -120,17 +124,11 @@ def parse_column_map(text: str, tables: Sequence[TextTable]) -> ColumnMap:
         columns += found
         if unit is not None:
             factor = _factor(unit, kind, field)
-            columns[without_unit:] = [
-                Column(c.table, c.index, factor, c.stands_for) for c in columns[without_unit:]
-            ]
+            columns[without_unit:] = [replace(column, factor=factor) for column in columns[without_unit:]]
             without_unit = len(columns)
     if kind.size and len(columns) != kind.size:
         raise ConfigurationError(f"'{one_line(text)}' gives {len(columns)} columns, expected {kind.size}")
     return ColumnMap(field.strip(), kind, topic, tuple(columns))
-
-
-def _not_a_map(text: str) -> tuple[FieldKind, str]:
-    raise ConfigurationError(f"'{one_line(text)}' in --map has not the form FIELD=COLUMNS")
 
 
 def _kind(field: str) -> tuple[FieldKind, str]:

@@ -1,7 +1,7 @@
 """Tables of numbers converted to a recording: columns to topics, units, stamps, names of joints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -32,6 +32,7 @@ from inertial_estimation.signals import (
 __all__ = ["Conversion", "convert_tables"]
 
 Stamps = NDArray[np.int64]
+Rows = NDArray[np.int64]
 EARLIEST_NS = NANOSECONDS  # a stamp of zero means in ROS that there is none
 LARGEST_ANGLE = 20.0  # [rad] that a joint hardly reaches; degrees do
 
@@ -80,7 +81,7 @@ def convert_tables(
     if not by_topic:
         raise ConfigurationError("--map gives no field but the time")
     remarks = [f"the last line of '{one_line(t.path)}' is cut short" for t in tables if t.cut_short]
-    stamps = {id(table): _stamps(table, times, rate, remarks) for table in tables}
+    stamps = {table: _stamps(table, times, rate, remarks) for table in tables}
     _begin_late_enough(stamps, remarks)
     entries: list[RecordingEntry] = []
     for topic, fields in by_topic.items():
@@ -107,7 +108,7 @@ def _stamps(table: TextTable, times: Sequence[str], rate: float, remarks: list[s
     return stamps
 
 
-def _begin_late_enough(stamps: dict[int, Stamps], remarks: list[str]) -> None:
+def _begin_late_enough(stamps: dict[TextTable, Stamps], remarks: list[str]) -> None:
     """Move the times of all tables alike where they begin before what ROS takes for a stamp."""
     first = min(int(one.min()) for one in stamps.values())
     if first < EARLIEST_NS:
@@ -137,7 +138,7 @@ def _stamp(table: TextTable, row: int, columns: Sequence[Column]) -> int:
 def _entries(
     topic: str,
     fields: Mapping[str, ColumnMap],
-    stamps: Mapping[int, Stamps],
+    stamps: Mapping[TextTable, Stamps],
     joints: Sequence[str],
     remarks: list[str],
 ) -> list[RecordingEntry]:
@@ -164,27 +165,27 @@ def _entries(
 
 
 def _common_rows(
-    topic: str, fields: Mapping[str, ColumnMap], stamps: Mapping[int, Stamps], remarks: list[str]
-) -> tuple[Stamps, Mapping[int, NDArray[np.int64]]]:
+    topic: str, fields: Mapping[str, ColumnMap], stamps: Mapping[TextTable, Stamps], remarks: list[str]
+) -> tuple[Stamps, Mapping[TextTable, Rows]]:
     """Return the times that all tables of a topic have, and the rows of each table at these times."""
     columns = [column for one in fields.values() for column in one.columns]
-    tables = list({id(c.table): c.table for c in columns if c.table is not None}.values())
+    tables = list(dict.fromkeys(c.table for c in columns if c.table is not None))
     if not tables:
         raise ConfigurationError(f"'{topic}' has only columns of zeros")
-    first = stamps[id(tables[0])]
+    first = stamps[tables[0]]
     if len(tables) == 1:
-        return first, {id(tables[0]): np.arange(len(first))}
+        return first, {tables[0]: np.arange(len(first))}
     common = first
     for table in tables[1:]:
-        common = np.intersect1d(common, stamps[id(table)])
+        common = np.intersect1d(common, stamps[table])
     if not len(common):
         files = [one_line(table.path) for table in tables]
         raise RecordingError(f"'{topic}': the files {listing(files)} have no time in common")
     rows = {}
     for table in tables:
-        own, index = np.unique(stamps[id(table)], return_index=True)
-        rows[id(table)] = index[np.searchsorted(own, common)]
-        alone = len(stamps[id(table)]) - len(common)
+        own, index = np.unique(stamps[table], return_index=True)
+        rows[table] = index[np.searchsorted(own, common)]
+        alone = len(stamps[table]) - len(common)
         if alone:
             remarks.append(
                 f"{topic}: {alone} rows of '{one_line(table.path)}' have no row of the same time in the "
@@ -193,7 +194,7 @@ def _common_rows(
     return common, rows
 
 
-def _values(one: ColumnMap, rows: Mapping[int, NDArray[np.int64]]) -> Array:
+def _values(one: ColumnMap, rows: Mapping[TextTable, Rows]) -> Array:
     """Return the numbers of a field in SI units, shape (k, n)."""
     length = len(next(iter(rows.values())))
     columns = []
@@ -205,7 +206,7 @@ def _values(one: ColumnMap, rows: Mapping[int, NDArray[np.int64]]) -> Array:
             if np.isnan(numbers).all():
                 name = f"'{column.table.names[column.index]}' of '{one_line(column.table.path)}'"
                 raise RecordingError(f"column {name}, mapped to '{one.field}', holds no number")
-            columns.append(column.factor * numbers[rows[id(column.table)]])
+            columns.append(column.factor * numbers[rows[column.table]])
     return np.column_stack(columns)
 
 
@@ -232,7 +233,7 @@ def _in_joint_order(
         by_name = {column.stands_for: column for column in one.columns}
         named = set(by_name) == set(names)
         columns = tuple(by_name[name] for name in names) if named else one.columns
-        ordered[field] = ColumnMap(one.field, one.kind, one.topic, columns)
+        ordered[field] = replace(one, columns=columns)
     return ordered, names
 
 

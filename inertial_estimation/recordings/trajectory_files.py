@@ -38,8 +38,7 @@ def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
     """
     header = [TIME, *(f"{name}.{field}" for name in trajectory.joint_names for field in FIELDS)]
     values = np.stack([trajectory.q, trajectory.v, trajectory.a], axis=2).reshape(len(trajectory.times_s), -1)
-    timed = zip(trajectory.times_s.tolist(), values.tolist(), strict=True)
-    write_table(Path(path), header, ([repr(time), *map(repr, row)] for time, row in timed))
+    write_table(Path(path), header, np.column_stack((trajectory.times_s, values)).tolist())
 
 
 def read_trajectory_csv(path: str | Path) -> JointTrajectory:

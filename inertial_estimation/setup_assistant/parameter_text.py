@@ -116,7 +116,7 @@ def _why_locked(survey: Survey) -> str:
 
 
 def _written(entry: Entry) -> list[str]:
-    """Return the lines of one entry, its comment beside it if both fit, else above."""
+    """Return the lines of one entry, its comment on the same line if both fit, else above."""
     if entry.value is None:  # a comment alone
         return _comment(f"{entry.name.lstrip('# ')}: {entry.comment}", INDENT)
     if isinstance(entry.value, dict):
@@ -133,8 +133,8 @@ def _written(entry: Entry) -> list[str]:
 def _commented(lines: list[str], comment: str) -> list[str]:
     if not comment:
         return lines
-    beside = lines[0].ljust(COMMENT_COLUMN - 1) + f" # {comment}"
-    return [beside, *lines[1:]] if len(beside) <= WIDTH else [*_comment(comment, INDENT), *lines]
+    commented = lines[0].ljust(COMMENT_COLUMN - 1) + f" # {comment}"
+    return [commented, *lines[1:]] if len(commented) <= WIDTH else [*_comment(comment, INDENT), *lines]
 
 
 def _comment(text: str, indent: str) -> list[str]:

@@ -9,6 +9,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 from inertial_estimation.synthetic.synthetic_truth import (
@@ -52,6 +53,17 @@ class SyntheticRobot:
     imu_link: str = ""
     contacts: dict[str, str] = field(default_factory=dict)
     motion: StanceMotion = field(default_factory=StanceMotion)
+
+    @property
+    def config(self) -> RobotConfig:
+        """Parameters of the robot; its description is not among them."""
+        return RobotConfig(
+            floating_base=self.floating_base,
+            locked_joints=self.locked_joints,
+            imu_frame=self.imu_link,
+            contacts=tuple(self.contacts),
+            contact_frames=tuple(self.contacts.values()),
+        )
 
 
 def _talos_motion() -> StanceMotion:

@@ -11,7 +11,7 @@ from inertial_estimation.data_checks.check_result import CheckResult, Verdict, a
 from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDOWS, DataChecks
 from inertial_estimation.data_checks.regression import best_assignment
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
@@ -28,13 +28,7 @@ class Recorded:
         spec = synthetic_robot(name)
         timing = Timing(seconds, 100.0)
         truth = synthetic_truth(name, timing, np.random.default_rng(1), payload_time_s=None)
-        self.config = RobotConfig(
-            floating_base=spec.floating_base,
-            locked_joints=spec.locked_joints,
-            imu_frame=spec.imu_link,
-            contacts=tuple(spec.contacts),
-            contact_frames=tuple(spec.contacts.values()),
-        )
+        self.config = spec.config
         self.setup = robot_from_config(self.config, read_urdf(spec.urdf))
         recording = measure(truth, REALISTIC, np.random.default_rng(2), self.config)
         self.entries = [(entry.topic, entry.sample) for entry in recording.messages]

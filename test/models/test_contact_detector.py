@@ -30,12 +30,8 @@ LEG = (
 )
 SLIDER = "<link name='rail'/>" + JOINT.format("slider", "prismatic", "rail", "base", 0.0, "0 0 1")
 STEP, SUBSTEPS, STIFFNESS, DAMPING = 1e-3, 10, 1.5e4, 40.0
-ARMATURE, RESOLUTION, TORQUE_NOISE, IMU_NOISE = (
-    3.6e-4,
-    2e-4,
-    5e-3,
-    0.3,
-)  # kg m^2, rad, Nm, m/s^2: a small leg's
+# Of a small leg [kg m^2, rad, Nm, m/s^2].
+ARMATURE, RESOLUTION, TORQUE_NOISE, IMU_NOISE = 3.6e-4, 2e-4, 5e-3, 0.3
 FORCE_ON, FORCE_OFF = 3.0, 1.5
 
 

@@ -1,4 +1,4 @@
-"""Joint states that contradict those before are told from sound ones, at any rate."""
+"""Joint states that contradict those before are distinguished from sound ones, at any rate."""
 
 from types import SimpleNamespace
 

@@ -8,7 +8,7 @@ from inertial_estimation.bring_up.doctor import diagnose
 from inertial_estimation.bring_up.streams import read_streams
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -38,13 +38,7 @@ class Recorded:
 def recorded(name, seconds):
     spec = synthetic_robot(name)
     truth = synthetic_truth(name, Timing(seconds, 100.0), np.random.default_rng(1), payload_time_s=None)
-    config = RobotConfig(
-        floating_base=spec.floating_base,
-        locked_joints=spec.locked_joints,
-        imu_frame=spec.imu_link,
-        contacts=tuple(spec.contacts),
-        contact_frames=tuple(spec.contacts.values()),
-    )
+    config = spec.config
     urdf = read_urdf(spec.urdf)
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
     topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
