@@ -31,6 +31,8 @@ ROS_WHEELS = [
 ]
 
 VQF = "vqf; python_version < '3.14'"  # an observer to compare with; there are no wheels for 3.14
+OPTUNA = "optuna>=4"
+DASK = "distributed>=2024.1"
 
 setup(
     name=PACKAGE,
@@ -76,10 +78,10 @@ setup(
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
-        "tune": ["optuna>=4"],  # trials of the command tune; for PostgreSQL also psycopg[binary]
+        "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],
-        "cluster": ["distributed>=2024.1"],  # --cluster: Dask
+        "cluster": [DASK],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",
@@ -89,11 +91,11 @@ setup(
             "mypy>=1.11",
             VQF,
             "ahrs",
-            "optuna>=4",
+            OPTUNA,
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
-            "distributed>=2024.1",
+            DASK,
         ],
     },
     zip_safe=False,

@@ -92,7 +92,7 @@ def test_launch_files_and_their_arguments_exist() -> None:
 
 
 def launch_arguments(file: str) -> set[str]:
-    """Texts in a launch file, those it includes and the modules beside it: its arguments are among them."""
+    """Texts in a launch file, those it includes and the modules next to it: its arguments are among them."""
     folder = ROOT / "launch"
     texts, read = set(), set()
     left = {file, *(path.name for path in folder.glob("*.py") if not path.name.endswith(".launch.py"))}
