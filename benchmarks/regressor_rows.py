@@ -1,4 +1,4 @@
-"""Regressor rows per second of the Panda arm, beside figaroh's regressor on the same model and samples.
+"""Regressor rows per second of the Panda arm, compared with figaroh's on the same samples.
 
 Both make the rows of all 7 joint torques over all 70 inertial parameters and the same four friction terms of
 each joint, out of positions, velocities and accelerations. The columns are compared as well (Coulomb: where
