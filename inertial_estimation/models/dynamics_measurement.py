@@ -21,6 +21,7 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.friction import FrictionModel, KnownFriction
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.mass_matrix import MassMatrix
 from inertial_estimation.models.measurement_noise import (
     MeasurementNoise,
     RowCovariance,
@@ -181,6 +182,7 @@ class DynamicsMeasurement:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
         self._bodies = BodyColumns(self._model, bodies)
+        self._mass_matrix = MassMatrix(self._model, bodies)
         self._contact_maps = _contact_maps(robot, contacts)
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
@@ -192,17 +194,19 @@ class DynamicsMeasurement:
         """Name of each row of the equations."""
         return self._rows.names
 
-    def equation(self, state: MeasuredState) -> LinearEquation:
+    def equation(self, state: MeasuredState, phi: Array | None = None) -> LinearEquation:
         """Return the linear equation at a measured state.
 
         Args:
             state: The measurements, all of one time.
+            phi: Present parameters of the bodies, about the joint frames, shape (n,): errors of accelerations
+                reach the rows through the mass matrix of the robot as it is. None: nominal.
 
         Returns:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        M = pin.crba(self._model, self._data, q, pin.Convention.WORLD)  # fills J as well
+        M = self._mass_matrix.at(self._data, q, phi)
         A = np.zeros((len(v), self._n_parameters))
         tau_nom = self._bodies.fill(A, q, v, a, self._data)
         self._fill_friction(A, state)
@@ -218,22 +222,25 @@ class DynamicsMeasurement:
         equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
-    def restated(self, equation: LinearEquation) -> LinearEquation:
+    def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
 
         Args:
             equation: Computed by a measurement that may differ in its noise, and by bodies estimated in
                 addition; it has its state and paths.
+            phi: Present parameters of the bodies, as for `equation`.
         """
         e = equation
         assert e.state is not None
         assert e.paths is not None
         if e.regressor.shape[1] != self._n_parameters:
-            return self.equation(e.state)
-        noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
+            return self.equation(e.state, phi)
+        inertia = self._mass_matrix.at(self._data, self._robot.configuration(e.state.q), phi)[self._picked]
+        paths = replace(e.paths, inertia=inertia, sensed=self._sensed.effect(self._data, inertia))
+        noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
-        return e.with_noise(noise)
+        return replace(e, noise=noise, paths=paths)
 
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
