@@ -6,8 +6,8 @@
 tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
 Coulomb torque does not describe. q_mid is the middle of the joint's range: the slope describes drives whose
 friction changes along the range, such as a knee that is driven by a linkage. tau_load is the torque behind
-the gear: that of rigid-body dynamics by the nominal parameters, so that the term is linear, less what contacts
-carry. The teeth of a gear rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010).
+the gear: that of rigid-body dynamics by the nominal parameters, so that the term is linear, less what
+contacts carry. The teeth of a gear rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010).
 
 Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
 tau_friction. The friction of a motor that drives several joints is added to it (`joint_couplings`).
