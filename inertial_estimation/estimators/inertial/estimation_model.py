@@ -107,6 +107,7 @@ class EstimationModel:
             friction,
             imu,
             known_friction,
+            config.row_weights,
         )
         return cls(setup, imu, published, bodies, friction, measurement, urdf)
 
@@ -150,7 +151,8 @@ class EstimationModel:
         overlap = config.rate * config.window / PARABOLIC_WINDOW
         priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
         build = filter_named(config.filter)
-        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+        walk = config.process.walk(len(sigma))
+        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention, walk)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

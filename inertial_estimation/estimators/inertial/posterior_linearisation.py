@@ -76,7 +76,8 @@ class _Regression:
 class CurvedPosterior:
     """Mean and covariance of a filter's coordinates and parameters, updated at most once a period.
 
-    Where the linearisation over the posterior fails, and for a linear filter, they are the filter's own.
+    Where the linearisation over the posterior fails, for a linear filter, and for one whose parameters walk
+    at random, they are the filter's own.
 
     Attributes:
         period: Time between two updates [s]; a covariance that changes by much is followed at once.
@@ -159,7 +160,7 @@ class CurvedPosterior:
         return self._filter.parameters_of(self._state.x, self._state.P)[1]
 
     def _iterate(self, steps: int) -> None:
-        if self._filter.linear:
+        if not self._filter.is_curved:
             self._take(self._state)
             self._second_moments = self._own_second_moments()
             return
