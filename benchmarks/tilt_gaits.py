@@ -70,6 +70,7 @@ FIXED = AdaptationConfig(enabled=False)
 OBSERVERS = {
     "two_stage (default)": lambda config: config,
     "two_stage, fixed rate": lambda config: replace(config, adaptation=FIXED),
+    "first_stage": lambda config: replace(config, observer="first_stage"),
     "kalman": lambda config: replace(config, observer="kalman"),
     "invariant_ekf": lambda config: replace(config, observer="invariant_ekf"),
     "r3s2": lambda config: replace(config, observer="r3s2"),

@@ -28,7 +28,7 @@ def tilt_error(estimate, stance):
 
 
 @pytest.mark.parametrize("velocity", ["joint_velocity", "position_difference"])
-@pytest.mark.parametrize("observer", ["two_stage", "r3s2", "hua"])
+@pytest.mark.parametrize("observer", ["two_stage", "first_stage", "r3s2", "hua"])
 def test_noiseless_motion_over_one_foot_leaves_no_error(velocity, observer):
     gains = {"r3s2.k1r": 200.0, "hua.k1r": 200.0, "hua.k2v": 50.0}
     pipeline = tilt_pipeline(**{"contact.velocity": velocity, "observer": observer}, **gains, **NO_REST)
