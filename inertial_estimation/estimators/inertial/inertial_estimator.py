@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
 from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
@@ -107,6 +108,15 @@ class InertialEstimator:
     def trusted(self) -> Array:
         """Return the parameters in C that may be published, of the estimated bodies, shape (n, 10)."""
         return self.corrected.guarded.trusted()
+
+    def believed(self) -> Array:
+        """Return the parameters about the joint frames with which noise is stated, friction last, shape (n,).
+
+        While data are suspect they are those before the first of these.
+        """
+        guarded = self.corrected.guarded
+        state = self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
+        return state.phi
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
