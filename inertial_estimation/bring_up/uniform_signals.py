@@ -85,12 +85,11 @@ def uniform_signals(streams: RobotStreams, setup: RobotSetup) -> UniformSignals:
                 wrenches=wrenches[i],
             )
             windows.append(predictor.predicted(window))
-    n_base = setup.robot.n_base
     apart = kept % APART == 0
     return UniformSignals(
         times[kept],
-        DataTable.of(windows, n_base),
-        DataTable.of([windows[i] for i in np.flatnonzero(apart)], n_base),
+        DataTable.of(windows, setup.robot),
+        DataTable.of([windows[i] for i in np.flatnonzero(apart)], setup.robot),
         curvatures[kept[apart], :n],
         imu_slope[kept[apart], 3:],
     )
