@@ -30,7 +30,7 @@ MASS_FLOOR = 0.02  # the same, at least this share of the robot's mass
 MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
-SCALE_PRIOR = 0.3  # of the scale of a sensor
+SCALE_PRIOR, SCALE_TOLERANCE = 0.3, 0.03  # of the scale of a sensor that is wrong, and of each that is not
 STICTION = 0.04  # of friction terms, share of the joint's effort limit
 STICTION_UNLIMITED = 0.1  # without a limit, share of the largest measured torque
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
@@ -171,9 +171,9 @@ def _marginalised(
 ) -> tuple[NDArray[np.int64], Array]:
     """Return the columns that act in any case, and the standard deviations of their priors.
 
-    These are friction and zeros, the tolerances of all links, and the causes that were found before. Without
-    the tolerances the errors of many links, small as in every description, would count as one large error of
-    that link by which they are imitated best.
+    These are friction and zeros, the tolerances of all links and sensors, and the causes that were found
+    before. Without the tolerances the errors of many links, small as in every description, would count as one
+    large error of that link by which they are imitated best.
     """
     columns, deviations = [np.arange(len(nuisance))], [nuisance]
     found = {(cause.kind, cause.subject) for cause in assumed}
@@ -230,12 +230,13 @@ def _causes(rows: ForceRows, robot: RobotModel) -> tuple[Array, list[_Block]]:
         tolerance = described * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
         add(CauseKind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3), tolerance)
     add(CauseKind.WHOLE, "all", rows.whole, np.array([SCALE_PRIOR]))
+    tolerance = np.array([SCALE_TOLERANCE])
     for i, contact in enumerate(rows.contacts):
-        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]))
+        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]), tolerance)
     if len(rows.contacts) > 1:
         add(CauseKind.WRENCH, "all", rows.wrenches.sum(axis=2), np.array([SCALE_PRIOR]))
     for i, joint in enumerate(rows.joints):
-        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]))
+        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]), tolerance)
     if len(rows.joints) > 1:
         add(CauseKind.EFFORT, "all", rows.gains.sum(axis=2), np.array([SCALE_PRIOR]))
     return np.concatenate(parts, axis=2), blocks

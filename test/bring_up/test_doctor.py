@@ -195,7 +195,7 @@ def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
 
 def test_a_wrong_mass_is_named_among_tolerances_of_the_others(panda):
     heavy = panda.urdf.replace('<mass value="1.666555"', '<mass value="2.566555"')
-    diagnosis = panda.diagnosis(urdf=unlike(heavy, 1))
+    diagnosis = panda.diagnosis(urdf=unlike(heavy, 2))
     (result,) = [r for r in diagnosis.results if r.failed]
     assert result.check == "link mass"
     assert "panda_link6" in f"{result.subject} {result.sentence}"
