@@ -109,7 +109,7 @@ class RecordedSteps:
                 estimator.forget()
             if learn_until_ns is not None and kept.stamp_ns >= learn_until_ns:
                 estimator.learning = False
-            equation = estimator.model.measurement.restated(kept.equation)
+            equation = estimator.model.measurement.restated(kept.equation, estimator.believed())
             step = replace(kept, equation=equation, dt=1.0 / config.rate if failed else kept.dt)
             try:
                 with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
