@@ -36,6 +36,7 @@ CLAIM_S = 1.0  # after which a claim to lay out the trials counts
 PATIENCE_S = 30.0  # with a process of another machine that lays out the trials
 OLDEST_S = 3600.0  # of a trial on another machine; an older one is taken for lost
 DRIVER = "psycopg"
+ENDED = ("Z", "X")  # states of processes of which only the exit code is left
 LAID_OUT_VALUES = "fixed_params"  # where Optuna keeps the values of a trial that is laid out
 
 
@@ -190,9 +191,13 @@ def _is_lost(process: Any, began: datetime | None) -> bool:
 
 
 def _started(process: int) -> str:
-    """Return when a process of this machine began, in ticks since the machine did; empty if there is none."""
+    """Return when a process of this machine began, in ticks since the machine did; empty if it has ended.
+
+    One that has ended stays listed until its parent asks for its exit code, which may be never.
+    """
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     except OSError:
         return ""
-    return text.rpartition(")")[2].split()[19]
+    state, *fields = text.rpartition(")")[2].split()
+    return "" if state in ENDED else fields[18]
