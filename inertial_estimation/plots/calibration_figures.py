@@ -54,7 +54,8 @@ def figure_of_heights(report: CalibrationReport) -> Any:
         if len(held_out) and axis is axes[0]:
             axis.plot([], [], ls="none", marker="o", ms=6.0, mfc="none", color=GREY, label="held out")
         rms = 1e3 * float(np.sqrt((heights**2).mean()))
-        tidy(axis, ylabel="error [mm]" if report.kind == "marker" else "height [mm]", title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
+        ylabel = "error [mm]" if report.kind == "marker" else "height [mm]"
+        tidy(axis, ylabel=ylabel, title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
     axes[-1].set_xlabel("posture")
     return figure
 
