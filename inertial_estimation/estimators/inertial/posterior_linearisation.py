@@ -31,7 +31,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["CurvedPosterior"]
 
-STEPS = 3  # in one update, from the result of the last one: the posterior moves little in between
+BODY_STEPS = 9  # steps of one update, times the bodies: many make a step slow, and the next update goes on
 MOST_STEPS = 30
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
@@ -122,7 +122,7 @@ class CurvedPosterior:
         if forgotten or self._failed:
             self._take(state)
         self._state, self._updated_at_ns = state, time_ns
-        self._iterate(STEPS)
+        self._iterate(max(1, BODY_STEPS // len(self._filter.bodies)))
 
     @property
     def sigma_mass(self) -> Array:
