@@ -310,6 +310,8 @@ class InertialEstimate:
         friction: Friction states by joint and term, empty where not estimated.
         noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
         located: What makes the innovations large, once it is certain or a load that may be a push; else None.
+        sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``; empty
+            where none is assumed.
     """
 
     stamp_ns: int
@@ -325,6 +327,7 @@ class InertialEstimate:
     friction: Mapping[str, float] = field(default_factory=dict)
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     located: LocatedCause | None = None
+    sensor_errors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_errors import ErrorInputs, SensorErrors
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -74,10 +75,10 @@ class MeasuredState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearEquation:
-    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
+    """value = regressor @ [pi_1, ..., pi_n, friction, sensor errors] + noise.
 
     Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
+        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction + n_errors).
         value: dtau [Nm, N], shape (m,).
         noise: Covariance of the noise, shape (m, m).
         measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
@@ -155,6 +156,7 @@ class DynamicsMeasurement:
         friction: FrictionModel | None = None,
         imu: ImuMount | None = None,
         known_friction: KnownFriction | None = None,
+        errors: SensorErrors | None = None,
     ) -> None:
         """Prepare the models.
 
@@ -167,6 +169,7 @@ class DynamicsMeasurement:
             friction: Friction to estimate, None for none.
             imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
+            errors: Slowly varying errors of the sensors, the last parameters of `equation`; None for none.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
@@ -174,6 +177,7 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction = friction
         self._known_friction = known_friction
+        self._errors = errors
         self._rows = rows.resolved(robot, contacts)
         self._picked = slice_if_contiguous(self._rows.picked)
         self._model = robot.model.copy()
@@ -203,7 +207,7 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         M = pin.crba(self._model, self._data, q, pin.Convention.WORLD)  # fills J as well
-        A = np.zeros((len(v), self._n_parameters))
+        A = np.zeros((len(v), self._n_parameters + (self._errors.size if self._errors else 0)))
         tau_nom = self._bodies.fill(A, q, v, a, self._data)
         self._fill_friction(A, state)
         self._add_known_friction(tau_nom, state)
@@ -215,7 +219,9 @@ class DynamicsMeasurement:
         paths = InputPaths(inertia, sensed, J_C[:, picked], self._rows.picked)
         noise = self._covariance.at(sensed, paths.contacts)
         value = (applied - tau_nom)[picked]
-        equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
+        regressor = A[picked]
+        self._fill_errors(regressor, state, paths)
+        equation = LinearEquation(regressor, value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
     def restated(self, equation: LinearEquation) -> LinearEquation:
@@ -228,7 +234,7 @@ class DynamicsMeasurement:
         e = equation
         assert e.state is not None
         assert e.paths is not None
-        if e.regressor.shape[1] != self._n_parameters:
+        if e.regressor.shape[1] != self._n_parameters + (self._errors.size if self._errors else 0):
             return self.equation(e.state)
         noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
         if N is not None:
@@ -285,6 +291,12 @@ class DynamicsMeasurement:
         rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
 
+    def _fill_errors(self, regressor: Array, state: MeasuredState, paths: InputPaths) -> None:
+        """Write the columns of the sensors' errors, the last ones."""
+        if self._errors is not None:
+            inputs = ErrorInputs(state.tau, state.f_B, paths.inertia, paths.sensed, paths.contacts)
+            self._errors.fill(regressor[:, self._n_parameters :], inputs)
+
     def _add_known_friction(self, tau_nom: Array, state: MeasuredState) -> None:
         """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
         if self._known_friction is not None:
@@ -327,7 +339,7 @@ class DynamicsMeasurement:
     def _fill_friction(self, A: Array, state: MeasuredState) -> None:
         if self._friction:
             F = self._friction.regressor(state.q, state.v, state.a, state.sign)
-            A[..., self._robot.n_base :, self._bodies.size :] = F
+            A[..., self._robot.n_base :, self._bodies.size : self._n_parameters] = F
 
     def _contact_jacobian(self) -> Array:
         """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""

@@ -18,6 +18,7 @@ from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.estimators.inertial.sensor_states import SensorPrior
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
@@ -26,6 +27,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
 from inertial_estimation.signals import Array, LinkEstimate
 
 __all__ = ["EstimationModel"]
@@ -43,6 +45,7 @@ class EstimationModel:
         published: Bodies whose inertias are published; the others of them than `bodies` stay nominal.
         bodies: The bodies to estimate, in the order of the state.
         friction: The friction to estimate; None for none.
+        errors: Slowly varying errors of the sensors; None where none is assumed.
         measurement: The measurement equation.
         urdf: Text of the robot's URDF.
     """
@@ -52,6 +55,7 @@ class EstimationModel:
     published: tuple[BodyReference, ...]
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
+    errors: SensorErrors | None
     measurement: DynamicsMeasurement
     urdf: str
 
@@ -98,6 +102,16 @@ class EstimationModel:
         bodies = estimated_bodies(robot, links)
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
+        offset = friction is not None and "offset" in friction.terms
+        errors = sensor_errors(
+            config.sensor_errors,
+            robot,
+            config.rows.selection().resolved(robot, setup.contacts),
+            published,
+            contacts=setup.contact_names,
+            accelerometer=imu is not None,
+            known_offsets=friction.joints if friction and offset else (),
+        )
         measurement = DynamicsMeasurement(
             robot,
             bodies,
@@ -107,8 +121,9 @@ class EstimationModel:
             friction,
             imu,
             known_friction,
+            errors,
         )
-        return cls(setup, imu, published, bodies, friction, measurement, urdf)
+        return cls(setup, imu, published, bodies, friction, errors, measurement, urdf)
 
     @property
     def robot(self) -> RobotModel:
@@ -130,6 +145,11 @@ class EstimationModel:
         """Names of the friction states, ``joint/term``; empty where none is estimated."""
         return self.friction.names if self.friction else ()
 
+    @property
+    def error_names(self) -> tuple[str, ...]:
+        """Names of the sensors' errors, ``kind/where``; empty where none is assumed."""
+        return self.errors.names if self.errors else ()
+
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
@@ -148,9 +168,16 @@ class EstimationModel:
             nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
         overlap = config.rate * config.window / PARABOLIC_WINDOW
-        priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
+        priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal, self._sensor_prior(config))
         build = filter_named(config.filter)
         return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+
+    def _sensor_prior(self, config: InertialPipelineConfig) -> SensorPrior:
+        if self.errors is None:
+            return SensorPrior()
+        own = config.sensor_errors
+        considered = own.treatment == "considered"
+        return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

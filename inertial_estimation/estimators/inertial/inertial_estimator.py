@@ -69,7 +69,7 @@ class InertialEstimator:
         )
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
-        self.record = FilterRecord(config, len(self.filter.x))
+        self.record = FilterRecord(config, self.filter.inferred)
         self.learning = config.enabled
         self.reset()
 
@@ -136,8 +136,10 @@ class InertialEstimator:
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
         links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
         information = self.record.information
-        information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
+        n = self.filter.inferred
+        information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
+        errors = zip(*(values.tolist() for values in self.filter.sensor_errors), strict=True)
         return InertialEstimate(
             stamp_ns=step.stamp_ns,
             links=links,
@@ -152,6 +154,7 @@ class InertialEstimator:
             friction=friction,
             noise=noise.factors(),
             located=guarded.inquiry.certain,
+            sensor_errors=dict(zip(self.model.error_names, errors, strict=True)),
         )
 
     def _switch_on(self, link: str) -> None:
@@ -161,4 +164,4 @@ class InertialEstimator:
         self.model = self.model.with_link(self.config, link)
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
         self._links.set_estimated(self.model.bodies)
-        self.record.information = InformationReport(len(self.filter.x), self.config.information_period)
+        self.record.information = InformationReport(self.filter.inferred, self.config.information_period)
