@@ -66,7 +66,10 @@ class Robot:
         if pipelines.inertial is not None:
             links = pipelines.inertial.config.links
             names = InertialTelemetry(
-                links, pipelines.inertial.model.friction_names, pipelines.inertial.noise_parameters, pipelines.inertial.model.error_names
+                links,
+                pipelines.inertial.model.friction_names,
+                pipelines.inertial.noise_parameters,
+                pipelines.inertial.model.error_names,
             ).names
             self._add_inertial(self._topic("inertial_ekf", names), links)
         if pipelines.payload is not None:
@@ -94,6 +97,8 @@ class Robot:
             Plot("gyroscope bias", self._of(topic, "gyro_bias/")),
             Plot("its sigma", self._of(topic, "gyro_bias_sigma/")),
             Plot("contacts in use", self._of(topic, "contacts/", "at_rest")),
+            Plot("contact forces", self._of(topic, "contact_force/")),
+            Plot("contact probabilities", self._of(topic, "contact_probability/")),
             Plot("age", self._of(topic, "age")),
         ]
 

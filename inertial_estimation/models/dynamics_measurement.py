@@ -16,11 +16,14 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.compilation import warm_up
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_columns import BodyColumns
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
-from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.known_friction import KnownFriction
+from inertial_estimation.models.mass_matrix import MassMatrix
 from inertial_estimation.models.measurement_noise import (
     MeasurementNoise,
     RowCovariance,
@@ -34,7 +37,6 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_errors import ErrorInputs, SensorErrors
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -75,10 +77,10 @@ class MeasuredState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearEquation:
-    """value = regressor @ [pi_1, ..., pi_n, friction, sensor errors] + noise.
+    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
 
     Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction + n_errors).
+        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
         value: dtau [Nm, N], shape (m,).
         noise: Covariance of the noise, shape (m, m).
         measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
@@ -156,7 +158,6 @@ class DynamicsMeasurement:
         friction: FrictionModel | None = None,
         imu: ImuMount | None = None,
         known_friction: KnownFriction | None = None,
-        errors: SensorErrors | None = None,
     ) -> None:
         """Prepare the models.
 
@@ -169,7 +170,6 @@ class DynamicsMeasurement:
             friction: Friction to estimate, None for none.
             imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
-            errors: Slowly varying errors of the sensors, the last parameters of `equation`; None for none.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
@@ -177,14 +177,20 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction = friction
         self._known_friction = known_friction
-        self._errors = errors
+        self._needs_load = any(part.needs_load for part in (friction, known_friction) if part is not None)
         self._rows = rows.resolved(robot, contacts)
+        if self._needs_load and rows.contacts not in (ContactMode.MEASURED, ContactMode.NONE):
+            raise ConfigurationError(
+                "friction that depends on the load (coulomb_load) needs contact wrenches that are measured, "
+                "expected contact_wrenches to be 'measured' or 'none'"
+            )
         self._picked = slice_if_contiguous(self._rows.picked)
         self._model = robot.model.copy()
         if robot.floating_base:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
         self._bodies = BodyColumns(self._model, bodies)
+        self._mass_matrix = MassMatrix(self._model, bodies)
         self._contact_maps = _contact_maps(robot, contacts)
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
@@ -196,50 +202,52 @@ class DynamicsMeasurement:
         """Name of each row of the equations."""
         return self._rows.names
 
-    def equation(self, state: MeasuredState) -> LinearEquation:
+    def equation(self, state: MeasuredState, phi: Array | None = None) -> LinearEquation:
         """Return the linear equation at a measured state.
 
         Args:
             state: The measurements, all of one time.
+            phi: Present parameters of the bodies, about the joint frames, shape (n,): errors of accelerations
+                reach the rows through the mass matrix of the robot as it is. None: nominal.
 
         Returns:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        M = pin.crba(self._model, self._data, q, pin.Convention.WORLD)  # fills J as well
-        A = np.zeros((len(v), self._n_parameters + (self._errors.size if self._errors else 0)))
+        M = self._mass_matrix.at(self._data, q, phi)
+        A = np.zeros((len(v), self._n_parameters))
         tau_nom = self._bodies.fill(A, q, v, a, self._data)
-        self._fill_friction(A, state)
-        self._add_known_friction(tau_nom, state)
         J_C = self._contact_jacobian()
         applied = self._applied(state, J_C)
+        self._add_friction(A, tau_nom, state, applied)
         picked = self._picked
         inertia = M[picked]
         sensed = self._sensed.effect(self._data, inertia)
         paths = InputPaths(inertia, sensed, J_C[:, picked], self._rows.picked)
         noise = self._covariance.at(sensed, paths.contacts)
         value = (applied - tau_nom)[picked]
-        regressor = A[picked]
-        self._fill_errors(regressor, state, paths)
-        equation = LinearEquation(regressor, value, noise, applied[picked], paths, state)
+        equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
-    def restated(self, equation: LinearEquation) -> LinearEquation:
+    def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
 
         Args:
             equation: Computed by a measurement that may differ in its noise, and by bodies estimated in
                 addition; it has its state and paths.
+            phi: Present parameters of the bodies, as for `equation`.
         """
         e = equation
         assert e.state is not None
         assert e.paths is not None
-        if e.regressor.shape[1] != self._n_parameters + (self._errors.size if self._errors else 0):
-            return self.equation(e.state)
-        noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
+        if e.regressor.shape[1] != self._n_parameters:
+            return self.equation(e.state, phi)
+        inertia = self._mass_matrix.at(self._data, self._robot.configuration(e.state.q), phi)[self._picked]
+        paths = replace(e.paths, inertia=inertia, sensed=self._sensed.effect(self._data, inertia))
+        noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
-        return e.with_noise(noise)
+        return replace(e, noise=noise, paths=paths)
 
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
@@ -284,25 +292,24 @@ class DynamicsMeasurement:
             jacobians[i] = self._contact_jacobian()
             if not self._bodies.many:
                 tau_nom[i] = self._bodies.fill(A[i], q[i], v[i], a[i], self._data)
-        self._fill_friction(A, states)
-        self._add_known_friction(tau_nom, states)
         applied = self._applied(states, jacobians)
+        self._add_friction(A, tau_nom, states, applied)
         picked = self._picked
         rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
 
-    def _fill_errors(self, regressor: Array, state: MeasuredState, paths: InputPaths) -> None:
-        """Write the columns of the sensors' errors, the last ones."""
-        if self._errors is not None:
-            inputs = ErrorInputs(state.tau, state.f_B, paths.inertia, paths.sensed, paths.contacts)
-            self._errors.fill(regressor[:, self._n_parameters :], inputs)
-
-    def _add_known_friction(self, tau_nom: Array, state: MeasuredState) -> None:
-        """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
+    def _add_friction(self, A: Array, tau_nom: Array, state: MeasuredState, applied: Array) -> None:
+        """Write the columns of estimated friction, and add the known one to the nominal torques."""
+        joints = slice(self._robot.n_base, None)
+        load = None
+        if self._needs_load:
+            load = (tau_nom + A[..., : self._bodies.size] @ self._bodies.nominal - applied)[..., joints]
+            load = load if state.tau is None else load + state.tau
+        signals = state.q, state.v, state.a, state.sign, load
+        if self._friction:
+            A[..., joints, self._bodies.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
-            tau_nom[..., self._robot.n_base :] += self._known_friction.torques(
-                state.q, state.v, state.a, state.sign
-            )
+            tau_nom[..., joints] += self._known_friction.torques(*signals)
 
     def _applied(self, state: MeasuredState, J_C: Array) -> Array:
         """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
@@ -335,11 +342,6 @@ class DynamicsMeasurement:
         assert states.wd_B is not None
         v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
-
-    def _fill_friction(self, A: Array, state: MeasuredState) -> None:
-        if self._friction:
-            F = self._friction.regressor(state.q, state.v, state.a, state.sign)
-            A[..., self._robot.n_base :, self._bodies.size : self._n_parameters] = F
 
     def _contact_jacobian(self) -> Array:
         """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""

@@ -25,9 +25,8 @@ class SensorErrorConfig:
 
     treatment: str = parameter(
         "none",
-        "Treatment of slowly varying errors of the sensors: estimated together with the inertias; considered, "
-        "so that standard deviations of the inertias contain them but they are not estimated (Schmidt); or "
-        "none.",
+        "Treatment of slowly varying errors of the sensors: estimated together with the inertias; considered,"
+        " so that standard deviations of the inertias contain them, but not estimated (Schmidt); or none.",
         choices=TREATMENTS,
     )
     torque_offset: float = parameter(
@@ -68,7 +67,7 @@ class SensorErrorConfig:
     contact_moment: float = parameter(
         0.0,
         "Prior standard deviation of a constant error of each measured contact moment, per axis; 0 assumes "
-        "none. Negative: 1 % of the robot's weight times 0.2 m, scaled by the third root of its mass / 80 kg.",
+        "none. Negative: 1 % of the robot's weight times 0.2 m times the third root of its mass / 80 kg.",
         unit="Nm",
         lower=-1e4,
         upper=1e4,
@@ -86,7 +85,7 @@ class SensorErrorConfig:
         -1.0,
         "Prior standard deviation of a constant moment on the base that no sensor reads, per axis: that of "
         "cables and of wrong masses that are not estimated; 0 assumes none. Negative: 1 % of the robot's "
-        "weight times 0.2 m, scaled by the third root of its mass / 80 kg.",
+        "weight times 0.2 m times the third root of its mass / 80 kg.",
         unit="Nm",
         lower=-1e4,
         upper=1e4,
@@ -107,14 +106,18 @@ class SensorErrorConfig:
             robot: The robot.
         """
         force = SHARE * STANDARD_GRAVITY * robot.total_mass
-        moment = force * LEVER * np.cbrt(robot.total_mass / FULL_SIZE)
-        derived = {
-            f"{where}_{kind}": float(value)
-            for where in ("contact", "base")
-            for kind, value in (("force", force), ("moment", moment))
-            if getattr(self, f"{where}_{kind}") < 0.0
-        }
-        return replace(self, **derived)
+        moment = force * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))
+
+        def of(value: float, default: float) -> float:
+            return default if value < 0.0 else value
+
+        return replace(
+            self,
+            contact_force=of(self.contact_force, force),
+            contact_moment=of(self.contact_moment, moment),
+            base_force=of(self.base_force, force),
+            base_moment=of(self.base_moment, moment),
+        )
 
     def offsets(self, robot: RobotModel) -> Array:
         """Return the standard deviation of each joint's torque offset [Nm], shape (n_joints,).

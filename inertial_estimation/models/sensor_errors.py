@@ -11,40 +11,21 @@ to the first order in the errors; E is the effect of an error of the sensed acce
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
 from inertial_estimation.models.measurement_rows import ContactMode, Indices, ResolvedRows
-from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["ErrorInputs", "SensorErrors", "sensor_errors"]
+__all__ = ["SensorErrors", "sensor_errors"]
 
 AXES = ("x", "y", "z")
 WRENCH = tuple(f"{kind}_{axis}" for kind in ("force", "moment") for axis in AXES)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorInputs:
-    """What the columns of the errors are made of, at one time.
-
-    Attributes:
-        tau: Joint torques as read [Nm], shape (n_joints,); None where not measured.
-        f_B: Proper acceleration of the base [m/s^2], shape (3,); None: fixed base.
-        inertia: Rows of the mass matrix, shape (k, nv).
-        sensed: Effect of an error of each sensed acceleration on the rows, shape (k, nv).
-        contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, k).
-    """
-
-    tau: Array | None
-    f_B: Array | None
-    inertia: Array
-    sensed: Array
-    contacts: Array
 
 
 class _Kind(ABC):
@@ -59,7 +40,7 @@ class _Kind(ABC):
         self.names, self.sigmas = tuple(names), sigmas
 
     @abstractmethod
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
         """Write the columns, shape (rows, k), which are zero before."""
 
 
@@ -70,7 +51,7 @@ class _Constants(_Kind):
         super().__init__(names, sigmas)
         self._rows, self._columns = rows, np.arange(len(rows))
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
         C[self._rows, self._columns] = 1.0
 
 
@@ -81,9 +62,9 @@ class _TorqueGains(_Kind):
         super().__init__(names, sigmas)
         self._rows, self._joints, self._columns = rows, joints, np.arange(len(rows))
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
-        if inputs.tau is not None:
-            C[self._rows, self._columns] = inputs.tau[self._joints]
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        if state.tau is not None:
+            C[self._rows, self._columns] = state.tau[self._joints]
 
 
 class _ContactWrenches(_Kind):
@@ -93,15 +74,15 @@ class _ContactWrenches(_Kind):
         super().__init__(names, sigmas)
         self._components = components
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
-        C[:] = inputs.contacts[self._components].T
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        C[:] = paths.contacts[self._components].T
 
 
 class _AccelerometerBias(_Kind):
     """Constant error of the specific force, along the axes of the IMU."""
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
-        C[:] = -inputs.sensed[:, :3]
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        C[:] = -paths.sensed[:, :3]
 
 
 class _AccelerometerScale(_Kind):
@@ -111,9 +92,9 @@ class _AccelerometerScale(_Kind):
     small against gravity.
     """
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
-        if inputs.f_B is not None:
-            C[:, 0] = -inputs.inertia[:, :3] @ inputs.f_B
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        if state.f_B is not None:
+            C[:, 0] = -paths.inertia[:, :3] @ state.f_B
 
 
 class SensorErrors:
@@ -143,15 +124,19 @@ class SensorErrors:
         """Number of errors."""
         return len(self.names)
 
-    def fill(self, C: Array, inputs: ErrorInputs) -> None:
-        """Write the columns of the equation, dtau = ... + C errors.
+    def appended(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation with the columns of the errors after its own.
 
         Args:
-            C: Columns of zeros, shape (k, size).
-            inputs: What they are made of.
+            equation: One with the state and the paths of its inputs.
         """
+        assert equation.state is not None
+        assert equation.paths is not None
+        paths, N = equation.paths, equation.paths.projection
+        C = np.zeros((len(paths.picked), self.size))
         for columns, kind in self._kinds:
-            kind.fill(C[:, columns], inputs)
+            kind.fill(C[:, columns], equation.state, paths)
+        return replace(equation, regressor=np.hstack((equation.regressor, C if N is None else N.T @ C)))
 
 
 def sensor_errors(

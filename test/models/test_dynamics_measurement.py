@@ -11,6 +11,7 @@ from inertial_estimation.models.body_reference import BodyReference, estimated_b
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
@@ -194,15 +195,23 @@ def test_a_column_is_the_torque_of_a_unit_parameter(talos):
         assert np.allclose(Y[:, 1 + axis], torque(1.0, c, np.eye(3)) - spread, atol=1e-10)
 
 
-def test_noise_is_that_of_perturbed_inputs(panda):
-    """R equals the sample covariance of the residual under noise on torque and acceleration."""
+@pytest.mark.parametrize("load_kg", [0.0, 3.0])
+def test_noise_is_that_of_perturbed_inputs(panda, load_kg):
+    """R equals the sample covariance of the residual under noise on torque and acceleration.
+
+    Errors of accelerations reach the torques through the masses that the robot has, not those of its file.
+    """
     rng = np.random.default_rng(6)
-    bodies = estimated_bodies(panda, ("panda_link7",))
+    bodies = estimated_bodies(panda, ("panda_link5", "panda_link7"))
     noise = MeasurementNoise(torque=0.3, joint_acceleration=0.5)
     measurement = DynamicsMeasurement(panda, bodies, RowSelection(), noise)
     state, _links, _tau = simulated(panda, (), rng)
-    R = measurement.equation(state).noise
-    pi = bodies[0].nominal_J.vector
+    nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    ball = pin.Inertia.FromSphere(load_kg, 0.05).toDynamicParameters() if load_kg else np.zeros(10)
+    pi = nominal + np.tile(ball, 2)
+    R = measurement.equation(state, pi).noise
+    R_nominal = measurement.equation(state).noise
+    assert measurement.restated(measurement.equation(state), pi).noise.tobytes() == R.tobytes()
     residuals = []
     for _ in range(4000):
         noisy = MeasuredState(
@@ -213,6 +222,7 @@ def test_noise_is_that_of_perturbed_inputs(panda):
     sample = np.cov(np.array(residuals).T)
     scale = np.sqrt(np.outer(np.diag(R), np.diag(R)))
     assert np.abs((sample - R) / scale).max() < 0.1
+    assert (np.diag(sample) / np.diag(R_nominal)).max() > (2.0 if load_kg else 0.9)
 
 
 @pytest.mark.parametrize("frame", ["imu_link", "base_link", "head_2_link"])
@@ -274,3 +284,46 @@ def test_mistakes_are_named(talos):
         estimated_bodies(talos, ("left_sole_link", "leg_left_6_link"))
     with pytest.raises(ConfigurationError, match="no link to estimate"):
         estimated_bodies(talos, ())
+
+
+@pytest.mark.parametrize("name", ["panda", "talos"])
+def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_contacts_carry(name, request):
+    robot, rng = request.getfixturevalue(name), np.random.default_rng(3)
+    feet = FEET if robot.floating_base else ()
+    state, _links, _tau = simulated(robot, feet, rng)
+    v = state.v if not robot.floating_base else np.concatenate((np.zeros(3), state.w_B, state.v))
+    a = state.a if not robot.floating_base else np.concatenate((state.f_B, state.wd_B, state.a))
+    model, q = robot.model.copy(), robot.configuration(state.q)
+    if robot.floating_base:
+        model.gravity.linear = np.zeros(3)
+    data = model.createData()
+    load = pin.rnea(model, data, q, v, a)
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    for contact, wrench in zip(feet, state.wrenches, strict=True):
+        load -= pin.getFrameJacobian(model, data, robot.frame_id(contact.wrench_frame), pin.LOCAL).T @ wrench
+    expected = np.tanh(state.v / 0.5) * np.abs(load[robot.n_base :])
+    mode = ContactMode.MEASURED if feet else ContactMode.NONE
+    last = robot.n_joints - 1
+    friction = FrictionModel((0, last), ("first", "last"), ("coulomb_load",), robot.n_joints, 0.5)
+    values = dict.fromkeys(("coulomb", "viscous", "offset", "armature"), np.zeros(robot.n_joints))
+    known = KnownFriction({**values, "coulomb_load": np.full(robot.n_joints, 0.1)}, 0.5)
+    rows, bodies = RowSelection(contacts=mode), estimated_bodies(robot, all_links(robot)[-2:])
+    with_both, without = (
+        DynamicsMeasurement(robot, bodies, rows, MeasurementNoise(), feet, friction, known_friction=one)
+        for one in (known, None)
+    )
+    found, plain = with_both.equation(state), without.equation(state)
+    columns = np.zeros((robot.model.nv, 2))
+    columns[robot.n_base, 0], columns[-1, 1] = expected[0], expected[last]
+    np.testing.assert_allclose(found.regressor[:, -2:], columns, atol=1e-9)
+    np.testing.assert_allclose(
+        (plain.value - found.value)[robot.n_base :], 0.1 * expected, atol=1e-9, err_msg="known friction"
+    )
+
+
+def test_friction_that_grows_with_the_load_needs_the_contact_wrenches(talos):
+    friction = FrictionModel((0,), ("a",), ("coulomb_load",), talos.n_joints, 0.02)
+    rows = RowSelection(contacts=ContactMode.PROJECTED)
+    with pytest.raises(ConfigurationError, match=r"coulomb_load.*expected contact_wrenches to be 'measured'"):
+        DynamicsMeasurement(talos, estimated_bodies(talos, LINKS), rows, MeasurementNoise(), FEET, friction)

@@ -93,6 +93,7 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     rng, robot = np.random.default_rng(0), talos()
     bodies = estimated_bodies(robot, ("torso_2_link", "arm_left_5_link"))
     nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    present = nominal + np.tile(pin.Inertia.FromSphere(3.0, 0.1).toDynamicParameters(), 2)
     measured = rows.contacts is ContactMode.MEASURED
     noise = NOISE if measured else replace(NOISE, base_force=1e-9, base_moment=1e-9)
     measurement = DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS)
@@ -100,15 +101,16 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
 
     def residual(at):
         equation = measurement.equation(at)
-        return equation.value - equation.regressor @ nominal
+        return equation.value - equation.regressor @ present
 
     centre = residual(state)
     changes = [residual(moved) - centre for moved in unit_errors(state)]
     if measured:
         changes += list(moved_by_base_forces(measurement, state).T)
     expected = np.array(changes).T @ np.array(changes)
-    R = measurement.equation(state).noise
+    R = measurement.equation(state, present).noise
     np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
+    assert np.abs(measurement.equation(state, nominal).noise - R).max() > 1e-3 * np.abs(R).max()
     assert np.linalg.eigvalsh(R).min() > 0.0
 
 

@@ -21,7 +21,7 @@ from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.estimators.inertial.sensor_states import SensorPrior
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
@@ -102,7 +102,7 @@ class EstimationModel:
         bodies = estimated_bodies(robot, links)
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
-        offset = friction is not None and "offset" in friction.terms
+        with_offset = friction.joints if friction and "offset" in friction.terms else ()
         errors = sensor_errors(
             config.sensor_errors,
             robot,
@@ -110,7 +110,7 @@ class EstimationModel:
             published,
             contacts=setup.contact_names,
             accelerometer=imu is not None,
-            known_offsets=friction.joints if friction and offset else (),
+            known_offsets=with_offset,
         )
         measurement = DynamicsMeasurement(
             robot,
@@ -121,7 +121,6 @@ class EstimationModel:
             friction,
             imu,
             known_friction,
-            errors,
         )
         return cls(setup, imu, published, bodies, friction, errors, measurement, urdf)
 
@@ -178,6 +177,14 @@ class EstimationModel:
         own = config.sensor_errors
         considered = own.treatment == "considered"
         return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
+
+    def with_errors(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation with the columns of the sensors' errors after its own.
+
+        Args:
+            equation: One of `measurement`.
+        """
+        return equation if self.errors is None else self.errors.appended(equation)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
 from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
@@ -108,6 +109,15 @@ class InertialEstimator:
         """Return the parameters in C that may be published, of the estimated bodies, shape (n, 10)."""
         return self.corrected.guarded.trusted()
 
+    def believed(self) -> Array:
+        """Return the parameters about the joint frames with which noise is stated, friction last, shape (n,).
+
+        While data are suspect they are those before the first of these.
+        """
+        guarded = self.corrected.guarded
+        state = self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
+        return state.phi
+
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
 
@@ -116,7 +126,8 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
+        equation = self.model.with_errors(step.equation)
+        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update

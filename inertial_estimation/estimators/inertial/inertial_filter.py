@@ -88,6 +88,12 @@ class FilterState:
     centre: Array
     at: BodyLinearisation
 
+    @property
+    def phi(self) -> Array:
+        """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
+        phi: Array = self.at.phi + self.at.dphi @ (self.x - self.at.x)
+        return phi
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Innovation:
@@ -223,8 +229,7 @@ class InertialFilter(BodyCoordinates):
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
-        phi = self._at.phi + self._at.dphi @ (self.x - self._at.x)
-        prediction: Array = equation.regressor @ phi
+        prediction: Array = equation.regressor @ self.state.phi
         return prediction
 
     def propagate(self, dt: float) -> None:

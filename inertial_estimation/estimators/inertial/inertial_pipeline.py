@@ -224,7 +224,7 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            equation = self.model.measurement.equation(state)
+            equation = self.model.measurement.equation(state, self.estimator.believed())
             step = MeasuredStep(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
             self._restarted = False
             if self.kept_steps is not None:

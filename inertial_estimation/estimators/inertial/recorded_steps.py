@@ -23,7 +23,14 @@ __all__ = ["FREE_PARAMETERS", "RecordedSteps"]
 
 FREE_PARAMETERS = (
     *("noise", "noise_adaptation", "prior", "gate", "watch", "filter", "convention", "hand_over_rate"),
-    *("calibrate_at_start", "calibration_window", "rest_speed", "information_period", "enabled"),
+    *(
+        "sensor_errors",
+        "calibrate_at_start",
+        "calibration_window",
+        "rest_speed",
+        "information_period",
+        "enabled",
+    ),
 )
 
 
@@ -109,7 +116,7 @@ class RecordedSteps:
                 estimator.forget()
             if learn_until_ns is not None and kept.stamp_ns >= learn_until_ns:
                 estimator.learning = False
-            equation = estimator.model.measurement.restated(kept.equation)
+            equation = estimator.model.measurement.restated(kept.equation, estimator.believed())
             step = replace(kept, equation=equation, dt=1.0 / config.rate if failed else kept.dt)
             try:
                 with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -85,6 +85,18 @@ def test_the_same_parameters_give_the_same_estimates(scene, recorded):
     same(list(steps.estimates(scene.config())), estimates)
 
 
+def test_noise_is_stated_for_the_robot_as_it_is_estimated(recorded):
+    """The weight makes errors of accelerations count more in the rows of the right arm, and in no others."""
+    steps, _estimates = recorded
+    model, equation = steps._recorded_with, steps.steps[-1].equation
+    nominal = model.measurement.restated(equation).noise
+    more = np.diag(equation.noise) / np.diag(nominal)
+    rows = [name.startswith("arm_right") for name in model.measurement.row_names]
+    assert more[rows].max() > 1.2
+    others = [name.startswith(("arm_left", "leg", "head")) for name in model.measurement.row_names]
+    np.testing.assert_allclose(more[others], 1.0, atol=0.05)
+
+
 def test_other_parameters_give_the_estimates_of_a_pipeline_with_them(scene, recorded):
     steps, estimates = recorded
     _pipeline, expected = scene.run(**OTHERS)
