@@ -178,6 +178,16 @@ class EstimationModel:
         considered = own.treatment == "considered"
         return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
 
+    def named_errors(self, errors: Array, sigmas: Array) -> dict[str, tuple[float, float]]:
+        """Return errors of the sensors and their standard deviations by name.
+
+        Args:
+            errors: The errors, shape (k,).
+            sigmas: Their standard deviations, shape (k,).
+        """
+        pairs = zip(errors.tolist(), sigmas.tolist(), strict=True)
+        return dict(zip(self.error_names, pairs, strict=True))
+
     def with_errors(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation with the columns of the sensors' errors after its own.
 

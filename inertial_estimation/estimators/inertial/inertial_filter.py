@@ -129,6 +129,7 @@ class InertialFilter(BodyCoordinates):
         x: State, shape (n,).
         P: Its covariance, shape (n, n).
         bodies: The bodies, in the order of the state.
+        kinds: Which states are those of bodies and friction, and which errors of sensors.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class InertialFilter(BodyCoordinates):
         super().__init__(bodies, np.concatenate((friction, np.zeros(len(prior.sensors.sigmas)))))
         self._overlap = max(1.0, overlap)
         self.gate = gate
-        self._kinds = StateKinds.of(self._n_inertial + n_friction, memory, prior.sensors)
+        self.kinds = StateKinds.of(self._n_inertial + n_friction, memory, prior.sensors)
         nominal = self.body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
@@ -165,20 +166,8 @@ class InertialFilter(BodyCoordinates):
     @property
     def friction(self) -> Array:
         """Friction parameters, shape (n_friction,)."""
-        friction: Array = self.x[self._n_inertial : self._kinds.inferred].copy()
+        friction: Array = self.x[self._n_inertial : self.kinds.inferred].copy()
         return friction
-
-    @property
-    def sensor_errors(self) -> tuple[Array, Array]:
-        """Errors of the sensors and their standard deviations, shape (n_errors,) each."""
-        k = self._kinds.inferred
-        variances = np.maximum(self.P.diagonal()[k:], 0.0)
-        return self.x[k:].copy(), np.sqrt(variances)
-
-    @property
-    def inferred(self) -> int:
-        """Number of states of bodies and friction, the first of all."""
-        return self._kinds.inferred
 
     @property
     def prior_factor(self) -> Array:
@@ -247,7 +236,7 @@ class InertialFilter(BodyCoordinates):
         Args:
             dt: Time since the last call [s], >= 0.
         """
-        decay = self._kinds.decay(dt)
+        decay = self.kinds.decay(dt)
         state = self.x, self._centre, self.P
         self.x, self._centre, self.P = decayed(*state, self._x_nominal, self._P_prior, decay)
         self._relinearise()
@@ -285,8 +274,8 @@ class InertialFilter(BodyCoordinates):
             self.admit_change()
             HP = H @ self.P
             S = HP @ H.T + equation.noise
-        informed = self._kinds.informed(H, HP, innovation, S, equation.noise)
-        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self._overlap, self._kinds.corrected)
+        informed = self.kinds.informed(H, HP, innovation, S, equation.noise)
+        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self._overlap, self.kinds.corrected)
         if not resolved:
             return _unresolvable(innovation, variance)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)

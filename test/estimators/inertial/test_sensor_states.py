@@ -64,7 +64,7 @@ def test_estimated_errors_equal_a_dense_augmented_filter(arm):
 def test_one_considered_update_weighs_the_data_by_noise_and_errors_together(arm):
     """The bodies are those of generalised least squares with the covariance R + C P C'."""
     filter_, equation = arm.filter(considered=True), arm.faulty()
-    n = filter_.inferred
+    n = filter_.kinds.inferred
     P0, x0 = filter_.P[:n, :n], filter_.x[:n]
     filter_.update(equation, 0.0)
     H, C = np.split(arm.jacobian(equation), [n], axis=1)
@@ -78,7 +78,7 @@ def test_considered_errors_keep_their_prior_and_the_stated_covariance_is_that_of
     """The error is linear in initial error, sensor errors and noise: its covariance follows from each."""
     equations = [arm.faulty(noisy=False) for _ in range(4)]
     start = arm.filter(considered=True)
-    n, size, P0 = start.inferred, len(start.x), start.P
+    n, size, P0 = start.kinds.inferred, len(start.x), start.P
 
     def final(x0, values):
         filter_ = arm.filter(considered=True)
@@ -134,10 +134,10 @@ def test_errors_drift_with_their_own_time_constant(arm):
     filter_ = arm.filter(drift_time=10.0)
     for _ in range(40):
         filter_.update(arm.faulty(), 0.0)
-    n, mass = filter_.inferred, filter_.body_parameters()[0][:, 0]
-    assert filter_.sensor_errors[1][0] < 0.5 * arm.errors.sigmas[0]
+    n, mass = filter_.kinds.inferred, filter_.body_parameters()[0][:, 0]
+    assert filter_.kinds.errors_of(filter_.x, filter_.P)[1][0] < 0.5 * arm.errors.sigmas[0]
     filter_.propagate(100.0)
-    errors, sigmas = filter_.sensor_errors
+    errors, sigmas = filter_.kinds.errors_of(filter_.x, filter_.P)
     assert np.allclose(sigmas, arm.errors.sigmas, rtol=1e-3)
     assert np.abs(errors / arm.errors.sigmas).max() < 1e-3
     assert np.allclose(filter_.body_parameters()[0][:, 0], mass, rtol=1e-6)
