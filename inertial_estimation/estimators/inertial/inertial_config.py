@@ -16,6 +16,7 @@ from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS
@@ -163,6 +164,7 @@ class InertialPipelineConfig:
     watch: WatchConfig = section(WatchConfig)
     locator: LocatorConfig = section(LocatorConfig)
     friction: FrictionConfig = section(FrictionConfig)
+    sensor_errors: SensorErrorConfig = section(SensorErrorConfig)
     hand_over_rate: float = parameter(
         3.0,
         "Largest rate of change of the published mass; a load that has been located on one link is handed "
