@@ -21,7 +21,7 @@ class ProcessConfig:
         "How the filter lets inertial parameters change: they return to nominal with the time constant "
         "`prior.memory`, their covariance to the prior's; or they walk at random (Foster et al.) and their "
         "covariance grows by `process.mass`, `process.com` and `process.radii`, while nothing holds "
-        "parameters of which the data say nothing. Friction is constant in a random walk.",
+        "parameters of which the data say nothing. Friction and errors of sensors are constant then.",
         choices=(RETURNING, RANDOM_WALK),
     )
     mass: float = parameter(
@@ -47,12 +47,12 @@ class ProcessConfig:
         upper=1e3,
     )
 
-    def walk(self, friction: int) -> PriorSigma | None:
+    def walk(self, others: int) -> PriorSigma | None:
         """Return the standard deviations after one second of a random walk; None for the other model.
 
         Args:
-            friction: Number of friction states, which are constant.
+            others: Number of states of friction and of sensor errors, which are constant.
         """
         if self.model != RANDOM_WALK:
             return None
-        return PriorSigma(self.mass, self.com, self.radii, np.zeros(friction))
+        return PriorSigma(self.mass, self.com, self.radii, np.zeros(others))

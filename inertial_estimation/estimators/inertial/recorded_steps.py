@@ -24,7 +24,7 @@ __all__ = ["FREE_PARAMETERS", "RecordedSteps"]
 FREE_PARAMETERS = (
     *("noise", "noise_adaptation", "row_weights", "prior", "process", "gate", "watch", "filter"),
     *("convention", "hand_over_rate", "calibrate_at_start", "calibration_window", "rest_speed"),
-    *("information_period", "enabled"),
+    *("sensor_errors", "information_period", "enabled"),
 )
 
 
