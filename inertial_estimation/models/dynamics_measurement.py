@@ -10,6 +10,7 @@ through the proper acceleration f_B = R_WB' (p'' - g_W), what an accelerometer s
 here and f_B takes the place of the base's acceleration, so neither tilt nor velocity enters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,6 +159,7 @@ class DynamicsMeasurement:
         friction: FrictionModel | None = None,
         imu: ImuMount | None = None,
         known_friction: KnownFriction | None = None,
+        row_weights: Sequence[str] = (),
     ) -> None:
         """Prepare the models.
 
@@ -170,9 +172,11 @@ class DynamicsMeasurement:
             friction: Friction to estimate, None for none.
             imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
+            row_weights: Weights of rows, ``row=weight``; one for all others.
 
         Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
+            ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts, or a
+                weight none of the rows.
         """
         self._robot = robot
         self._friction = friction
@@ -193,7 +197,7 @@ class DynamicsMeasurement:
         self._mass_matrix = MassMatrix(self._model, bodies)
         self._contact_maps = _contact_maps(robot, contacts)
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
-        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
+        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
         warm_up()
         self._n_parameters = self._bodies.size + (friction.size if friction else 0)
 
@@ -227,7 +231,8 @@ class DynamicsMeasurement:
         noise = self._covariance.at(sensed, paths.contacts)
         value = (applied - tau_nom)[picked]
         equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
-        return self._projected(equation, J_C) if self._rows.projects else equation
+        equation = self._projected(equation, J_C) if self._rows.projects else equation
+        return equation.with_noise(self._covariance.weighted(equation.noise))
 
     def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
@@ -247,7 +252,7 @@ class DynamicsMeasurement:
         noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
-        return replace(e, noise=noise, paths=paths)
+        return replace(e, noise=self._covariance.weighted(noise), paths=paths)
 
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None

@@ -6,6 +6,7 @@ may come from an IMU: it is computed, a_B = X_BI (a_I - J_I a), so errors of the
 arm, and errors of the joints between base and IMU enter twice: as accelerations and through the base.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from inertial_estimation.models.measurement_rows import (
     slice_if_contiguous,
 )
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.row_weights import noise_scale
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
@@ -133,6 +135,7 @@ class RowCovariance:
         robot: RobotModel,
         rows: ResolvedRows,
         n_contacts: int,
+        row_weights: Sequence[str] = (),
     ) -> None:
         """Lay out the standard deviations.
 
@@ -141,7 +144,12 @@ class RowCovariance:
             robot: The robot.
             rows: The measured rows.
             n_contacts: Number of contacts.
+            row_weights: Weights of rows, ``row=weight``; one for all others.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a weight is that of no row, or not positive.
         """
+        self._scale = noise_scale(row_weights, rows.names)
         noise = noise.for_robot(robot)
         acceleration = [noise.joint_acceleration] * robot.n_joints
         direct = [noise.torque] * robot.n_joints
@@ -168,6 +176,14 @@ class RowCovariance:
         J_C = np.ascontiguousarray(J_C[: len(self._sigma_wrench)])
         R: Array = _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance)
         return R
+
+    def weighted(self, R: Array) -> Array:
+        """Return the covariance of the rows with the weights of a user.
+
+        Args:
+            R: Without them, after a projection, shape (m, m).
+        """
+        return R if self._scale is None else self._scale * R
 
 
 class SensedAccelerations:

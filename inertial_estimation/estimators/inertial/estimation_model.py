@@ -121,6 +121,7 @@ class EstimationModel:
             friction,
             imu,
             known_friction,
+            config.row_weights,
         )
         return cls(setup, imu, published, bodies, friction, errors, measurement, urdf)
 
@@ -169,7 +170,8 @@ class EstimationModel:
         overlap = config.rate * config.window / PARABOLIC_WINDOW
         priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal, self._sensor_prior(config))
         build = filter_named(config.filter)
-        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+        walk = config.process.walk(len(sigma) + len(priors.sensors.sigmas))
+        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention, walk)
 
     def _sensor_prior(self, config: InertialPipelineConfig) -> SensorPrior:
         if self.errors is None:

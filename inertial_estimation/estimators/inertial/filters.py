@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["FILTERS", "FilterFactory", "filter_named"]
 
 FilterFactory = Callable[
-    [tuple[BodyReference, ...], PriorSigma, InnovationGate, float, float, str], "InertialFilter"
+    [tuple[BodyReference, ...], PriorSigma, InnovationGate, float, float, str, PriorSigma | None],
+    "InertialFilter",
 ]
 
 
@@ -29,11 +30,12 @@ def _log_cholesky(
     memory: float,
     overlap: float,
     convention: str,
+    walk: PriorSigma | None,
 ) -> "InertialFilter":
     """Build the filter in log-Cholesky coordinates."""
     from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 
-    return LogCholeskyEkf(bodies, prior, gate, memory, overlap, convention)
+    return LogCholeskyEkf(bodies, prior, gate, memory, overlap, convention, walk)
 
 
 def _linear_kalman(
@@ -43,11 +45,12 @@ def _linear_kalman(
     memory: float,
     overlap: float,
     convention: str,
+    walk: PriorSigma | None,
 ) -> "InertialFilter":
     """Build the linear filter, whose coordinates are the parameters themselves in any convention."""
     from inertial_estimation.estimators.inertial.linear_kalman import LinearKalman
 
-    return LinearKalman(bodies, prior, gate, memory, overlap)
+    return LinearKalman(bodies, prior, gate, memory, overlap, walk)
 
 
 FILTERS: dict[str, FilterFactory] = {"log_cholesky": _log_cholesky, "linear": _linear_kalman}
@@ -57,7 +60,8 @@ def filter_named(name: str) -> FilterFactory:
     """Return the factory of a filter.
 
     Its arguments are the bodies, the prior, the gate, the time constant of the pull to nominal [s], the
-    updates per independent measurement, and the convention of log-Cholesky coordinates.
+    updates per independent measurement, the convention of log-Cholesky coordinates, and the standard
+    deviations of a random walk after one second (None: the parameters return to nominal).
 
     Args:
         name: Name of the filter in `FILTERS`.

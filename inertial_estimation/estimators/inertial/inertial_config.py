@@ -9,6 +9,7 @@ from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
+from inertial_estimation.estimators.inertial.process_config import ProcessConfig
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
@@ -159,7 +160,14 @@ class InertialPipelineConfig:
     )
     noise: MeasurementNoise = section(MeasurementNoise)
     noise_adaptation: NoiseAdaptationConfig = section(NoiseAdaptationConfig)
+    row_weights: tuple[str, ...] = parameter(
+        (),
+        "Weights of measurement rows, `row=weight`, the row by name or shell pattern: a weight multiplies "
+        "the information of the row, the inverse of its variance. Rows without one have weight 1. The "
+        "adaptation of the noise undoes what the rows of one noise parameter have in common.",
+    )
     prior: PriorConfig = section(PriorConfig)
+    process: ProcessConfig = section(ProcessConfig)
     gate: GateConfig = section(GateConfig)
     watch: WatchConfig = section(WatchConfig)
     locator: LocatorConfig = section(LocatorConfig)

@@ -9,6 +9,10 @@ Process: each coordinate decays to its nominal value with time constant T, x' = 
 noise w makes the prior covariance stationary. Without information P therefore stays at the prior and never
 grows, and x converges to nominal; for T to infinity the parameters are constant.
 
+Foster's process, a free random walk, is available for comparison: x stays, P grows by Q a second. There is no
+stationary prior then from which the information of the data could be separated, so only new measurements are
+linearised at the present state.
+
 Measurements averaged over a window longer than the step between updates share their noise. The gate tests
 one innovation by its own covariance S = H P H' + R; the gain uses R times the overlap, so that the shared
 noise counts once per window and P does not shrink faster than the information grows.
@@ -139,6 +143,7 @@ class InertialFilter(BodyCoordinates):
         gate: InnovationGate,
         memory: float,
         overlap: float = 1.0,
+        walk: PriorSigma | None = None,
     ) -> None:
         """Start at the nominal parameters.
 
@@ -148,6 +153,7 @@ class InertialFilter(BodyCoordinates):
             gate: Tests measurements for outliers.
             memory: Time constant T of the decay to nominal [s].
             overlap: Updates per independent measurement, >= 1.
+            walk: Standard deviations after one second of a random walk, in place of the decay; None: decay.
         """
         warm_up()
         n_friction, friction = len(prior.friction), prior.nominal_friction
@@ -159,6 +165,7 @@ class InertialFilter(BodyCoordinates):
         nominal = self.body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
+        self._Q = None if walk is None else prior_covariance(walk, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
         self.reset()
@@ -168,6 +175,11 @@ class InertialFilter(BodyCoordinates):
         """Friction parameters, shape (n_friction,)."""
         friction: Array = self.x[self._n_inertial : self.kinds.inferred].copy()
         return friction
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether parameters depend nonlinearly on the state, and the data's information is known apart."""
+        return not self.linear and self._Q is None
 
     @property
     def prior_factor(self) -> Array:
@@ -236,6 +248,10 @@ class InertialFilter(BodyCoordinates):
         Args:
             dt: Time since the last call [s], >= 0.
         """
+        if self._Q is not None:
+            self.P = self.P + dt * self._Q
+            self._at = self._linearisation(self.bounded(self.x))
+            return
         decay = self.kinds.decay(dt)
         state = self.x, self._centre, self.P
         self.x, self._centre, self.P = decayed(*state, self._x_nominal, self._P_prior, decay)
@@ -282,7 +298,7 @@ class InertialFilter(BodyCoordinates):
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
-        if self.linear or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
+        if not self.is_curved or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
             return 0
         try:
             posterior, steps = self._near_mean(self.data_of(self.state))

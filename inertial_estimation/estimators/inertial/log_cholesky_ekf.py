@@ -38,6 +38,7 @@ class LogCholeskyEkf(InertialFilter):
         memory: float,
         overlap: float = 1.0,
         convention: str = "rucker",
+        walk: PriorSigma | None = None,
     ) -> None:
         """Start at the nominal parameters; arguments as for `InertialFilter`.
 
@@ -49,7 +50,7 @@ class LogCholeskyEkf(InertialFilter):
                 f"no log-Cholesky convention '{convention}'; there are {listing(CONVENTIONS)}"
             )
         self.convention = convention
-        super().__init__(bodies, prior, gate, memory, overlap)
+        super().__init__(bodies, prior, gate, memory, overlap, walk)
 
     def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
         """Return the normal distribution of the coordinates."""

@@ -31,7 +31,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["CurvedPosterior"]
 
-STEPS = 3  # in one update, from the result of the last one: the posterior moves little in between
+BODY_STEPS = 9  # steps of one update, times the bodies: many make a step slow, and the next update goes on
 MOST_STEPS = 30
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
@@ -76,7 +76,8 @@ class _Regression:
 class CurvedPosterior:
     """Mean and covariance of a filter's coordinates and parameters, updated at most once a period.
 
-    Where the linearisation over the posterior fails, and for a linear filter, they are the filter's own.
+    Where the linearisation over the posterior fails, for a linear filter, and for one whose parameters walk
+    at random, they are the filter's own.
 
     Attributes:
         period: Time between two updates [s]; a covariance that changes by much is followed at once.
@@ -121,7 +122,7 @@ class CurvedPosterior:
         if forgotten or self._failed:
             self._take(state)
         self._state, self._updated_at_ns = state, time_ns
-        self._iterate(STEPS)
+        self._iterate(max(1, BODY_STEPS // len(self._filter.bodies)))
 
     @property
     def sigma_mass(self) -> Array:
@@ -159,7 +160,7 @@ class CurvedPosterior:
         return self._filter.parameters_of(self._state.x, self._state.P)[1]
 
     def _iterate(self, steps: int) -> None:
-        if self._filter.linear:
+        if not self._filter.is_curved:
             self._take(self._state)
             self._second_moments = self._own_second_moments()
             return

@@ -22,15 +22,9 @@ from inertial_estimation.signals import InertialEstimate
 __all__ = ["FREE_PARAMETERS", "RecordedSteps"]
 
 FREE_PARAMETERS = (
-    *("noise", "noise_adaptation", "prior", "gate", "watch", "filter", "convention", "hand_over_rate"),
-    *(
-        "sensor_errors",
-        "calibrate_at_start",
-        "calibration_window",
-        "rest_speed",
-        "information_period",
-        "enabled",
-    ),
+    *("noise", "noise_adaptation", "row_weights", "prior", "process", "gate", "watch", "filter"),
+    *("convention", "hand_over_rate", "calibrate_at_start", "calibration_window", "rest_speed"),
+    *("sensor_errors", "information_period", "enabled"),
 )
 
 
