@@ -127,6 +127,7 @@ class QuantityCheck:
         self._last: Array | None = None
         self._square = 0.0
         self._step = 0.0
+        self._unloaded = False  # whether the last change was from below the floor
         self._turns = 0.0
         self._readings = 0
         self._usual = _Usual()
@@ -171,6 +172,7 @@ class QuantityCheck:
             self._repeat(x, last, others_change)
             return self.fault
         self.equal = 0
+        self._unloaded = before < self._floor_square
         self._turns *= NOISE_MEMORY
         if step * self._step < 0.0:
             self._turns += 1.0 - NOISE_MEMORY
@@ -199,6 +201,8 @@ class QuantityCheck:
         self.equal += 1
         if self.equal < READINGS_STUCK or self._change is not None:
             return
+        if self._quantity.one_way and self._square == 0.0 and self._unloaded:
+            return  # a foot in the air, whose driver sends zero for small forces
         zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
         if (
             (zero or (self._quantity.stuck and self.noisy))

@@ -46,6 +46,7 @@ EXPLAINED = 0.5  # share of a turned vertical that the long integral explains wh
 LEAST_LONG = math.radians(3.0)  # long integral across the vertical below which it explains nothing
 DOUBTED = 0.3  # difference from which joint velocities are compared with differences of positions [rad/s]
 LONGEST_JUMP = 0.1  # time after a jump of the gyroscope in which no difference is limited [s]
+LONGEST_BLAME = 1.0  # time without feet after which nothing speaks against the gyroscope any more [s]
 STEP = math.radians(1.0)  # of one step, unless the gyroscope itself has jumped: joints jump, too
 LEAST_SHARE = 0.15  # of the load, below which a point foot may skid, or seem to stand while it swings
 SINGULAR = 1e-3  # determinant over the cube of the trace, below which points lie on a line
@@ -76,6 +77,7 @@ class FootRotation:
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
+        self._without_feet = 0.0  # time for which the feet have told nothing [s]
         self.lost = False
         self.known = False
         self._before: KinematicState | None = None
@@ -137,6 +139,7 @@ class FootRotation:
         self.known = found
         if not found:
             return self._unknown(h, w)
+        self._without_feet = 0.0
         self.lost = self.replacing and not complete
         size = norm(self._integrals[0])
         if self.replacing:
@@ -149,8 +152,11 @@ class FootRotation:
         return rate, missed
 
     def _unknown(self, h: float, w: Vector) -> tuple[Vector, None]:
-        """Continue where the feet tell nothing."""
+        """Continue where the feet tell nothing: a robot that has fallen has none that clear the gyroscope."""
         self.known = False
+        self._without_feet += h
+        if self._without_feet > LONGEST_BLAME:
+            self.replacing = False
         self._integrals = _forgotten(h, self._integrals)
         self.lost = self.replacing
         return (ZERO if self.replacing else w), None

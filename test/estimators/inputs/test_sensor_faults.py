@@ -123,6 +123,15 @@ def test_a_foot_that_swings_without_force_is_no_fault():
         assert rig.run(1, assign(FOOT, slice(0, 6), lambda x, share=share: share * x))[FOOT] == 1
 
 
+def test_a_foot_in_the_air_whose_driver_sends_zeros_is_no_fault_and_a_cable_that_breaks_is_one():
+    rig = Rig()
+    rig.run(200)
+    for share in (*np.linspace(1.0, 0.05, 40), *np.zeros(60), *np.linspace(0.05, 1.0, 40)):
+        assert rig.run(1, assign(FOOT, slice(0, 6), lambda x, share=share: share * x))[FOOT] == 1
+    rig.run(200)
+    assert rig.run(100, assign(FOOT, slice(0, 6), lambda x: 0.0 * x))[FOOT] <= 10
+
+
 def test_quantised_readings_of_a_robot_that_moves_and_stops_are_no_fault():
     rig = Rig()
     taken = rig.run(400, assign(JOINTS, ROWS.q, lambda x: np.round(x + 0.3 * math.sin(0.05 * rig.k), 3)))
