@@ -197,7 +197,8 @@ class InertialPipelineConfig:
     )
     information_period: float = parameter(
         0.1,
-        "Time between two evaluations of which parameter directions the data inform.",
+        "Time between two evaluations of which parameter directions the data inform, and of the reported "
+        "covariance; a covariance that changes by much is followed at once.",
         unit="s",
         lower=0.0,
         upper=10.0,

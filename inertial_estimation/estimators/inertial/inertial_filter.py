@@ -153,7 +153,7 @@ class InertialFilter(BodyCoordinates):
         self._overlap = max(1.0, overlap)
         self.gate = gate
         self._memory = memory
-        nominal = self._body_coordinates(self._x_nominal)
+        nominal = self.body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
@@ -212,6 +212,15 @@ class InertialFilter(BodyCoordinates):
         """Compare a measurement with the prediction of another state; nothing changes."""
         _H, _HP, y, S, nis, log_det = _compare(state.at, state.x, state.P, equation)
         return Innovation(y, nis, S, log_det)
+
+    def data_of(self, state: FilterState) -> DataInformation:
+        """Return what the data alone say in a state.
+
+        Raises:
+            MeasurementError: If the covariance of the state is not positive definite.
+        """
+        prior = Prior(state.centre, self._prior_information)
+        return DataInformation(state.at, state.x, state.P, prior)
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -272,15 +281,14 @@ class InertialFilter(BodyCoordinates):
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
         if self.linear or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
             return 0
-        prior = Prior(self._centre, self._prior_information)
         try:
-            posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
+            posterior, steps = self._near_mean(self.data_of(self.state))
         except (MeasurementError, NumericalError):
             # The data contradict each other beyond the resolution of floating point.
             self.x = self._at.x
             self.admit_change()
             return 0
-        self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
+        self._at, self.x, self.P = posterior.at, self.bounded(posterior.x), posterior.P
         return steps
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
@@ -289,7 +297,7 @@ class InertialFilter(BodyCoordinates):
         while True:
             steps += 1
             shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
-            at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
+            at = self._linearisation(self.bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
             if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
                 return posterior, steps
