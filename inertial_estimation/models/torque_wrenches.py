@@ -81,7 +81,6 @@ class TorqueWrenches:
             return None
         q, v = motion
         if self._friction is not None:
-            # The torque behind the gear differs from the measured one by the friction, a few per cent.
             tau = tau - self._friction.torques(q, v, np.zeros_like(v), load=tau)
         if h > self._max_gap:
             self._observer.reset()
