@@ -41,10 +41,10 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "methods.com_deviation": 0.1,
             "methods.radii_deviation": 0.5,
         },
-        "priors of 10 %, 2 cm": {
-            "methods.mass_deviation": 0.1,
-            "methods.com_deviation": 0.02,
-            "methods.radii_deviation": 0.1,
+        "priors of 3 %, 5 mm": {
+            "methods.mass_deviation": 0.03,
+            "methods.com_deviation": 0.005,
+            "methods.radii_deviation": 0.03,
         },
         "offsets of the torques, too": {"friction.terms": (*LOADED, "offset")},
         "friction changes along the range, too": {"friction.terms": (*LOADED, "coulomb_slope")},

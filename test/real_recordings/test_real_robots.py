@@ -10,7 +10,7 @@ from benchmarks.real_robots.joint_recordings import identified
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.offline.identification_setup import identification_config
 
-BOUNDS = {"go2": 0.165, "ur10": 0.077}  # plain least squares: 21.8 and 7.6 %
+BOUNDS = {"go2": 0.165, "ur10": 0.055}  # plain least squares: 21.8 and 7.6 %
 
 
 @pytest.mark.parametrize("robot", BOUNDS)
