@@ -18,7 +18,7 @@ def decayed(
     P: Table,
     x_nominal: Column,
     P_prior: Table,
-    decay: float,
+    decay: Column,
 ) -> tuple[Array, Array, Array]:
     """Return state, centre of the prior and covariance after a time in which they decay to nominal.
 
@@ -28,9 +28,9 @@ def decayed(
         P: Covariance of the state, shape (n, n).
         x_nominal: State to which both decay, shape (n,).
         P_prior: Stationary covariance, shape (n, n).
-        decay: exp(-dt / T), 0 to 1.
+        decay: exp(-dt / T) of each state, 0 to 1, shape (n,).
     """
-    kept = decay * decay
+    kept = decay.reshape(-1, 1) * decay
     return (
         x_nominal + decay * (x - x_nominal),
         x_nominal + decay * (centre - x_nominal),
@@ -47,6 +47,7 @@ def largest_step(x: Column, x_at: Column, n: int) -> float:
 @compiled
 def compared(
     G: Table,
+    curved: int,
     phi: Column,
     x_at: Column,
     x: Column,
@@ -59,6 +60,7 @@ def compared(
 
     Args:
         G: dphi/dx at the point of linearisation, shape (n, n).
+        curved: Number of coordinates of bodies, the first ones; the others are parameters themselves.
         phi: Parameters there, shape (n,).
         x_at: The point, shape (n,).
         x: State, shape (n,).
@@ -71,7 +73,8 @@ def compared(
         H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R,
         the NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
     """
-    H = regressor @ G
+    H = regressor.copy()
+    H[:, :curved] = np.ascontiguousarray(H[:, :curved]) @ np.ascontiguousarray(G[:curved, :curved])
     y = value - regressor @ phi - H @ (x - x_at)
     HP = H @ P
     S = HP @ H.T + noise
@@ -91,6 +94,7 @@ def corrected(
     S: Table,
     noise: Table,
     overlap: float,
+    gained: Column,
 ) -> tuple[Array, Array, bool]:
     """Correct a state and its covariance with one measurement.
 
@@ -105,6 +109,7 @@ def corrected(
         S: Its covariance, shape (m, m).
         noise: Part of the measurement's noise in it, shape (m, m).
         overlap: Measurements that share their noise, which this one is corrected for: R = overlap noise.
+        gained: One for states that are corrected, zero for those that are considered, shape (n,).
 
     Returns:
         State, covariance, and whether floating point suffices for them; else they are as before.
@@ -112,10 +117,10 @@ def corrected(
     F, positive = factor(S + (overlap - 1.0) * noise)
     if not positive:
         return x, P, False
-    Kt = solution(F, HP)
+    Kt = solution(F, HP) * gained
     corrected_x = x + y @ Kt
     if not math.isfinite(corrected_x.sum()):
         return x, P, False
-    half = P - HP.T @ Kt
+    half = P - Kt.T @ HP
     half = half - (half @ H.T - overlap * (Kt.T @ noise)) @ Kt
     return corrected_x, 0.5 * (half + half.T), True

@@ -74,7 +74,7 @@ class InertialEstimator:
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self.posterior = CurvedPosterior(self.filter, config.information_period)
-        self.record = FilterRecord(config, len(self.filter.x))
+        self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
 
@@ -132,7 +132,8 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
+        equation = self.model.with_errors(step.equation)
+        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
@@ -154,8 +155,10 @@ class InertialEstimator:
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
         links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
         information = self.record.information
-        information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
+        n = self.filter.kinds.inferred
+        information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
+        errors = self.filter.kinds.errors_of(self.filter.x, self.filter.P)
         return InertialEstimate(
             stamp_ns=step.stamp_ns,
             links=links,
@@ -170,6 +173,7 @@ class InertialEstimator:
             friction=friction,
             noise=noise.factors(),
             located=guarded.inquiry.certain,
+            sensor_errors=self.model.named_errors(*errors),
         )
 
     def whole_posterior(self) -> InertiaPosterior:
@@ -186,4 +190,6 @@ class InertialEstimator:
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
         self._links.set_estimated(self.model.bodies)
         self.posterior = CurvedPosterior(self.filter, self.config.information_period)
-        self.record.information = InformationReport(len(self.filter.x), self.config.information_period)
+        self.record.information = InformationReport(
+            self.filter.kinds.inferred, self.config.information_period
+        )

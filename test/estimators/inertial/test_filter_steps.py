@@ -25,7 +25,7 @@ class Case:
         self.R = L @ L.T + np.eye(m)
 
     def compared(self, function=filter_steps.compared):
-        return function(self.G, self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R)
+        return function(self.G, len(self.x), self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +41,7 @@ def test_a_correction_adds_the_information_of_the_measurement(m, n, overlap):
     assert np.allclose(y, case.z - case.A @ (case.phi + case.G @ (case.x - case.x_at)))
     assert nis == pytest.approx(y @ np.linalg.inv(H @ case.P @ H.T + case.R) @ y, rel=1e-10)
     assert log_det == pytest.approx(np.linalg.slogdet(S)[1], abs=1e-10)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap, np.ones(n))
     assert resolved
     R = overlap * case.R
     expected = np.linalg.inv(np.linalg.inv(case.P) + H.T @ np.linalg.inv(R) @ H)
@@ -54,7 +54,7 @@ def test_a_covariance_stays_positive_definite_where_a_measurement_is_nearly_exac
     case = Case(5, 5, condition=1e8)
     case.R = 1e-14 * np.eye(5)
     H, HP, y, S, _nis, _log_det = case.compared()
-    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
     assert np.linalg.eigvalsh(P).min() > 0.0
 
 
@@ -64,7 +64,7 @@ def test_a_covariance_that_is_not_positive_definite_is_told():
     H, HP, y, S, nis, log_det = case.compared()
     assert np.isinf(nis)
     assert np.isnan(log_det)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
     assert not resolved
     assert np.array_equal(x, case.x)
     assert np.array_equal(P, case.P)
@@ -82,8 +82,8 @@ def test_compiled_functions_give_the_numbers_of_their_source(m, n):
         assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
     assert figures == pytest.approx(interpreted[4:], rel=1e-12)
     arguments = {
-        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0),
-        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, 0.9),
+        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0, np.ones(n)),
+        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, np.full(n, 0.9)),
         "largest_step": (case.x, case.x_at, n - 1),
     }
     for name, values in arguments.items():
