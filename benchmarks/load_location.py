@@ -2,8 +2,8 @@
 
 The robot stands (an arm: moves) as its file says; its other joints and its base move. Loads of 1.1 to 5.4 %
 of its mass are put on random links, and it is pushed with 1.1 to 10.8 % of its weight (on TALOS 1 to 5 kg on
-its limbs, 10 to 100 N). The sensor noise is that of the file's simulator, or the realistic one of a large
-robot. Printed are
+its limbs, 10 to 100 N). The sensor noise is that of the file's simulator, or the realistic one scaled to
+the robot. Printed are
 
 - loads: the share of which the link is named first, or among others, within 0.3 s and at the end (0.8 s)
 - pushes: how many are taken for loads, the largest change of a published mass, and the same over the same
@@ -11,6 +11,7 @@ robot. Printed are
 - pairs: of two loads at one instant on different links, the share of which both are named at the end
 
 Run: python -m benchmarks.load_location go2 hyq my_robot.yaml [--seeds 20] [--kinds loads pushes pairs]
+[--on 5]
 (`inertial-estimation init g1 --output g1.yaml` writes the parameters of a robot that has none.)
 """
 
@@ -38,26 +39,27 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--on", type=float, default=ON_S, help="when loads and pushes begin [s]")
     parser.add_argument("--verbose", action="store_true", help="show every trial")
     args = parser.parse_args()
     for name in args.robots:
         robot, results = configured_robot(name), {kind: [] for kind in args.kinds}
         for seed in range(args.first, args.first + args.seeds):
-            scene = LinkScene(robot, seed, ON_S + LONGEST_PUSH_S + AFTER_S)
+            scene = LinkScene(robot, seed, args.on + LONGEST_PUSH_S + AFTER_S)
             for kind, rows in results.items():
-                rows.append(KINDS[kind][0](scene))
+                rows.append(KINDS[kind][0](scene, args.on))
                 if args.verbose:
                     print(f"{name} {seed} {kind}: {rows[-1]}", flush=True)
         for kind, rows in results.items():
             print(f"{name}, {len(rows)} {kind}: {KINDS[kind][1](rows)}", flush=True)
 
 
-def load(scene: LinkScene) -> dict[str, object]:
+def load(scene: LinkScene, on_s: float) -> dict[str, object]:
     """Put a load on a link."""
     link, mass = str(scene.rng.choice(scene.limb_links)), float(scene.rng.uniform(*scene.robot.loads))
-    trial = scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S)
-    found = trial.found(Cause.LOAD, ON_S)
-    soon = [cause for t, cause in found if t <= ON_S + NAMED_S]
+    trial = scene.run([scene.load(link, mass, on_s)], on_s + LOAD_S)
+    found = trial.found(Cause.LOAD, on_s)
+    soon = [cause for t, cause in found if t <= on_s + NAMED_S]
     named = soon[-1].links if soon else ()
     last = found[-1][1] if found else None
     return {
@@ -68,40 +70,40 @@ def load(scene: LinkScene) -> dict[str, object]:
         "among": link in named,
         "end": last is not None and link in last.links[:1],
         "end among": last is not None and link in last.links,
-        "delay": found[0][0] - ON_S if found else math.inf,
+        "delay": found[0][0] - on_s if found else math.inf,
         "error": abs(last.mass / mass - 1.0) if last is not None else math.nan,
         "other": _other(trial, Cause.LOAD),
         "two": any(cause.also for _t, cause in found),
     }
 
 
-def push(scene: LinkScene) -> dict[str, object]:
+def push(scene: LinkScene, on_s: float) -> dict[str, object]:
     """Push a link, and run the same without a push."""
     link, duration = str(scene.rng.choice(scene.links)), float(scene.rng.uniform(0.1, LONGEST_PUSH_S))
     least, most = np.log10(scene.robot.pushes)
     strength = float(10.0 ** scene.rng.uniform(least, most))
-    until = ON_S + duration + AFTER_S
-    trial, free = (scene.run(p, until) for p in ([scene.push(link, strength, ON_S, duration)], []))
-    span = ON_S - 0.1, ON_S + duration + PAST_S
-    found = [link in cause.links for _t, cause in trial.found(Cause.PUSH, ON_S)]
+    until = on_s + duration + AFTER_S
+    trial, free = (scene.run(p, until) for p in ([scene.push(link, strength, on_s, duration)], []))
+    span = on_s - 0.1, on_s + duration + PAST_S
+    found = [link in cause.links for _t, cause in trial.found(Cause.PUSH, on_s)]
     return {
         "link": link,
         "force": round(strength, 1),
         "duration": round(duration, 2),
-        "as load": any(cause.decided for _t, cause in trial.found(Cause.LOAD, ON_S - 0.1)),
+        "as load": any(cause.decided for _t, cause in trial.found(Cause.LOAD, on_s - 0.1)),
         "moved": trial.moved(*span),
         "moved without": free.moved(*span),
         "found": bool(found) and sum(found) > 0.5 * len(found),
     }
 
 
-def pair(scene: LinkScene) -> dict[str, object]:
+def pair(scene: LinkScene, on_s: float) -> dict[str, object]:
     """Put two loads on different links at one instant."""
     links = [str(link) for link in scene.rng.choice(scene.limb_links, 2, replace=False)]
     masses = scene.rng.uniform(*scene.robot.loads, 2).tolist()
-    loads = [scene.load(link, mass, ON_S) for link, mass in zip(links, masses, strict=True)]
-    trial = scene.run(loads, ON_S + PAIR_S)
-    found = trial.found(Cause.LOAD, ON_S)
+    loads = [scene.load(link, mass, on_s) for link, mass in zip(links, masses, strict=True)]
+    trial = scene.run(loads, on_s + PAIR_S)
+    found = trial.found(Cause.LOAD, on_s)
     last = found[-1][1] if found else None
     named = _named(last)
     return {
@@ -111,7 +113,7 @@ def pair(scene: LinkScene) -> dict[str, object]:
         "first": {names[0] for names in named} == set(links),
         "among": len(named) == len(links) and (_match(links, named) or _match(links[::-1], named)),
         "single": last is not None and last.decided and len(named) == 1,
-        "delay": next((t - ON_S for t, c in found if len(_named(c)) == len(links)), math.inf),
+        "delay": next((t - on_s for t, c in found if len(_named(c)) == len(links)), math.inf),
         "other": _other(trial, Cause.LOAD),
     }
 
@@ -168,7 +170,7 @@ def _pairs(rows: Sequence[dict[str, object]]) -> str:
 
 
 KINDS: dict[
-    str, tuple[Callable[[LinkScene], dict[str, object]], Callable[[Sequence[dict[str, object]]], str]]
+    str, tuple[Callable[[LinkScene, float], dict[str, object]], Callable[[Sequence[dict[str, object]]], str]]
 ] = {"loads": (load, _loads), "pushes": (push, _pushes), "pairs": (pair, _pairs)}
 
 

@@ -22,7 +22,7 @@ SIGMAS = 4.0
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
 OF_SCALE, WRONG_SCALE = 0.05, 0.3
-EXPLAINS = 0.05  # least share of what is unexplained, noise and tolerances apart, that a cause must explain
+EXPLAINS, EXPLAINS_OF_LINK = 0.05, 0.03  # least share of what noise and tolerances leave unexplained
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 3
 SECOND = 0.3  # of the first one's evidence that a further cause must have
@@ -112,7 +112,7 @@ def _possible(cause: Cause, fit: ForceFit) -> bool:
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
-    if cause.explained < EXPLAINS:
+    if cause.explained < (EXPLAINS_OF_LINK if cause.kind is CauseKind.LINK else EXPLAINS):
         return False
     return _mass_matters(cause, rows) or _shift(cause, rows) > SHIFTED
 

@@ -14,6 +14,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.measurement_noise import DEFAULTS, MeasurementNoise
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter_values
@@ -51,7 +52,7 @@ class LinkRobot:
         pushes: Least and largest push [N].
         spread: Of the point of a load or push about the centre of mass of the body, per axis [m].
         noise: Imperfections of its sensors: those of the file's simulator and, where it says nothing of one,
-            the realistic ones of a large robot.
+            the realistic ones, which are of a large robot, scaled to this one.
     """
 
     file: ConfigFile
@@ -132,7 +133,7 @@ def configured_robot(config: str) -> LinkRobot:
         (SHARES[0] * mass, SHARES[1] * mass),
         (SHARES[0] * weight, STRONGEST * weight),
         0.04 * size,
-        _sensors(file),
+        _sensors(file, setup.robot),
     )
 
 
@@ -149,10 +150,17 @@ def _pipelines(file: ConfigFile) -> tuple[Pipelines, InertialPipeline]:
     return pipelines, pipelines.inertial
 
 
-def _sensors(file: ConfigFile) -> SensorNoise:
+def _sensors(file: ConfigFile, robot: RobotModel) -> SensorNoise:
+    own, full = MeasurementNoise().for_robot(robot), MeasurementNoise(**DEFAULTS)
+    scaled = replace(
+        REALISTIC,
+        effort=REALISTIC.effort * own.torque / full.torque,
+        force=REALISTIC.force * own.contact_force / full.contact_force,
+        torque=REALISTIC.torque * own.contact_moment / full.contact_moment,
+    )
     given = file.nodes.get(SIMULATOR_NODE, {})
     names = {f"sensors.{name}": name for name in parameter_values(REALISTIC)}
-    return replace(REALISTIC, **{names[name]: value for name, value in given.items() if name in names})
+    return replace(scaled, **{names[name]: value for name, value in given.items() if name in names})
 
 
 def _free_joints(setup: RobotSetup, posture: Mapping[str, float]) -> dict[str, float]:

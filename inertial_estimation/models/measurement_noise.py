@@ -25,7 +25,7 @@ from inertial_estimation.models.row_weights import noise_scale
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = ["MeasurementNoise", "RowCovariance", "SensedAccelerations"]
+__all__ = ["DEFAULTS", "MeasurementNoise", "RowCovariance", "SensedAccelerations"]
 
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow

@@ -48,7 +48,7 @@ class CauseInquiry:
         self._names = names
         self._bodies = dict(bodies)
         self._pair: LocatedCause | None = None
-        self._search_at = 0.0
+        self._search_at = self._open_for = 0.0
 
     def set_config(self, config: LocatorConfig) -> None:
         """Take parameters of which only those that may change while running differ."""
@@ -68,7 +68,7 @@ class CauseInquiry:
         carried = {link: payloads[body] for link, body in self._bodies.items()}
         self.locator.begin(variance, carried)
         self.pairs.begin(variance, carried)
-        self._pair, self._search_at = None, self.pairs.earliest
+        self._pair, self._search_at, self._open_for = None, self.pairs.earliest, 0.0
         self.found = LocatedCause.nothing()
 
     def estimate(self, link: str, body: int) -> None:
@@ -110,6 +110,8 @@ class CauseInquiry:
             settled = self.found.decided and self.locator.explains
             self._pair = None if settled else self.pairs.located(age)
         self.found = self._pair or self.found
+        if self.found.is_open:
+            self._open_for = age
 
     @property
     def certain(self) -> LocatedCause | None:
@@ -139,10 +141,12 @@ class CauseInquiry:
     def patience(self, config: WatchConfig) -> float:
         """Return the time for which a single cause is looked for [s]: longer where it is a load or a push.
 
+        Where that has become doubtful, the patience begins anew: one window must not end the waiting.
+
         Args:
             config: Times of the watch.
         """
-        return config.longest_push if self.found.is_open else config.patience
+        return config.longest_push if self.found.is_open else self._open_for + config.patience
 
     def input_of(self, update: FilterUpdate, equation: LinearEquation) -> str:
         """Return the input to check: the one located, or that of the row that deviates most.

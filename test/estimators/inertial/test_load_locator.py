@@ -93,6 +93,16 @@ def test_a_push_along_gravity_on_a_robot_at_rest_is_no_load(at_rest, force):
     assert all("push" in message for message in said)
 
 
+def test_a_long_push_along_gravity_is_no_load_where_pushes_are_expected_to_last():
+    timing = Timing(duration_s=5.0, rate_hz=125.0, rest_s=5.0, fade_s=0.3)
+    at_rest = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
+    down = Push(FOREARM, np.array([0.0, 0.0, -50.0]), ON_S, 3.0)
+    rows = estimates_of(at_rest, down, **{"locator.push_duration": 2.0})
+    masses = published(rows, ON_S - 0.1)
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.03
+    assert not any(cause.decided for _t, cause in found(rows, Cause.LOAD))
+
+
 def test_a_small_load_is_noticed_and_located(motion):
     load = attached_ball("leg_right_4_link", 1.0, (0.0, 0.02, -0.15), start=ON_S)
     causes = found(estimates_of(motion, load), Cause.LOAD)
