@@ -125,6 +125,32 @@ def test_without_torques_nothing_is_said_to_be_well(trot: Trot, fault: str) -> N
     assert not estimates[30:]
 
 
+def stuck(tau: np.ndarray, k: int, onset: int) -> np.ndarray:
+    return tau[onset]
+
+
+def halved(tau: np.ndarray, k: int, onset: int) -> np.ndarray:
+    return 0.5 * tau[k]
+
+
+def leg_silent(tau: np.ndarray, k: int, onset: int) -> np.ndarray:
+    return np.where(np.arange(tau.shape[1]) < 3, 0.0, tau[k])
+
+
+@pytest.mark.parametrize("fault", [stuck, halved, leg_silent])
+def test_wrong_torques_in_motion_leave_the_tilt_or_are_told(trot: Trot, fault) -> None:
+    pipeline, tau, onset = trot.pipeline("joint_torques"), trot.readings.tau, round(1.4 * RATE_HZ)
+    before, wrongly = 0.0, []
+    for k in range(len(tau)):
+        estimates = trot.drive(pipeline, k, tau=fault(tau, k, onset) if k >= onset else tau[k])
+        error = max(map(trot.error, estimates), default=0.0)
+        before = max(before, error) if k < onset else before
+        if k % 25 == 0 and error > before + 0.5:
+            wrongly.append(max(part.level for part in pipeline.health((k + 1) * PERIOD_NS)))
+    assert HealthLevel.OK not in wrongly
+    assert before < 1.5
+
+
 def test_a_planners_forces_weigh_the_contacts_and_its_silence_is_told(trot: Trot) -> None:
     """It sends forces at a tenth of the rate; each holds until the next."""
     pipeline, estimates = trot.pipeline("desired"), []
