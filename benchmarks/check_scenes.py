@@ -16,7 +16,6 @@ from benchmarks.check_made_scenes import Made, inputs, tuned, unseen
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.commands.main import main as inertial_estimation_command
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.recordings.recording import BagRecording
 
@@ -27,6 +26,7 @@ DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared
 PANDA_BAG = "panda_gaz2019/exciting_trajectory"
 UR10_BAG = "ur10_exciting/ur10_exciting_trajectory.db3"
 PANDA_LOCKED = ("panda_finger_joint*",)
+FRICTION = ["coulomb", "viscous", "offset", "armature", "coulomb_slope"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def _identified(folder: str, made: Made) -> Made:
     """Replace the description by that which `identify` finds in the recording, the robot's own."""
     config, _urdf, streams = made
     robot = {"urdf": config.urdf, "floating_base": False, "locked_joints": list(config.locked_joints)}
-    ekf = {"contact_wrenches": "none", "friction": {"joints": ["*"], "terms": list(FRICTION_TERMS)}}
+    ekf = {"contact_wrenches": "none", "friction": {"joints": ["*"], "terms": FRICTION}}
     sections = {"/**": {"ros__parameters": robot}, "/**/inertial_ekf": {"ros__parameters": ekf}}
     with tempfile.TemporaryDirectory() as place:
         parameters = Path(place, "robot.yaml")

@@ -1,4 +1,4 @@
-"""Time of one inertial update of TALOS with three bodies, beside the floor of its dynamics alone.
+"""Time of one inertial update of TALOS with three bodies, compared with the floor of its dynamics alone.
 
 Update: measurement equation (38 rows) and log-Cholesky EKF (30 states). Floor: bare inverse dynamics,
 the Jacobians and body regressors of the three bodies, and one Cholesky factorisation of 38 rows, nothing

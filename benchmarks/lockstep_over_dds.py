@@ -1,4 +1,4 @@
-"""The elbow and the pelvis experiment as four nodes over DDS in lockstep, beside the loop in one process.
+"""The elbow and the pelvis experiment as four nodes over DDS in lockstep, against one process.
 
 Starts simulator, tilt observer, inertial filter and controller as processes on a ROS domain of their own,
 with the parameters, seeds and disturbances of `foster-elbow` and `foster-pelvis`, listens to joints, loads

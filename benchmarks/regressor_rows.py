@@ -1,4 +1,4 @@
-"""Regressor rows per second of the Panda arm, beside figaroh's regressor on the same model and samples.
+"""Regressor rows per second of the Panda arm, compared with figaroh's on the same samples.
 
 Both make the rows of all 7 joint torques over all 70 inertial parameters and the same four friction terms of
 each joint, out of positions, velocities and accelerations. The columns are compared as well (Coulomb: where
@@ -20,12 +20,13 @@ import numpy as np
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, friction_model
+from inertial_estimation.models.friction import FrictionTerms, friction_model
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
 LINKS = tuple(f"panda_link{i}" for i in range(1, 8))
+TERMS = ("coulomb", "viscous", "offset", "armature")
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 RUNS = 7  # of each in one round
 CHUNK = 128  # samples at a time, as identification makes them
@@ -75,7 +76,7 @@ def compared(ours: np.ndarray, W: np.ndarray, v: np.ndarray, v_s: float) -> tupl
     blocks = dict(
         zip(("viscous", "coulomb", "armature", "offset"), np.split(theirs[:, :, 70:], 4, axis=2), strict=True)
     )
-    own = dict(zip(FRICTION_TERMS, np.split(ours[:, :, 70:], 4, axis=2), strict=True))
+    own = dict(zip(TERMS, np.split(ours[:, :, 70:], 4, axis=2), strict=True))
     smooth = [np.abs(own[n] - blocks[n]).max() for n in ("viscous", "armature", "offset")]
     fast = np.abs(v) > 10.0 * v_s
     coulomb = np.abs((own["coulomb"] - blocks["coulomb"]).sum(axis=2))[fast].max()
@@ -96,7 +97,7 @@ def main() -> int:
     arguments = parser.parse_args()
     urdf = read_urdf("example-robot-data:panda")
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=FINGERS)
-    friction, _known = friction_model(FrictionTerms(("*",), FRICTION_TERMS), robot)
+    friction, _known = friction_model(FrictionTerms(("*",), TERMS), robot)
     measurement = DynamicsMeasurement(
         robot, estimated_bodies(robot, LINKS), RowSelection(), MeasurementNoise(), (), friction
     )

@@ -4,7 +4,7 @@
 
 The pipelines of config/talos.yaml run over a synthetic recording of TALOS; then every estimate is sent by
 the publishers of the nodes, to a subscription of another process that reads all, and to nobody. CPU times are
-medians over the estimates; beside them the publication of one figure, which no content undercuts.
+medians over the estimates; in addition the publication of one figure, which no content undercuts.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Time of one tilt update on Talos with two contacts, beside the floor of bare forward kinematics.
+"""Time of one tilt update on Talos with two contacts, compared with the floor of bare forward kinematics.
 
-Then the observer over a whole recording at once, beside VQF in C++. Run from the root of the project:
+Then the observer over a whole recording at once, compared with VQF in C++. Run from the root of the project:
 ``python -m benchmarks.tilt_update``, without the extra `fast` with ``NUMBA_DISABLE_JIT=1``. Bounds:
 update 10 times the floor (p50), observer 3 us a sample and 4 times VQF.
 """

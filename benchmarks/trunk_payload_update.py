@@ -1,4 +1,4 @@
-"""Time of one step of the trunk's identification for HyQ, beside the floor of its statics alone.
+"""Time of one step of the trunk's identification for HyQ, compared with the floor of its statics alone.
 
 Step: a joint state, an IMU reading and a base state pushed, and the tick that aligns and averages them,
 decides whether the robot is at rest, and measures or identifies. Floor: gravity torques, the Jacobians of the

@@ -45,6 +45,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search
 from inertial_estimation.tuning.session import Judging, SearchOptions, trials_for, tuned
 from inertial_estimation.tuning.trials import OBJECTIVES, Trials
+from inertial_estimation.tuning.tuned_file import interval_in_words
 from inertial_estimation.tuning.tuning import TuningResult
 from inertial_estimation.tuning.variation import Variation, parse_variations
 
@@ -129,10 +130,11 @@ def noise(args: argparse.Namespace) -> None:
             args,
         )
         true = true_noise(clean, noisy)
-        values = {p.variation.name: p.value for p in found.parameters}
+        parameters = {p.variation.name: p for p in found.parameters}
         for name, sigma in true.items():
-            said = f"panda, {effort:g} Nm, {velocity:g} rad/s: {name}"
-            print(f"{said:46s}{sigma:8.4f}{values[name]:9.4f}{values[name] / sigma:8.2f}", flush=True)
+            said, value = f"panda, {effort:g} Nm, {velocity:g} rad/s: {name}", parameters[name].value
+            interval = interval_in_words(parameters[name])
+            print(f"{said:46s}{sigma:8.4f}{value:9.4f}{value / sigma:8.2f}   {interval}", flush=True)
 
 
 def true_noise(clean: Recording, noisy: Recording) -> dict[str, float]:

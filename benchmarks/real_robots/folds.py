@@ -18,10 +18,12 @@ from inertial_estimation.recordings.recording import BagRecording, MemoryRecordi
 from inertial_estimation.signals import NANOSECONDS
 
 SHARES = (0.5, 0.6, 0.75)
+LOADED = ("coulomb", "viscous", "armature", "coulomb_load")
 FOUR = ("coulomb", "viscous", "offset", "armature")
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "go2": {
         "friction does not change along the range": {"friction.terms": FOUR},
+        "friction grows with the load, too": {"friction.terms": (*FOUR, "coulomb_slope", "coulomb_load")},
         "friction shared by left and right": {"symmetric_friction": (*FOUR, "coulomb_slope")},
         "no symmetry": {"symmetry": ()},
         "positions differentiated twice": {"smoothing.differentiate": "position"},
@@ -30,6 +32,7 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "sign over 0.1 rad/s": {"friction.smoothing_speed": 0.1},
     },
     "ur10": {
+        "friction does not grow with the load": {"friction.terms": ("coulomb", "viscous", "armature")},
         "efforts taken as not smoothed": {"inputs.effort_window": 0.0},
         "efforts taken as smoothed over 0.3 s": {"inputs.effort_window": 0.3},
         "efforts taken as smoothed over 0.5 s": {"inputs.effort_window": 0.5},
@@ -43,10 +46,8 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "methods.com_deviation": 0.02,
             "methods.radii_deviation": 0.1,
         },
-        "offsets of the torques": {"friction.terms": FOUR},
-        "friction changes along the range": {
-            "friction.terms": ("coulomb", "viscous", "armature", "coulomb_slope")
-        },
+        "offsets of the torques, too": {"friction.terms": (*LOADED, "offset")},
+        "friction changes along the range, too": {"friction.terms": (*LOADED, "coulomb_slope")},
         "weights one over the residual": {"weighting": "residual"},
     },
 }

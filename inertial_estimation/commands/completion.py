@@ -36,7 +36,7 @@ def complete(
 
 
 def completed_by(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
-    """Let the shell complete the value of an option by names, beside the files of the working directory."""
+    """Let the shell complete the value of an option by names and by the files of the working directory."""
 
     def completer(prefix: str, **_asked: Any) -> list[str]:
         files = [str(path) for path in Path().glob(f"{prefix}*")] if prefix else []

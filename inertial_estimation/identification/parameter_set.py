@@ -24,6 +24,7 @@ FRICTION_UNITS = {
     "offset": "Nm",
     "armature": "kg m^2",
     "coulomb_slope": "Nm/rad",
+    "coulomb_load": "1",
 }
 
 

@@ -14,7 +14,14 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["posterior_covariance", "prior_factor", "typical_deviations"]
 
 # Standard deviations of the friction parameters of an arm's joint, SI units.
-FRICTION_DEVIATIONS = {"coulomb": 1.0, "viscous": 1.0, "offset": 1.0, "armature": 0.1, "coulomb_slope": 1.0}
+FRICTION_DEVIATIONS = {
+    "coulomb": 1.0,
+    "viscous": 1.0,
+    "offset": 1.0,
+    "armature": 0.1,
+    "coulomb_slope": 1.0,
+    "coulomb_load": 0.1,
+}
 
 
 def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:

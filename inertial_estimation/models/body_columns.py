@@ -18,6 +18,7 @@ class BodyColumns:
     Attributes:
         size: Number of columns, ten for each body.
         many: Whether `fill_all` is faster than `fill` for many states.
+        nominal: Nominal parameters of the bodies about their joint frames, shape (size,).
     """
 
     def __init__(self, model: pin.Model, bodies: tuple[BodyReference, ...]) -> None:
@@ -38,6 +39,7 @@ class BodyColumns:
         rest = np.concatenate([inertia.toDynamicParameters() for inertia in list(self._rest.inertias)[1:]])
         self._rest_parameters = rest if rest.any() else None
         self.size = 10 * len(bodies)
+        self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
         self.many = len(bodies) >= FULL_REGRESSOR_SHARE * (model.njoints - 1)
 
     def fill(self, A: Array, q: Array, v: Array, a: Array, jacobians: pin.Data) -> Array:

@@ -16,11 +16,13 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.compilation import warm_up
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_columns import BodyColumns
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
-from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.mass_matrix import MassMatrix
 from inertial_estimation.models.measurement_noise import (
     MeasurementNoise,
@@ -175,7 +177,13 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction = friction
         self._known_friction = known_friction
+        self._needs_load = any(part.needs_load for part in (friction, known_friction) if part is not None)
         self._rows = rows.resolved(robot, contacts)
+        if self._needs_load and rows.contacts not in (ContactMode.MEASURED, ContactMode.NONE):
+            raise ConfigurationError(
+                "friction that depends on the load (coulomb_load) needs contact wrenches that are measured, "
+                "expected contact_wrenches to be 'measured' or 'none'"
+            )
         self._picked = slice_if_contiguous(self._rows.picked)
         self._model = robot.model.copy()
         if robot.floating_base:
@@ -209,10 +217,9 @@ class DynamicsMeasurement:
         M = self._mass_matrix.at(self._data, q, phi)
         A = np.zeros((len(v), self._n_parameters))
         tau_nom = self._bodies.fill(A, q, v, a, self._data)
-        self._fill_friction(A, state)
-        self._add_known_friction(tau_nom, state)
         J_C = self._contact_jacobian()
         applied = self._applied(state, J_C)
+        self._add_friction(A, tau_nom, state, applied)
         picked = self._picked
         inertia = M[picked]
         sensed = self._sensed.effect(self._data, inertia)
@@ -285,19 +292,24 @@ class DynamicsMeasurement:
             jacobians[i] = self._contact_jacobian()
             if not self._bodies.many:
                 tau_nom[i] = self._bodies.fill(A[i], q[i], v[i], a[i], self._data)
-        self._fill_friction(A, states)
-        self._add_known_friction(tau_nom, states)
         applied = self._applied(states, jacobians)
+        self._add_friction(A, tau_nom, states, applied)
         picked = self._picked
         rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
 
-    def _add_known_friction(self, tau_nom: Array, state: MeasuredState) -> None:
-        """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
+    def _add_friction(self, A: Array, tau_nom: Array, state: MeasuredState, applied: Array) -> None:
+        """Write the columns of estimated friction, and add the known one to the nominal torques."""
+        joints = slice(self._robot.n_base, None)
+        load = None
+        if self._needs_load:
+            load = (tau_nom + A[..., : self._bodies.size] @ self._bodies.nominal - applied)[..., joints]
+            load = load if state.tau is None else load + state.tau
+        signals = state.q, state.v, state.a, state.sign, load
+        if self._friction:
+            A[..., joints, self._bodies.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
-            tau_nom[..., self._robot.n_base :] += self._known_friction.torques(
-                state.q, state.v, state.a, state.sign
-            )
+            tau_nom[..., joints] += self._known_friction.torques(*signals)
 
     def _applied(self, state: MeasuredState, J_C: Array) -> Array:
         """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
@@ -330,11 +342,6 @@ class DynamicsMeasurement:
         assert states.wd_B is not None
         v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
-
-    def _fill_friction(self, A: Array, state: MeasuredState) -> None:
-        if self._friction:
-            F = self._friction.regressor(state.q, state.v, state.a, state.sign)
-            A[..., self._robot.n_base :, self._bodies.size :] = F
 
     def _contact_jacobian(self) -> Array:
         """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""

@@ -1,17 +1,19 @@
 """Joint friction and rotor inertia, linear in their parameters.
 
-    tau_friction = (coulomb + coulomb_slope (q - q_mid)) tanh(v / v_s) + viscous v + offset + armature a
+    tau_friction = (coulomb + coulomb_slope (q - q_mid) + coulomb_load |tau_load|) tanh(v / v_s)
+                   + viscous v + offset + armature a
 
 tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
 Coulomb torque does not describe. q_mid is the middle of the joint's range: the slope describes drives whose
-friction changes along the range, such as a knee that is driven by a linkage.
+friction changes along the range, such as a knee that is driven by a linkage. tau_load is the torque behind
+the gear: that of rigid-body dynamics by the nominal parameters, so that the term is linear, less what
+contacts carry. The teeth of a gear rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010).
 
 Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
 tau_friction. The friction of a motor that drives several joints is added to it (`joint_couplings`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +24,7 @@ from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_middles import from_middle, joint_middles
+from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -30,14 +33,13 @@ __all__ = [
     "FRICTION_TERMS",
     "FrictionModel",
     "FrictionTerms",
-    "KnownFriction",
     "NominalFriction",
     "coulomb_law",
     "friction_model",
 ]
 
 Indices = NDArray[np.int64]
-FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature", "coulomb_slope")
+FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature", "coulomb_slope", "coulomb_load")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,11 @@ class NominalFriction:
         "each entry of nominal_friction.joints, in the same order; empty means zero. The simulator does not "
         "model it.",
         unit="Nm/rad",
+    )
+    coulomb_load: tuple[float, ...] = parameter(
+        (),
+        "Known increase of the Coulomb friction with the torque behind the gear, of each entry of "
+        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
     )
     couplings: tuple[str, ...] = parameter(
         (), "Motors that drive several joints and have known friction, as in friction.couplings."
@@ -250,7 +257,14 @@ class FrictionModel:
         coupled = len(self.coupling_terms) * self.couplings.size if self.couplings else 0
         return len(self.terms) * len(self.joints) + coupled
 
-    def regressor(self, q: Array, v: Array, a: Array, sign: Array | None = None) -> Array:
+    @property
+    def needs_load(self) -> bool:
+        """Whether the friction depends on the torque that the joint transmits."""
+        return "coulomb_load" in self.terms and bool(self.joints)
+
+    def regressor(
+        self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
+    ) -> Array:
         """Return F with tau_friction = F phi.
 
         Args:
@@ -259,6 +273,8 @@ class FrictionModel:
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
                 (..., n_joints); None computes it from `v`.
+            load: Torque behind the gear, by the nominal parameters [Nm], shape (..., n_joints); needed where
+                `needs_load`.
 
         Returns:
             Regressor in the joint rows, shape (..., n_joints, size).
@@ -269,6 +285,9 @@ class FrictionModel:
                 values = smooth_sign(v, self.smoothing_speed) if sign is None else sign
                 if term == "coulomb_slope":
                     values = values * from_middle(q, self.middles)
+                elif term == "coulomb_load":
+                    assert load is not None
+                    values = values * np.abs(load)
             elif term == "viscous":
                 values = v
             elif term == "offset":
@@ -283,55 +302,6 @@ class FrictionModel:
                 F[..., first:last] = self.couplings.regressor(term, v, a, self.smoothing_speed)
                 first = last
         return F
-
-
-@dataclass(frozen=True, eq=False)
-class KnownFriction:
-    """Friction that is known and not estimated.
-
-    Attributes:
-        values: By term, shape (n_joints,) each; zero where not known, or where estimated.
-        smoothing_speed: v_s of the Coulomb term [rad/s].
-        couplings: Motors that drive several joints; None for none.
-        coupled: Their friction by term, shape (k,) each.
-        middles: As in `FrictionModel`.
-    """
-
-    values: Mapping[str, Array]
-    smoothing_speed: float
-    couplings: JointCouplings | None = None
-    coupled: Mapping[str, Array] = field(default_factory=dict)
-    middles: Array | None = None
-
-    @cached_property
-    def _slope(self) -> Array | None:
-        slope = self.values.get("coulomb_slope")
-        return slope if slope is not None and slope.any() else None
-
-    def torques(self, q: Array, v: Array, a: Array, sign: Array | None = None) -> Array:
-        """Return tau_friction.
-
-        Args:
-            q: Joint positions [rad], shape (..., n_joints).
-            v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], shape (..., n_joints).
-            sign: Smoothed sign of the velocity averaged over the window of the other signals; None computes
-                it from `v`.
-
-        Returns:
-            Torques [Nm], of v's shape.
-        """
-        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-        values = self.values
-        coulomb = values["coulomb"]
-        if self._slope is not None:
-            coulomb = coulomb + self._slope * from_middle(q, self.middles)
-        torques: Array = coulomb * sign + values["viscous"] * v + values["offset"]
-        torques = torques + values["armature"] * a
-        if self.couplings:
-            for term, value in self.coupled.items():
-                torques = torques + self.couplings.regressor(term, v, a, self.smoothing_speed) @ value
-        return torques
 
 
 def coulomb_law(terms: FrictionTerms, nominal: NominalFriction) -> CoulombLaw:

@@ -1,4 +1,4 @@
-"""The file `truth.json` beside a simulated or synthetic recording: its true inertias over time."""
+"""The file `truth.json` of a simulated or synthetic recording: its true inertias over time."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def inertias_as_json(steps: Iterable[InertiaStep]) -> list[dict[str, Any]]:
 
 
 def read_truth(bag: Path) -> TrueInertias | None:
-    """Read the true inertias beside a recording.
+    """Read the true inertias that were written with a recording.
 
     Args:
         bag: Folder of the bag, or a file in it.

@@ -1,4 +1,4 @@
-"""Estimates of a replay as a bag of the nodes' topics, beside the messages that they were made from."""
+"""Estimates of a replay as a bag of the nodes' topics, with the messages that they were made from."""
 
 import heapq
 from collections.abc import Collection, Iterator

@@ -12,11 +12,12 @@ from scipy.ndimage import convolve1d
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction
+from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.joint_middles import joint_middles
+from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.zero_phase import triangle_weights
@@ -74,7 +75,7 @@ def prediction_error(
     step_ns = int(np.median(np.diff(stamps)))
     sign = CoulombDirection(coulomb).along(v, seconds(step_ns))
     raw = rigid + friction_torques(
-        robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot)
+        robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot), rigid
     )
     raw = _smoothed_as_recorded(raw, (config or RobotConfig()).inputs.effort_window / seconds(step_ns))
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
@@ -125,6 +126,7 @@ def friction_torques(
     sign: Array,
     smoothing_speed: float = CoulombLaw.smoothing_speed,
     middles: Array | None = None,
+    load: Array | None = None,
 ) -> Array:
     """Return the friction of every joint (`models.friction`), and the torques of couplings.
 
@@ -137,6 +139,7 @@ def friction_torques(
         sign: Sign of Coulomb friction, shape (k, n).
         smoothing_speed: Speed over which the friction of couplings changes its sign [rad/s].
         middles: Middle of each joint's range [rad], shape (n,); None: zero.
+        load: Torque behind the gears [Nm], shape (k, n); needed for the term "coulomb_load" alone.
 
     Returns:
         Torques [Nm], shape (k, n).
@@ -153,4 +156,4 @@ def friction_torques(
         for term in COUPLING_TERMS
     }
     known = KnownFriction(values, smoothing_speed, couplings if texts else None, coupled, middles)
-    return known.torques(q, v, a, sign)
+    return known.torques(q, v, a, sign, load)

@@ -96,7 +96,7 @@ def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator, config: 
     if friction is not None:
         law = coulomb_law(FrictionTerms(), config.nominal_friction)
         sign = CoulombDirection(law).along(v, float(truth.times_s[1] - truth.times_s[0]))
-        tau = tau + friction.torques(q, v, a, sign)
+        tau = tau + friction.torques(q, v, a, sign, tau)
     corrections = joint_corrections(config.joint_offsets, config.drive_gains, truth.robot)
     q, tau = q - corrections.offset, tau / corrections.gain
     q = q + _white(q, noise.position, rng)

@@ -101,6 +101,11 @@ class Comparison:
         """Whether the difference is larger than chance makes it."""
         return abs(self.difference) > SIGNIFICANT * self.sigma
 
+    @property
+    def worse(self) -> bool:
+        """Whether the first scores are larger, by more than chance makes them."""
+        return self.difference > SIGNIFICANT * self.sigma
+
 
 def compared(first: Array, second: Array) -> Comparison:
     """Compare scores of the same blocks.

@@ -1,5 +1,6 @@
 """How much the score depends on one parameter, and within which interval it does not tell."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ __all__ = ["Sensitivity", "sensitivity"]
 
 POINTS = 9  # over the range
 EDGE = 0.01  # share of the range that counts as its edge
+HARDLY_RATIO = 4.0  # of the ends of an interval from which on a logarithmic parameter is hardly determined
+HARDLY_SHARE = 0.5  # of the range, for a linear one
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +29,11 @@ class Sensitivity:
         values: Values of the parameter, ascending; of choices in their order.
         scores: Mean score at each; NaN where the estimator does not run.
         comparisons: Each compared with the tuned value.
-        low: Smallest value that the score does not tell from the tuned one.
+        low: Smallest value that the score does not tell from the tuned one, with the other parameters at
+            their tuned values or, in a trial, at any values.
         high: Largest such value.
         at_edge: Whether the tuned value, or the whole range, cannot be told from the edge of the range.
+        hardly_determined: Whether that interval is so wide that the tuned value says little.
         equivalent: Of choices: those that the score does not tell from the tuned one.
     """
 
@@ -38,17 +43,25 @@ class Sensitivity:
     low: float = np.nan
     high: float = np.nan
     at_edge: bool = False
+    hardly_determined: bool = False
     equivalent: tuple[Any, ...] = ()
 
 
-def sensitivity(problem: Problem, variation: Variation, changes: Values, tuned: Any) -> Sensitivity:
+def sensitivity(
+    problem: Problem, variation: Variation, changes: Values, tuned: Any, equals: Sequence[Values] = ()
+) -> Sensitivity:
     """Vary one parameter about the tuned values.
+
+    One parameter may stand in for another one, as two noises of the same innovation do. The interval with
+    the others fixed is then too narrow, so that it is widened to the values of all trials that the score
+    does not tell from the tuned values.
 
     Args:
         problem: The estimator and its recordings.
         variation: The parameter and its range.
         changes: The tuned values.
         tuned: That of this parameter.
+        equals: Values of the trials that the score does not tell from the tuned ones.
     """
     values = _values(variation, tuned)
     scores, comparisons = [], []
@@ -60,28 +73,28 @@ def sensitivity(problem: Problem, variation: Variation, changes: Values, tuned: 
         except InertialEstimationError:
             comparisons.append(Comparison(np.inf, 0.0, 0))
             scores.append(np.nan)
+    others = [one[variation.name] for one in equals if variation.name in one]
     if variation.choices:
-        same = tuple(v for v, c in zip(values, comparisons, strict=True) if not _worse(c))
+        same = tuple(v for v, c in zip(values, comparisons, strict=True) if not c.worse or v in others)
         return Sensitivity(values, tuple(scores), tuple(comparisons), equivalent=same)
     share = variation.share_of(tuned)
     shares = np.array([variation.share_of(value) for value in values])
+    low, high = _interval(shares, comparisons, share)
+    low = min([low, *(variation.share_of(value) for value in others)])
+    high = max([high, *(variation.share_of(value) for value in others)])
+    edge = min(share - shares[0], shares[-1] - share) < EDGE or (low <= shares[0] and high >= shares[-1])
+    ends = variation.value_at(low), variation.value_at(high)
+    wide = ends[1] > HARDLY_RATIO * ends[0] if variation.log else high - low > HARDLY_SHARE
+    return Sensitivity(values, tuple(scores), tuple(comparisons), *ends, bool(edge), bool(wide))
+
+
+def _interval(shares: Array, comparisons: Sequence[Comparison], share: float) -> tuple[float, float]:
+    """Return the shares between which the score does not tell, the other parameters fixed."""
     at = int(np.argmin(np.abs(shares - share)))
     noise = np.array([SIGNIFICANT * c.sigma for c in comparisons])
     excess = np.array([c.difference for c in comparisons]) - noise
     low, high = (_crossing(shares, excess, noise, at, step) for step in (-1, 1))
-    edge = min(share - shares[0], shares[-1] - share) < EDGE or (low <= shares[0] and high >= shares[-1])
-    return Sensitivity(
-        values,
-        tuple(scores),
-        tuple(comparisons),
-        variation.value_at(low),
-        variation.value_at(high),
-        bool(edge),
-    )
-
-
-def _worse(comparison: Comparison) -> bool:
-    return comparison.difference > SIGNIFICANT * comparison.sigma
+    return low, high
 
 
 def _values(variation: Variation, tuned: Any) -> tuple[Any, ...]:

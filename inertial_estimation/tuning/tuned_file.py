@@ -47,7 +47,8 @@ def interval_in_words(parameter: TunedParameter) -> str:
     low, high = found.low, found.high
     below = "or less " if low <= parameter.variation.low * (1 + 1e-9) else ""
     above = " or more" if high >= parameter.variation.high * (1 - 1e-9) else ""
-    return f"not told within {low:.3g} {below}to {high:.3g}{above}"
+    hardly = "hardly determined, " if found.hardly_determined else ""
+    return f"{hardly}not told within {low:.3g} {below}to {high:.3g}{above}"
 
 
 def value_in_words(value: Any) -> str:

@@ -131,6 +131,12 @@ class TuningResult:
                     "the score does not tell it from the edge: the range may be too narrow, or the data do "
                     "not determine it."
                 )
+            elif parameter.changed and parameter.sensitivity.hardly_determined:
+                low, high = parameter.sensitivity.low, parameter.sensitivity.high
+                found.append(
+                    f"{parameter.variation.name} = {parameter.value:.4g} is hardly determined: values from "
+                    f"{low:.2g} to {high:.2g} are as good, some together with others of the other parameters."
+                )
         return found
 
 
@@ -162,6 +168,7 @@ def concluded(
     values = _simplified(problem, variations, best.values, importance)
     changes = {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
     tuned, shipped = problem.all_scores(changes), problem.all_scores({})
+    equals = [t.values for t in complete if not compared(t.scores, problem.remembered(changes)).worse]
     last = problem.part_of_block == problem.parts - 1
     return TuningResult(
         problem.objective,
@@ -170,7 +177,7 @@ def concluded(
                 v,
                 values[v.name],
                 v.name in changes,
-                sensitivity(problem, v, changes, values[v.name]),
+                sensitivity(problem, v, changes, values[v.name], equals),
                 float(importance.get(v.name, np.nan)),
             )
             for v in variations

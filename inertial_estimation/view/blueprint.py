@@ -23,7 +23,7 @@ EYE = (1.8, -1.8, 0.8)  # seen from there, in multiples of the extent of the rob
 
 @dataclass(frozen=True)
 class Panels:
-    """Time series that a recording has, beside the robot.
+    """Time series that a recording has, for the panels next to the robot.
 
     Attributes:
         tilt: Whether the base floats.

@@ -19,7 +19,7 @@ APPLICATION = "inertial_estimation"
 def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.RecordingStream]:
     """Open a recording that is written to a file as it is made.
 
-    What is logged goes to a file beside the given one, which is given its name at the end; after an error
+    What is logged goes to a file next to the given one, which is given its name at the end; after an error
     or an interrupt nothing is left.
 
     Args:

@@ -23,7 +23,7 @@ FRAMES_PER_SECOND = 30.0
 
 
 class RobotView:
-    """Writes the robot, what is drawn at it, and the time series beside it.
+    """Writes the robot, what is drawn at it, and the time series in the panels next to it.
 
     Moments are shown 30 times per second of their stamps, however often the robot is measured.
     """
@@ -98,7 +98,7 @@ class RobotView:
         self._series.value(panel, name, stamp_ns, value)
 
     def tell(self, stamp_ns: int, text: str, *, warning: bool = False) -> None:
-        """Add an event to the log beside the time series.
+        """Add an event to the log in its own panel next to the time series.
 
         Args:
             stamp_ns: When it happened [ns].

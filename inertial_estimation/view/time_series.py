@@ -1,4 +1,4 @@
-"""Time series beside the robot: tilt, contact forces, innovations and masses with their bands."""
+"""Time series in panels next to the robot: tilt, contact forces, innovations and masses with their bands."""
 
 import math
 from collections.abc import Mapping

@@ -11,6 +11,7 @@ from inertial_estimation.models.body_reference import BodyReference, estimated_b
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
@@ -283,3 +284,46 @@ def test_mistakes_are_named(talos):
         estimated_bodies(talos, ("left_sole_link", "leg_left_6_link"))
     with pytest.raises(ConfigurationError, match="no link to estimate"):
         estimated_bodies(talos, ())
+
+
+@pytest.mark.parametrize("name", ["panda", "talos"])
+def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_contacts_carry(name, request):
+    robot, rng = request.getfixturevalue(name), np.random.default_rng(3)
+    feet = FEET if robot.floating_base else ()
+    state, _links, _tau = simulated(robot, feet, rng)
+    v = state.v if not robot.floating_base else np.concatenate((np.zeros(3), state.w_B, state.v))
+    a = state.a if not robot.floating_base else np.concatenate((state.f_B, state.wd_B, state.a))
+    model, q = robot.model.copy(), robot.configuration(state.q)
+    if robot.floating_base:
+        model.gravity.linear = np.zeros(3)
+    data = model.createData()
+    load = pin.rnea(model, data, q, v, a)
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    for contact, wrench in zip(feet, state.wrenches, strict=True):
+        load -= pin.getFrameJacobian(model, data, robot.frame_id(contact.wrench_frame), pin.LOCAL).T @ wrench
+    expected = np.tanh(state.v / 0.5) * np.abs(load[robot.n_base :])
+    mode = ContactMode.MEASURED if feet else ContactMode.NONE
+    last = robot.n_joints - 1
+    friction = FrictionModel((0, last), ("first", "last"), ("coulomb_load",), robot.n_joints, 0.5)
+    values = dict.fromkeys(("coulomb", "viscous", "offset", "armature"), np.zeros(robot.n_joints))
+    known = KnownFriction({**values, "coulomb_load": np.full(robot.n_joints, 0.1)}, 0.5)
+    rows, bodies = RowSelection(contacts=mode), estimated_bodies(robot, all_links(robot)[-2:])
+    with_both, without = (
+        DynamicsMeasurement(robot, bodies, rows, MeasurementNoise(), feet, friction, known_friction=one)
+        for one in (known, None)
+    )
+    found, plain = with_both.equation(state), without.equation(state)
+    columns = np.zeros((robot.model.nv, 2))
+    columns[robot.n_base, 0], columns[-1, 1] = expected[0], expected[last]
+    np.testing.assert_allclose(found.regressor[:, -2:], columns, atol=1e-9)
+    np.testing.assert_allclose(
+        (plain.value - found.value)[robot.n_base :], 0.1 * expected, atol=1e-9, err_msg="known friction"
+    )
+
+
+def test_friction_that_grows_with_the_load_needs_the_contact_wrenches(talos):
+    friction = FrictionModel((0,), ("a",), ("coulomb_load",), talos.n_joints, 0.02)
+    rows = RowSelection(contacts=ContactMode.PROJECTED)
+    with pytest.raises(ConfigurationError, match=r"coulomb_load.*expected contact_wrenches to be 'measured'"):
+        DynamicsMeasurement(talos, estimated_bodies(talos, LINKS), rows, MeasurementNoise(), FEET, friction)

@@ -22,6 +22,7 @@ KNOWN = NominalFriction(
     viscous=(0.3, 0.4),
     armature=(0.1, 0.2),
     coulomb_slope=(0.5, 0.0),
+    coulomb_load=(0.0, 0.05),
 )
 
 
@@ -48,19 +49,20 @@ def test_unknown_terms_are_named():
 
 @pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",)])
 @pytest.mark.parametrize(
-    "terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous")]
+    "terms",
+    [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous"), ("coulomb_load",)],
 )
 def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
     rng = np.random.default_rng(0)
-    q, v, a = rng.normal(size=(3, PANDA.n_joints))
+    q, v, a, load = rng.normal(size=(4, PANDA.n_joints))
     _none, all_known = friction_model(FrictionTerms(), PANDA, KNOWN)
     estimated, known = friction_model(FrictionTerms(joints, terms), PANDA, KNOWN)
-    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a)
+    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a, load=load)
     if estimated is not None:
-        torques = torques + estimated.regressor(q, v, a) @ estimated.nominal_values
+        torques = torques + estimated.regressor(q, v, a, load=load) @ estimated.nominal_values
     assert all_known is not None
-    np.testing.assert_allclose(torques, all_known.torques(q, v, a), atol=1e-14)
-    assert np.count_nonzero(all_known.torques(q, v, a)) == 2
+    np.testing.assert_allclose(torques, all_known.torques(q, v, a, load=load), atol=1e-14)
+    assert np.count_nonzero(all_known.torques(q, v, a, load=load)) == 2
 
 
 def test_slope_of_coulomb_friction_counts_from_the_middle_of_the_range():
@@ -73,6 +75,14 @@ def test_slope_of_coulomb_friction_counts_from_the_middle_of_the_range():
         friction.regressor(position, v, np.zeros_like(v))[joint, 0] for position in (q, q - 0.5, q - 1.0)
     ]
     np.testing.assert_allclose(torques, [-0.5, 0.0, 0.5], atol=1e-12)
+
+
+def test_friction_that_grows_with_the_load_opposes_motion_whatever_the_sign_of_the_load():
+    model = FrictionModel((1,), ("b",), ("coulomb_load",), 2, 1e-3)
+    v = np.array([[9.0, 3.0], [9.0, 3.0], [9.0, -3.0], [9.0, -3.0]])
+    load = np.array([[7.0, 20.0], [7.0, -20.0], [7.0, 20.0], [7.0, -20.0]])
+    column = model.regressor(v, v, v, load=load)[:, :, 0]
+    np.testing.assert_allclose(column, [[0.0, 20.0], [0.0, 20.0], [0.0, -20.0], [0.0, -20.0]])
 
 
 def test_a_joint_without_limits_has_no_slope():

@@ -1,4 +1,4 @@
-"""The truth beside a recording is read back as it was written; another file of its name is no truth."""
+"""The truth of a recording is read back as it was written; another file of its name is no truth."""
 
 import json
 from pathlib import Path

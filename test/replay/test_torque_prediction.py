@@ -115,3 +115,11 @@ def test_coulomb_friction_opposes_motion_and_saturates() -> None:
 def test_too_few_readings(recording: MemoryRecording, robot: RobotModel) -> None:
     with pytest.raises(MeasurementError, match="too few"):
         error(robot, readings(recording)[:1], {})
+
+
+def test_friction_that_grows_with_the_load_is_predicted_from_the_rigid_torque():
+    v = np.array([[1.0], [1.0], [-1.0]])
+    load = np.array([[10.0], [-10.0], [10.0]])
+    zero = np.zeros_like(v)
+    torque = friction_torques(("a",), {"a/coulomb_load": 0.1}, v, v, zero, np.sign(v), load=load)
+    np.testing.assert_allclose(torque[:, 0], [1.0, 1.0, -1.0])

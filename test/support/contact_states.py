@@ -1,4 +1,4 @@
-"""Kinematic states made by hand, of contacts beside an IMU that is fixed to the base."""
+"""Kinematic states made by hand, of contacts and an IMU fixed to the base."""
 
 import numpy as np
 

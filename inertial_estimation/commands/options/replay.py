@@ -1,6 +1,6 @@
 """Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
-Writes tables of the estimates (--format csv), a bag of them beside their inputs (--format mcap),
+Writes tables of the estimates (--format csv), a bag of them with their inputs (--format mcap),
 metrics.json, report.html and figures. A simulated or synthetic recording is compared with its truth. The
 command compare shows results side by side.
 """
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default=FORMATS[0],
-        help="write the estimates as tables (csv), as a bag of the nodes' topics beside their inputs (mcap), "
+        help="write the estimates as tables (csv), as a bag of the nodes' topics with their inputs (mcap), "
         "or both (csv)",
     )
     add_no_figures(parser, "figures and no report.html")

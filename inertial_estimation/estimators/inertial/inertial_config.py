@@ -98,6 +98,13 @@ class FrictionPriorConfig:
         lower=1e-9,
         upper=1e3,
     )
+    coulomb_load: float = parameter(
+        0.1,
+        "Prior standard deviation of each estimated increase of Coulomb friction with the torque behind the "
+        "gear, about its nominal value.",
+        lower=1e-9,
+        upper=1e3,
+    )
 
     def sigmas(self, terms: Sequence[str], joints: int) -> Array:
         """Return the prior standard deviations of friction terms for n joints, ordered term after term."""

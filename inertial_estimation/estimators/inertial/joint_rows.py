@@ -36,7 +36,7 @@ class InertialJointRows:
         known = config.robot.nominal_friction
         estimated = any(term.startswith("coulomb") for term in config.friction.terms)
         estimated = estimated and bool(config.friction.joints)
-        self._needs_sign = estimated or bool(known.coulomb or known.coulomb_slope)
+        self._needs_sign = estimated or bool(known.coulomb or known.coulomb_slope or known.coulomb_load)
         presliding = self._needs_sign and self._law.presliding > 0.0
         self.columns = JointRow(robot.n_joints, effort=effort, sign=presliding)
         self._directions = ClockBranches(lambda: CoulombDirection(self._law), CoulombDirection.reset)

@@ -15,7 +15,7 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotat
 
 __all__ = ["Agreement"]
 
-GAINS = (20.0, 100.0)  # of the stage beside an observer that has none: both poles at 10 rad/s
+GAINS = (20.0, 100.0)  # of the stage that is compared with an observer that has none: both poles at 10 rad/s
 MEMORY = 0.2  # time constant of the means [s]
 REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output that is reported
 TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew

@@ -29,7 +29,7 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, stor
 __all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
 
 WINDOW = 256  # readings for which a window has memory at first
-# Numbers beside the 12 sums of the window: its oldest row, its number of rows, its duration [s].
+# Numbers in addition to the 12 sums of the window: its oldest row, its number of rows, its duration [s].
 FIRST, COUNT, DURATION, SIZE = 12, 13, 14, 15
 
 

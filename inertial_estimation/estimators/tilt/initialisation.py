@@ -141,7 +141,7 @@ class Initialisation:
         return self.phase is not Phase.TRACKING and self._by_accelerometer
 
     def begin(self, *, by_accelerometer: bool) -> None:
-        """Begin a fit beside the running observer.
+        """Begin a fit while the observer runs.
 
         Args:
             by_accelerometer: Whether the contacts are weighted by the accelerometer's direction, since the
@@ -154,7 +154,7 @@ class Initialisation:
         self._by_accelerometer = by_accelerometer
 
     def refit(self, h: float, force: Vector, rate: Vector, y_v: Vector | None, x2: Vector) -> State | None:
-        """Process one step of a fit beside the observer.
+        """Process one step of a fit while the observer runs.
 
         Args:
             h: Duration of the step [s].

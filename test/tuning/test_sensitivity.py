@@ -1,0 +1,60 @@
+"""Intervals of tuned values are as wide as the data leave them, also where parameters replace each other."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("optuna")
+
+from inertial_estimation.tuning.division import Division
+from inertial_estimation.tuning.problem import Problem
+from inertial_estimation.tuning.search import Trial
+from inertial_estimation.tuning.trials import OBJECTIVES, Trials
+from inertial_estimation.tuning.tuning import concluded
+from inertial_estimation.tuning.variation import Variation
+
+A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0, log=True)
+B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0, log=True)
+
+
+class Synthetic(Trials):
+    """Scores by the given function of a and b, and some noise of the blocks that depends on both."""
+
+    def __init__(self, score):
+        self.division = Division(0, 60 * 10**9, 3, 10)
+        self._score = score
+        self._noise = np.random.default_rng(0).normal(size=(2, 30))
+
+    def scores(self, values, parts, report=None):
+        a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
+        found = self._score(a, b) + 0.3 * (a * self._noise[0] + b * self._noise[1])
+        return np.where(self.division.part_of_block < parts, found, np.nan)
+
+
+def result(score):
+    problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score)], 3)
+    rng, trials = np.random.default_rng(1), []
+    for number in range(1000):
+        values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
+        scores = problem.scores(values)
+        trials.append(Trial(number, values, float(np.nanmean(scores)), scores))
+    return concluded(problem, (A, B), trials, {})
+
+
+def test_what_another_parameter_can_stand_in_for_is_hardly_determined():
+    found = result(lambda a, b: (a + b) ** 2)
+    for parameter in found.parameters:
+        low, high = parameter.sensitivity.low, parameter.sensitivity.high
+        assert low <= parameter.value <= high
+        assert low < 0.3, "a = 0.1, b = 10 is as good as a = 10, b = 0.1"
+        assert high > 3.0
+        assert parameter.sensitivity.hardly_determined
+    said = [warning for warning in found.warnings if "hardly determined" in warning]
+    assert len(said) == sum(parameter.changed for parameter in found.parameters) > 0
+
+
+def test_what_the_data_determine_has_a_narrow_interval_around_the_truth():
+    found = result(lambda a, b: 4.0 * (a - np.log(2.0)) ** 2 + 4.0 * (b - np.log(0.5)) ** 2)
+    for parameter, true in zip(found.parameters, (2.0, 0.5), strict=True):
+        assert parameter.sensitivity.low < true < parameter.sensitivity.high
+        assert not parameter.sensitivity.hardly_determined
+    assert not [warning for warning in found.warnings if "hardly determined" in warning]
