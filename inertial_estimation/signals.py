@@ -52,8 +52,7 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
 
     Args:
         name: Name of the quantity, for the error message.
-        values: Anything numpy can convert. A read-only array of floats is not copied: who made it read-only
-            does not change it any more.
+        values: Anything numpy can convert. A read-only array of floats is not copied: nobody changes it.
         shape: Expected shape; None accepts any.
 
     Raises:
@@ -142,9 +141,7 @@ class JointSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrenchSample:
-    """Wrench the environment applies to the robot at a contact.
-
-    Positive normal force means the ground pushes the foot.
+    """Wrench the environment applies to the robot at a contact; a normal force that pushes is positive.
 
     Attributes:
         stamp_ns: Time of measurement [ns].
@@ -212,9 +209,9 @@ class BaseEstimate:
         velocity_aided: Whether a contact velocity corrected this step.
         gravity_aided: Whether the fall-back correction by the accelerometer alone was applied.
         tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
-        gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN where
-            they are not known.
+        gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN: unknown.
         at_rest: Whether the robot has been at rest for the time over which the bias is averaged.
+        contact_forces: Vertical force at each contact [N]; empty: unknown. contact_probabilities: likewise.
     """
 
     state: BaseState
@@ -227,6 +224,8 @@ class BaseEstimate:
     tilt_covariance_B: Array
     gyro_bias_variances: tuple[float, float] = (math.nan, math.nan)
     at_rest: bool = False
+    contact_forces: tuple[float, ...] = ()
+    contact_probabilities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.contact_force import ContactForces
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.momentum_observer import MomentumObserver
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.recordings.recording import BagRecording
@@ -90,11 +90,11 @@ def _read(folder: Path, robot: RobotModel, config: RobotConfig) -> tuple[Array, 
 def _vertical(robot: RobotModel, q: Array, v: Array, tau: Array, *, statics: bool = False) -> Array:
     """Return the vertical force at the foot [N], shape (k,)."""
     observer = MomentumObserver(robot, gain=GAIN, armature=np.full(robot.n_joints, ARMATURE))
-    forces = ContactForces(robot, [FOOT])
+    forces = ContactForces(robot, [ContactFrames(FOOT, FOOT, FOOT)])
     found = []
     for row in zip(q, v, tau, strict=True):
         residual = -row[2] if statics else observer.update(*row, 1e-3)
-        found.append(forces.estimate(row[0], residual)[0].along(np.array([0.0, 0.0, 1.0])))
+        found.append(forces.estimate(row[0], residual).along(np.array([0.0, 0.0, 1.0]))[0])
     return np.array(found)
 
 

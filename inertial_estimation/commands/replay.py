@@ -18,7 +18,6 @@ from inertial_estimation.configuration.pipelines import (
     CONFIG_CLASSES,
     Pipelines,
     build_pipelines,
-    replay_topics,
 )
 from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError
@@ -47,9 +46,7 @@ def run(args: argparse.Namespace) -> int:
         topic, reference = _reference(recording, args)
         pipelines = build_pipelines(config, urdf=args.urdf, only=args.only)
         print_warnings(pipelines.urdf_warnings)
-        topics = replay_topics(
-            pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
-        )
+        topics = pipelines.topics(parse_remappings(args.remap))
         with replay_view(rrd, recording, topics, pipelines, reference) as view:
             result = _replayed(recording, topics, pipelines, args, view)
             evaluation = replay_results(

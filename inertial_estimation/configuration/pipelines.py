@@ -16,6 +16,7 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.models.contacts import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
@@ -73,9 +74,26 @@ class Pipelines:
 
     @property
     def use_wrenches(self) -> bool:
-        """Whether any of them reads the wrenches of the contacts."""
-        measured = self.payload is not None and self.payload.config.ground_forces == "measured"
-        return measured or self.tilt is not None or self.inertial is not None
+        """Whether any of them needs the sensed wrenches of the contacts."""
+        return (
+            (self.payload is not None and self.payload.config.ground_forces == "measured")
+            or (self.tilt is not None and self.tilt.source is ContactSource.WRENCH)
+            or (self.inertial is not None and self.inertial.config.rows.contact_wrenches == "measured")
+        )
+
+    @property
+    def use_desired(self) -> bool:
+        """Whether any of them needs the wrenches that a planner wants at the contacts."""
+        return self.tilt is not None and self.tilt.source is ContactSource.DESIRED
+
+    def topics(self, remappings: Mapping[str, str]) -> RecordedTopics:
+        """Return the topics of the inputs that they need.
+
+        Args:
+            remappings: As for `replay_topics`.
+        """
+        wrenches, desired = self.use_wrenches, self.use_desired
+        return replay_topics(self.values, remappings, wrenches=wrenches, desired=desired)
 
 
 def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] = ()) -> Pipelines:
@@ -142,14 +160,19 @@ def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
 
 
 def replay_topics(
-    values: Mapping[str, Any], remappings: Mapping[str, str], *, wrenches: bool = True
+    values: Mapping[str, Any],
+    remappings: Mapping[str, str],
+    *,
+    wrenches: bool = True,
+    desired: bool = False,
 ) -> RecordedTopics:
     """Return the inputs' topics: the nodes' relative names in the root namespace, remapped.
 
     Args:
         values: Parameters that describe the robot (``imu_frame``, ``contacts``).
         remappings: New name by old one, with or without the leading slash.
-        wrenches: Whether those of the contacts are read.
+        wrenches: Whether the sensed wrenches of the contacts are read.
+        desired: Whether those that a planner wants are read.
 
     Returns:
         The topics.
@@ -159,7 +182,8 @@ def replay_topics(
     """
     contacts = tuple(values["contacts"])
     wrench_names = {contact: f"{topic_token(contact)}/wrench" for contact in contacts}
-    inputs = [*INPUT_NAMES.values(), *wrench_names.values()]
+    desired_names = {contact: f"{topic_token(contact)}/desired_wrench" for contact in contacts}
+    inputs = [*INPUT_NAMES.values(), *wrench_names.values(), *desired_names.values()]
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
     for old in renamed:
         if old not in inputs:
@@ -170,4 +194,5 @@ def replay_topics(
     if not values["imu_frame"]:
         named["imu"] = ""
     of_contacts = {contact: topic[name] for contact, name in wrench_names.items() if wrenches}
-    return RecordedTopics(**named, wrenches=of_contacts)
+    wanted = {contact: topic[name] for contact, name in desired_names.items() if desired}
+    return RecordedTopics(**named, wrenches=of_contacts, desired_wrenches=wanted)

@@ -61,6 +61,8 @@ class TiltTelemetry:
             "aided/gravity",
             "at_rest",
             *(f"contacts/{name}" for name in self._contacts),
+            *(f"contact_force/{name} [N]" for name in self._contacts),
+            *(f"contact_probability/{name}" for name in self._contacts),
             AGE,
         )
 
@@ -75,6 +77,7 @@ class TiltTelemetry:
         qx, qy, qz, qw = estimate.state.quaternion_xyzw.tolist()
         tilt_sigma, yaw_sigma = _tilt_and_yaw_sigma(estimate)
         across, along = estimate.gyro_bias_variances
+        unknown = (math.nan,) * len(self._contacts)
         return [
             math.atan2(y, z),
             math.asin(max(-1.0, min(1.0, -x))),
@@ -89,6 +92,8 @@ class TiltTelemetry:
             float(estimate.gravity_aided),
             float(estimate.at_rest),
             *(float(name in estimate.contacts) for name in self._contacts),
+            *(estimate.contact_forces or unknown),
+            *(estimate.contact_probabilities or unknown),
             age_s,
         ]
 

@@ -7,6 +7,7 @@ the model, the acceleration of a base that is taken for fixed) counts as a force
 above it, and known friction is to be subtracted before.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contact_force import ContactForces
 from inertial_estimation.models.contacts import trigger
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
+from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -70,7 +72,7 @@ class ContactDetector:
                 f"force_on is {force_on:g} N, force_off {force_off:g} N, expected 0 < force_off <= force_on"
             )
         self._observer = MomentumObserver(robot, gain=gain, armature=armature)
-        self._forces = ContactForces(robot, frames)
+        self._forces = ContactForces(robot, [ContactFrames(frame, frame, frame) for frame in frames])
         self._on, self._off = force_on, force_off
         self._closed = [False] * len(frames)
         self._thresholds = [force_on] * len(frames)
@@ -106,12 +108,13 @@ class ContactDetector:
             ~inertial_estimation.errors.MeasurementError: If a value does not fit (`MomentumObserver.update`).
         """
         residual = self._observer.update(q, v, tau, dt, base)
+        forces = self._forces.estimate(q, residual)
+        forces_B = np.einsum("nij,nj->ni", forces.R_BF, forces.wrenches_F[:, :3])
         found = []
-        for i, force in enumerate(self._forces.estimate(q, residual)):
-            vertical = force.along(up_B)
-            if not np.isnan(vertical):
+        for i, vertical in enumerate(forces.along(up_B).tolist()):
+            if not math.isnan(vertical):
                 _weight, self._closed[i], self._thresholds[i] = trigger(
                     vertical, self._on, self._off, self._closed[i], self._thresholds[i]
                 )
-            found.append(DetectedContact(force.force_B, vertical, self._closed[i]))
+            found.append(DetectedContact(forces_B[i], vertical, self._closed[i]))
         return found

@@ -1,8 +1,9 @@
-"""Forces at point contacts from the torques of the environment in their limbs: J_i' f_i = r_i.
+"""Wrenches at contacts from the torques of the environment in their limbs: J_i' w_i = r_i.
 
-Only the joints between the base and the contact carry its force; with three of them f follows completely,
-with fewer in the directions that move them. A stretched limb bears forces without torques: there the force is
-not determined, and the estimate says so.
+Only the joints between the base and the contact carry its wrench; those that another contact shares tell
+nothing of one alone and are left out. With three joints the force at a point follows completely, with six
+the wrench at a sole; with fewer, or in a singular posture, in the directions that move the joints. A
+stretched limb bears forces without torques: there the force is not determined, and the estimate says so.
 """
 
 from collections.abc import Sequence
@@ -12,90 +13,142 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import skew
 
-__all__ = ["ContactForce", "ContactForces"]
+__all__ = ["ContactForces", "LimbForces"]
 
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
+SOLE_JOINTS = 6  # joints of its own from which a limb determines a moment as well
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ContactForce:
-    """Force of the environment at one contact.
+class LimbForces:
+    """Wrenches of the environment at the contacts, in their order.
 
     Attributes:
-        force_B: Axes of the base [N], shape (3,); zero in directions that are not determined.
-        directions_B: Orthonormal rows that span the directions determined, shape (k, 3).
+        wrenches_F: Force then moment about the origin of each wrench frame, in its axes [N, Nm], shape
+            (n, 6); zero in directions that are not determined.
+        R_BF: Orientation of each wrench frame in the base, shape (n, 3, 3).
+        directions_F: Orthonormal rows that span the directions determined, of force and moment about the
+            contact, the others zero, shape (n, k, 6).
     """
 
-    force_B: Array
-    directions_B: Array
+    wrenches_F: Array
+    R_BF: Array
+    directions_F: Array
 
-    def along(self, direction_B: Array) -> float:
-        """Return the force along a direction [N], NaN where it is not determined.
+    def along(self, direction_B: Array) -> Array:
+        """Return the forces along a direction [N], shape (n,), NaN where they are not determined.
 
         Args:
             direction_B: Unit vector, axes of the base, shape (3,).
         """
-        if not float(np.linalg.norm(self.directions_B @ direction_B)) > IN_REACH:
-            return float("nan")
-        return float(self.force_B @ direction_B)
+        direction_F = direction_B @ self.R_BF
+        reached = np.matmul(self.directions_F[:, :, :3], direction_F[:, :, None])[:, :, 0]
+        known = (reached * reached).sum(axis=1) > IN_REACH**2
+        forces = (self.wrenches_F[:, :3] * direction_F).sum(axis=1)
+        return np.where(known, forces, np.nan)
 
 
 class ContactForces:
-    """Turns the residual of a `MomentumObserver` into forces at contacts."""
+    """Turns the residual of a `MomentumObserver` into wrenches at contacts."""
 
-    def __init__(self, robot: RobotModel, frames: Sequence[str]) -> None:
+    def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> None:
         """Find the limbs.
 
         Args:
             robot: The robot.
-            frames: Frame of each point contact.
+            contacts: The contacts; one with fewer than six joints of its own is a point.
 
         Raises:
-            ConfigurationError: If no joint moves a contact, or a joint carries two of them.
+            ConfigurationError: If no joint moves a contact, or all that do move others, too.
             ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
         self._robot = robot
         self._data = robot.model.createData()
-        self._frames = [robot.frame_id(frame) for frame in frames]
-        self._limbs: list[list[int]] = []
-        for frame, frame_id in zip(frames, self._frames, strict=True):
-            chain = robot.model.supports[robot.model.frames[frame_id].parentJoint]
-            limb = [j for j, name in enumerate(robot.joint_names) if robot.model.getJointId(name) in chain]
-            shared = [robot.joint_names[j] for j in limb if any(j in other for other in self._limbs)]
-            if not limb or shared:
-                why = f"shares {listing(shared)} with another one" if shared else "is moved by no joint"
-                raise ConfigurationError(
-                    f"the contact '{frame}' {why}; its force does not follow from torques"
-                )
-            self._limbs.append(limb)
+        limbs = _limbs(robot, contacts)
+        # Limbs with fewer joints are padded with a dummy joint whose torque and levers are zero.
+        self._limbs = np.full((len(limbs), max(map(len, limbs), default=0)), robot.n_joints)
+        for i, limb in enumerate(limbs):
+            self._limbs[i, : len(limb)] = limb
+        self._rows = np.arange(len(limbs))[:, None]
+        self._levers = np.zeros((len(limbs), robot.n_joints + 1, 6))
+        self._torques = np.zeros(robot.n_joints + 1)
+        frames = [robot.model.frames[robot.frame_id(contact.wrench_frame)] for contact in contacts]
+        self._joints = [int(frame.parentJoint) for frame in frames]
+        self._R_JF = [frame.placement.rotation for frame in frames]
+        self._moments = np.array([_moments(robot, *pair) for pair in zip(contacts, limbs, strict=True)])
+        inverses = [frame.placement.toActionMatrixInverse() for frame in frames]
+        self._maps = [moment.T @ X for moment, X in zip(self._moments, inverses, strict=True)]
 
-    def estimate(self, q: Array, residual: Array) -> list[ContactForce]:
-        """Return the force at each contact.
+    def estimate(self, q: Array, residual: Array) -> LimbForces:
+        """Return the wrench at each contact.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
             residual: Torques of the environment [Nm], shape (n_joints,).
         """
-        model, data = self._robot.model, self._data
+        model, data, n = self._robot.model, self._data, self._robot.n_base
         pin.computeJointJacobians(model, data, self._robot.configuration(q))
-        forces = []
-        for frame, limb in zip(self._frames, self._limbs, strict=True):
-            pin.updateFramePlacement(model, data, frame)
-            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
-            forces.append(_solved(J[:3, self._robot.n_base :][:, limb].T, residual[limb]))
-        return forces
+        for levers, joint, X in zip(self._levers, self._joints, self._maps, strict=True):
+            levers[:-1] = (X @ pin.getJointJacobian(model, data, joint, pin.LOCAL))[:, n:].T
+        self._torques[:-1] = residual
+        unknowns, directions = _solved(self._levers[self._rows, self._limbs], self._torques[self._limbs])
+        wrenches = np.matmul(self._moments, unknowns[:, :, None])[:, :, 0]
+        pairs = zip(self._joints, self._R_JF, strict=True)
+        return LimbForces(wrenches, np.array([data.oMi[j].rotation @ R for j, R in pairs]), directions)
 
 
-def _solved(A: Array, r: Array) -> ContactForce:
-    """Solve A f = r in the directions in which A is large enough."""
+def _limbs(robot: RobotModel, contacts: Sequence[ContactFrames]) -> list[list[int]]:
+    """Return the joints that move each contact and no other."""
+    chains = []
+    for contact in contacts:
+        chain = robot.model.supports[robot.model.frames[robot.frame_id(contact.frame)].parentJoint]
+        moving = {robot.model.names[j] for j in chain}
+        chains.append([j for j, name in enumerate(robot.joint_names) if name in moving])
+    limbs = []
+    for contact, chain in zip(contacts, chains, strict=True):
+        own = [j for j in chain if sum(j in other for other in chains) == 1]
+        if not own:
+            names = listing(robot.joint_names[j] for j in chain)
+            why = f"shares all its joints ({names}) with others" if chain else "is moved by no joint"
+            raise ConfigurationError(
+                f"the contact '{contact.name}' {why}; its force does not follow from torques"
+            )
+        limbs.append(own)
+    return limbs
+
+
+def _moments(robot: RobotModel, contact: ContactFrames, limb: Sequence[int]) -> Array:
+    """Return the wrench in the wrench frame of each unknown, shape (6, 6).
+
+    The unknowns are force and moment there; of a point the moment about the contact is zero.
+    """
+    if len(limb) >= SOLE_JOINTS:
+        return np.eye(6)
+    wrench: Array = np.zeros((6, 6))
+    wrench[:3, :3] = np.eye(3)
+    wrench[3:, :3] = skew(robot.fixed_transform(contact.wrench_frame, contact.frame).translation)
+    return wrench
+
+
+def _solved(A: Array, r: Array) -> tuple[Array, Array]:
+    """Solve A u = r limb by limb in the directions in which A is large enough.
+
+    Args:
+        A: Shape (n, k, 6).
+        r: Shape (n, k).
+
+    Returns:
+        u, shape (n, 6), and those directions, shape (n, k, 6), zero where A is not.
+    """
     U, s, Vt = linear_algebra.svd(A, full_matrices=False)
-    strong = s > LEAST_LEVER * s[0]
-    if not s[0] > 0.0:
-        return ContactForce(np.zeros(3), np.zeros((0, 3)))
-    force = Vt[strong].T @ ((U.T @ r)[strong] / s[strong])
-    return ContactForce(force, Vt[strong])
+    strong = (s > LEAST_LEVER * s[:, :1]) & (s > 0.0)
+    directions = np.where(strong[:, :, None], Vt, 0.0)
+    shares = np.matmul(r[:, None, :], U)[:, 0, :] / np.where(strong, s, 1.0)
+    return np.matmul(shares[:, None, :], directions)[:, 0, :], directions

@@ -37,7 +37,7 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["ContactKinematics", "KinematicState", "RelativeContact"]
+__all__ = ["ContactKinematics", "KinematicState", "RelativeContact", "locked_robot", "supporting_joints"]
 
 SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
 
@@ -160,11 +160,11 @@ class ContactKinematics:
         names = [contact.frame for contact in contacts]
         for name in names:
             robot.frame_id(name)
-        chain = _supporting_joints(robot, (imu.frame, *names))
-        self.soles = tuple(len(_supporting_joints(robot, (name,))) >= SOLE_JOINTS for name in names)
+        chain = supporting_joints(robot, (imu.frame, *names))
+        self.soles = tuple(len(supporting_joints(robot, (name,))) >= SOLE_JOINTS for name in names)
         locked = [name for name in robot.joint_names if name not in chain]
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
-        self._robot = _locked(robot, locked)
+        self._robot = locked_robot(robot, locked)
         model = self._robot.model
         self._data = model.createData()
         self.velocities = np.zeros(model.nv)
@@ -175,7 +175,7 @@ class ContactKinematics:
         self._wrench_frames = numbers(np.array([_placement(T) for T in wrench_poses]).reshape(-1, 12))
         warm_up()
         pin.forwardKinematics(model, self._data, pin.neutral(model), self.velocities)
-        imu_fixed = not _supporting_joints(robot, (imu.frame,))
+        imu_fixed = not supporting_joints(robot, (imu.frame,))
         self._fixed_imu = self._imu_motion() if imu_fixed else None
 
     def update(self, q: Array, v: Array) -> KinematicState:
@@ -253,8 +253,8 @@ def _placement(T: pin.SE3) -> Array:
     return placement
 
 
-def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
-    """Names of the joints between the base and any of the frames."""
+def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
+    """Return the names of the joints between the base and any of the frames."""
     model = robot.model
     moving = set(robot.joint_names)
     supports: set[str] = set()
@@ -264,7 +264,8 @@ def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
     return supports
 
 
-def _locked(robot: RobotModel, names: Sequence[str]) -> RobotModel:
+def locked_robot(robot: RobotModel, names: Sequence[str]) -> RobotModel:
+    """Return a robot without some joints, which are fixed at position zero."""
     if not names:
         return robot
     ids = [robot.model.getJointId(name) for name in names]

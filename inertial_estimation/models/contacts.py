@@ -3,21 +3,65 @@
 A contact point fixed in the world, at r_i in the IMU frame and moving at r_i' there, determines the velocity
 of the IMU: y_v,i = -(r_i' + w x r_i). The moving anchor of (B 12), p_a = sum s_i p_i with weights s_i >= 0 of
 sum 1, gives y_v = sum s_i y_v,i: the derivatives of the weights cancel.
+
+Where a force is not sensed at the contact, a moving point speaks against the contact: the log-odds of a
+contact are linear in the force and in the squared speed of the point (`contact_probability`).
 """
 
+import math
 from dataclasses import dataclass
+from enum import Enum
 
 from inertial_estimation.compilation import inlined
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, cross
 
-__all__ = ["ContactConfig", "ContactLoad", "anchor_velocity", "centre_of_pressure", "trigger"]
+__all__ = [
+    "ContactConfig",
+    "ContactLoad",
+    "ContactSource",
+    "anchor_velocity",
+    "centre_of_pressure",
+    "contact_probability",
+    "trigger",
+    "weighing_force",
+]
+
+FAST = 0.5  # speed of a point against the expected one, at which it speaks against a contact [m/s]
+MOST_AGAINST = 2.0  # times `force_on`, which a speed of sqrt(2) FAST and more takes from the force
+
+
+class ContactSource(Enum):
+    """Where contact forces come from.
+
+    WRENCH: sensors at the contacts. JOINT_TORQUES: the torques of the joints between base and contact.
+    DESIRED: a planner, which wants them.
+    """
+
+    WRENCH = "wrench"
+    JOINT_TORQUES = "joint_torques"
+    DESIRED = "desired"
 
 
 @dataclass(frozen=True)
 class ContactConfig:
     """When a contact is used, and which point of it is at rest."""
 
+    source: str = parameter(
+        "wrench",
+        "Source of the contact forces: sensors (topics <contact>/wrench), the joint torques in joint_states "
+        "together with the IMU (no topic), or the forces that a planner wants (topics "
+        "<contact>/desired_wrench).",
+        choices=tuple(source.value for source in ContactSource),
+    )
+    observer_gain: float = parameter(
+        100.0,
+        "Gain of the momentum observer that turns joint torques into contact forces: a force is followed to "
+        "63 % in the inverse of it. Larger is faster, and amplifies the noise of joint velocities.",
+        unit="1/s",
+        lower=1.0,
+        upper=1e4,
+    )
     force_on: float = parameter(
         50.0, "Vertical force above which a contact comes into use.", unit="N", lower=0.1, runtime=True
     )
@@ -49,6 +93,11 @@ class ContactConfig:
         runtime=True,
     )
 
+    @property
+    def sensed(self) -> bool:
+        """Whether sensors at the contacts give the forces."""
+        return ContactSource(self.source) is ContactSource.WRENCH
+
 
 @dataclass(frozen=True, slots=True)
 class ContactLoad:
@@ -65,6 +114,37 @@ class ContactLoad:
     point_B: Vector
     force_B: Vector
     weight: float
+
+
+@inlined
+def weighing_force(force: float, force_on: float, square: float) -> float:
+    """Return the vertical force less what the speed of its point says against a contact.
+
+    Args:
+        force: Vertical force that is not sensed at the contact, the ground pushing up positive [N].
+        force_on: Force above which a contact that stands comes into use [N].
+        square: Squared speed of the point against the one expected [m^2/s^2].
+
+    Returns:
+        The force that the trigger gets [N]; a large force outweighs any speed, since the expectation may err.
+    """
+    return force - force_on * min(square / (FAST * FAST), MOST_AGAINST)
+
+
+@inlined
+def contact_probability(force: float, force_on: float, force_off: float) -> float:
+    """Return the probability of a contact, a logistic function.
+
+    The log-odds are -2 at `force_off`, 2 at `force_on`, and linear in the force.
+
+    Args:
+        force: What the trigger gets: sensed, or that of `weighing_force` [N].
+        force_on: Force above which the contact comes into use [N].
+        force_off: Force below which it goes out of use [N]; at most `force_on`.
+    """
+    width = 0.25 * max(force_on - force_off, 0.05 * force_on)
+    odds = (force - 0.5 * (force_on + force_off)) / width
+    return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, odds))))
 
 
 @inlined

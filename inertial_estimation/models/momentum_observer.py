@@ -1,20 +1,20 @@
 """Joint torques of the environment by the momentum observer: no acceleration, no inverse of the mass matrix.
 
-With p = M(q) q' of a robot on a fixed base, p' = C'q' - g + tau + J'f, and the residual
+With p = M(q) v, p' = C'v - g + S'tau + J'f, and the residual
 
-    r = K (p - p(0) - int (C'q' - g + tau + r) dt)
+    r = K (p - p(0) - int (C'v - g + S'tau + r) dt)
 
 follows J'f with one pole: r' = K (J'f - r). Source: De Luca and Mattone, "Sensorless robot collision
 detection and hybrid force/motion control" (2005), eq. (8); De Luca et al., "Collision detection and safe
-reaction with the DLR-III lightweight manipulator arm" (2006).
+reaction with the DLR-III lightweight manipulator arm" (2006), for a fixed base.
 
-A base that moves is a frame with proper acceleration f, rate w and angular acceleration w'; nothing else of
-its motion enters the joints' rows. With b the torques of inverse dynamics at q'' = 0 in that frame (f
-contains gravity) and the joints' block M of the mass matrix,
-
-    p = M q',   p' = (C + C') q' + tau + J'f_ext - b,   since M' = C + C'.
-
-On a fixed base b = C q' + g, which gives the equation above.
+A floating base needs neither its velocity nor its tilt nor its angular acceleration: by the principle of
+equivalence the equations hold in the frame that moves with a point of the base, the IMU, and does not turn.
+In it that point is at rest, and gravity less its acceleration is a uniform field -f, with f the proper
+acceleration that the accelerometer senses. So v = (v_B, w, q'), with v_B = -w x p_BI the velocity of the
+base's origin and w the gyroscope's rate, and g is the inverse dynamics of f. Only the joints' rows are used.
+Those of a limb contain the inertias of that limb alone: neither the trunk's mass nor a load on it has an
+effect.
 """
 
 from dataclasses import dataclass
@@ -31,17 +31,18 @@ __all__ = ["BaseFrameMotion", "MomentumObserver"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseFrameMotion:
-    """Motion of a floating base as its IMU senses it, at the origin of the base, in its axes.
+    """Motion of a floating base as an IMU senses it, in the axes of the base.
 
     Attributes:
-        proper_acceleration_B: Acceleration less gravity: one g upwards at rest [m/s^2], shape (3,).
+        proper_acceleration_B: That of the IMU: one g upwards at rest [m/s^2], shape (3,).
         w_WB_B: Angular velocity [rad/s], shape (3,).
-        dw_WB_B: Angular acceleration [rad/s^2], shape (3,).
+        v_B: Velocity of the origin of the base relative to the IMU, in axes that do not turn [m/s], shape
+            (3,): -w x p_BI for an IMU on the base, zero at its origin.
     """
 
     proper_acceleration_B: Array
     w_WB_B: Array
-    dw_WB_B: Array
+    v_B: Array
 
 
 class MomentumObserver:
@@ -83,14 +84,15 @@ class MomentumObserver:
         return self._residual
 
     def reset(self) -> None:
-        """Begin anew, with a residual of zero."""
+        """Begin anew; until the next update the residual is zero."""
         self._integral = None
         self._residual = np.zeros(self._robot.n_joints)
 
     def update(self, q: Array, v: Array, tau: Array, dt: float, base: BaseFrameMotion | None = None) -> Array:
         """Take the readings at the end of one step.
 
-        The step is implicit in r, hence stable for any gain: r = K (p - p(0) - I - beta dt) / (1 + K dt).
+        The step is implicit in r, hence stable for any gain: r = K (p - p(0) - I - beta dt) / (1 + K dt). The
+        first update takes the momentum for constant, r = -beta.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
@@ -107,32 +109,32 @@ class MomentumObserver:
         """
         self._check(q, v, tau, base)
         momentum, rate = self._momentum(q, v, base)
+        K, beta = self._gain, rate + tau
         if self._integral is None:
-            self._integral = momentum
+            self._residual = -beta
+            self._integral = momentum + beta / K
             return self._residual
         if not 0.0 < dt < np.inf:
             raise MeasurementError(f"a step of the momentum observer takes {dt:g} s, expected above 0")
-        self._integral = self._integral + dt * (rate + tau)
-        K = self._gain
+        self._integral = self._integral + dt * beta
         self._residual = K * (momentum - self._integral) / (1.0 + K * dt)
         self._integral = self._integral + dt * self._residual
         return self._residual
 
     def _momentum(self, q: Array, v: Array, base: BaseFrameMotion | None) -> tuple[Array, Array]:
-        """Return p and (C + C') q' - b, shape (n_joints,) each."""
+        """Return the joints' rows of M v and of C'v - g, shape (n_joints,) each."""
         n = self._robot.n_base
         model, data = self._model, self._data
         configuration = self._robot.configuration(q)
         velocity, acceleration = self._v, self._a
-        velocity[:n] = 0.0
         velocity[n:] = v
-        M = pin.crba(model, data, configuration)[n:, n:]
-        momentum: Array = M @ v + self._armature * v
-        C = pin.computeCoriolisMatrix(model, data, configuration, velocity)[n:, n:]
-        turned = (C + C.T) @ v
         if base is not None:
-            velocity[3:6] = base.w_WB_B
-            acceleration[:3], acceleration[3:6] = base.proper_acceleration_B, base.dw_WB_B
+            velocity[:3], velocity[3:6] = base.v_B, base.w_WB_B
+            acceleration[:3] = base.proper_acceleration_B
+        M = pin.crba(model, data, configuration)
+        momentum: Array = M[n:] @ velocity + self._armature * v
+        C = pin.computeCoriolisMatrix(model, data, configuration, velocity)
+        turned = C[n:] @ velocity + velocity @ C[:, n:]  # M' = C + C'
         bias = pin.rnea(model, data, configuration, velocity, acceleration)[n:]
         return momentum, turned - bias
 

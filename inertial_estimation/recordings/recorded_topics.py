@@ -14,7 +14,8 @@ class RecordedTopics:
     Attributes:
         imu: Of the IMU; empty: none.
         joints: Of the joint states.
-        wrenches: By contact.
+        wrenches: Of the sensed wrenches, by contact.
+        desired_wrenches: Of the wrenches that a planner wants, by contact.
         yaw_reference: Of a yaw reference, used when the recording has it.
         base_state: Of a base state, used when the recording has it and no tilt pipeline runs.
     """
@@ -22,6 +23,7 @@ class RecordedTopics:
     imu: str = "/imu/data"
     joints: str = "/joint_states"
     wrenches: Mapping[str, str] = field(default_factory=dict)
+    desired_wrenches: Mapping[str, str] = field(default_factory=dict)
     yaw_reference: str = "/yaw_reference"
     base_state: str = "/base_state"
 
@@ -31,7 +33,8 @@ class RecordedTopics:
         Args:
             recorded: Topics of the recording.
         """
-        names = (self.imu, self.joints, *self.wrenches.values(), self.yaw_reference, self.base_state)
+        contacts = (*self.wrenches.values(), *self.desired_wrenches.values())
+        names = (self.imu, self.joints, *contacts, self.yaw_reference, self.base_state)
         return [name for name in dict.fromkeys(names) if name in recorded]
 
 

@@ -119,6 +119,7 @@ def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_st
     if topics.imu:
         required[topics.imu] = IMU_TYPE
     required.update(dict.fromkeys(topics.wrenches.values(), WRENCH_TYPE))
+    required.update(dict.fromkeys(topics.desired_wrenches.values(), WRENCH_TYPE))
     for topic, expected in required.items():
         check_topic(recording, topic, [expected])
     optional = {topics.yaw_reference: QUATERNION_TYPE}
@@ -289,6 +290,8 @@ class _Driver:
             handlers.setdefault(topic, []).append(self.run_record.wrenches.setdefault(contact, []).append)
         if self._tilt is not None:
             handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
+            for contact, topic in topics.desired_wrenches.items():
+                handlers.setdefault(topic, []).append(partial(self._tilt.push_desired_wrench, contact))
         elif self._fed_by_base:
             handlers[topics.base_state] = [pipeline.push_base_state for pipeline in self._fed_by_base]
         if self._inertial is not None:

@@ -60,7 +60,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         stamp_ns, clock_rate = self.simulation.stamp_ns, self._options.clock_rate
         self._clock_output = SimulationClock(self.add_output, clock_rate, stamp_ns)
-        self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
+        self._sensor_outputs = SensorOutputs(self.add_output, config.robot, wrenches=config.sensors.wrenches)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
         self.subscribe(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)

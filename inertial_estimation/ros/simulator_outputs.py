@@ -59,12 +59,13 @@ class SimulationClock:
 class SensorOutputs:
     """Publishes the readings of the sensors on the topics of a robot."""
 
-    def __init__(self, add_output: AddOutput, robot: RobotConfig) -> None:
+    def __init__(self, add_output: AddOutput, robot: RobotConfig, *, wrenches: bool) -> None:
         """Create the publishers.
 
         Args:
             add_output: Creates a publisher of a type on a topic.
             robot: IMU and contacts of the robot.
+            wrenches: Whether the contacts have force sensors.
         """
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
         self._imu_frame = robot.imus.get(IMU_TOPIC, "")
@@ -72,7 +73,8 @@ class SensorOutputs:
         self._joints = add_output(JointState, "joint_states")
         self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
         self._wrenches = {
-            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
+            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
+            for contact in (robot.contacts if wrenches else ())
         }
 
     def publish(self, readings: SensorReadings) -> None:

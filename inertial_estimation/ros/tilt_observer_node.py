@@ -12,6 +12,7 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.models.contacts import ContactSource
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
@@ -49,9 +50,14 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         for topic in self.config.pipeline.robot.imus:
             self.subscribe(Imu, topic, pipeline.push_imu)
         self.subscribe(JointState, "joint_states", pipeline.push_joints)
-        for contact in pipeline.contacts:
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+        pushes = {
+            ContactSource.WRENCH: ("wrench", pipeline.push_wrench),
+            ContactSource.DESIRED: ("desired_wrench", pipeline.push_desired_wrench),
+        }
+        if pipeline.source in pushes:
+            name, push = pushes[pipeline.source]
+            for contact in pipeline.contacts:
+                self.subscribe(WrenchStamped, f"{topic_token(contact)}/{name}", partial(push, contact))
         self.subscribe(QuaternionStamped, "yaw_reference", pipeline.push_yaw_reference)
 
     def _advertise(self) -> None:

@@ -29,6 +29,7 @@ class NoisySensors:
         """
         noise = config.noise
         self._true, self._corrections, self._dropped = true, corrections, noise.dropped
+        self._with_wrenches = config.wrenches
         self._rng = default_rng(config.seed)
         self._imu_bias = np.array([_bias(noise, "specific_force_bias"), _bias(noise, "angular_rate_bias")])
         self._imu_sigma = np.array([[noise.specific_force], [noise.angular_rate]])
@@ -54,7 +55,7 @@ class NoisySensors:
         return JointReading(stamp_ns, names, q + error[0], v + error[1], tau + error[2])
 
     def wrenches(self, stamp_ns: int, forces_W: Array) -> dict[str, WrenchSample]:
-        """Return readings of the wrenches with a stamp, those that are not lost, by contact.
+        """Return readings of force sensors with a stamp, those that are not lost, by contact.
 
         Args:
             stamp_ns: Stamp [ns].
@@ -63,7 +64,7 @@ class NoisySensors:
         found = {}
         for name, wrench in self._true.wrenches(forces_W).items():
             error = self._wrench_sigma * self._rng.standard_normal(6)
-            if self._arrives():
+            if self._arrives() and self._with_wrenches:
                 found[name] = WrenchSample(stamp_ns, wrench + error)
         return found
 

@@ -88,6 +88,11 @@ class Simulation:
         return self._suite.period * self._step_ns
 
     @property
+    def senses_wrenches(self) -> bool:
+        """Whether the contacts have force sensors."""
+        return self._config.sensors.wrenches
+
+    @property
     def fallen(self) -> bool:
         """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
         if not self.robot.floating_base:

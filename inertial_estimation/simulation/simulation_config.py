@@ -130,6 +130,9 @@ class SensorConfig:
         "the motor.",
         choices=("link", "motor"),
     )
+    wrenches: bool = parameter(
+        True, "Whether the contacts have force sensors; without them no contact wrench is simulated."
+    )
     noise: SensorNoise = section(SensorNoise, prefix="")
     seed: int = parameter(
         0, "Seed of the random sensor noise and of the lost messages.", lower=0, upper=2**31

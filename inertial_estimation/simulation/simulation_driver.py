@@ -138,7 +138,7 @@ class SimulationDriver:
     def _complete(self, readings: SensorReadings) -> bool:
         """Whether a reading is complete, since a controller answers only complete readings."""
         has_imu = readings.imu is not None or not self._robot.imus
-        contacts = len(self._robot.contacts)
+        contacts = len(self._robot.contacts) if self.simulation.senses_wrenches else 0
         return has_imu and readings.joints is not None and len(readings.wrenches) == contacts
 
     def _simulation_health(self) -> Health:

@@ -8,6 +8,7 @@ from scipy.interpolate import make_interp_spline
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
+from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
@@ -31,6 +32,7 @@ START_NS = 1_700_000_000 * NANOSECONDS
 TOLERANCE = 1e-7  # of the feet's positions [m]
 ITERATIONS, REUSED = 40, 5  # of Newton's method, and after how many the Jacobians are computed anew
 GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
+FRICTION_SPEED = 0.02  # over which Coulomb friction changes sign [rad/s]
 VIBRATION_DECAY = 0.05  # of the IMU's vibration after a touchdown [s]
 
 
@@ -53,6 +55,9 @@ class GaitSensors:
         wrench_delay_s: Delay of the contact forces [s].
         missing: Share of the time in which a contact's force reads zero.
         phantom: Share of the time in which a foot in the air reads a tenth of the weight.
+        effort_noise: Standard deviation of every joint torque, a lever on which the robot's weight gives it
+            [m].
+        effort_friction: Coulomb friction of the joints in their torques, likewise [m].
     """
 
     force_noise: float = 0.05
@@ -69,6 +74,8 @@ class GaitSensors:
     wrench_delay_s: float = 0.0
     missing: float = 0.0
     phantom: float = 0.0
+    effort_noise: float = 0.0
+    effort_friction: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +87,9 @@ class GaitReadings:
         imu: Specific force then angular rate, IMU frame, shape (n, 6).
         q: Joint positions [rad], shape (n, n_joints).
         v: Joint velocities [rad/s], shape (n, n_joints).
+        tau: Joint torques [Nm], shape (n, n_joints).
         wrenches: Wrench of each contact in its wrench frame [N, Nm], shape (n, m, 6).
+        forces: True vertical force at each contact [N], shape (n, m).
         up_I: The true vertical in the IMU frame, shape (n, 3).
         up_B: That in the base frame, shape (n, 3).
         orientation: True orientation of the base (x y z w), shape (n, 4).
@@ -91,7 +100,9 @@ class GaitReadings:
     imu: Array
     q: Array
     v: Array
+    tau: Array
     wrenches: Array
+    forces: Array
     up_I: Array
     up_B: Array
     orientation: Array
@@ -132,17 +143,24 @@ def gait_readings(
     feet_B = np.einsum("nji,nmj->nmi", R_WB, motion.feet - motion.position[:, None, :])
     q, v, states = legs.follow(t, feet_B)
     R_BI, p_BI = np.array(legs.state.R_BI), np.array(legs.state.p_BI)
-    wrenches = _wrenches(setup, motion, states, R_WB @ R_BI, sensors, rng)
+    weight = setup.robot.total_mass * STANDARD_GRAVITY
+    wrenches = _wrenches(weight * _sensed_load(motion, sensors, rng), states, R_WB @ R_BI)
     rate = motion.rate
     spin = make_interp_spline(t, rate, k=5)(t, 1)
     lever = np.cross(spin, p_BI) + np.cross(rate, np.cross(rate, p_BI))
-    proper = np.einsum("nji,nj->ni", R_WB, motion.acceleration - GRAVITY) + lever
-    imu = _imu_readings(np.hstack([proper @ R_BI, rate @ R_BI]), motion, sensors, rng)
+    proper = np.einsum("nji,nj->ni", R_WB, motion.acceleration - GRAVITY)
+    imu = _imu_readings(np.hstack([(proper + lever) @ R_BI, rate @ R_BI]), motion, sensors, rng)
+    a = make_interp_spline(t, v, k=5)(t, 1)
+    forces = weight * motion.load
+    pressed = _wrenches(forces, states, R_WB @ R_BI)
+    tau = gait_torques(setup, (q, v, a), (proper, rate, spin), pressed)
+    tau += weight * sensors.effort_friction * np.tanh(v / FRICTION_SPEED)
     q = q + sensors.encoder_offset * rng.standard_normal(q.shape[1])
     v = v + sensors.velocity_noise * rng.standard_normal(v.shape)
+    tau += weight * sensors.effort_noise * rng.standard_normal(tau.shape)
     up_B = R_WB[:, 2, :]
     orientation = np.array([quaternion_from_rotation(R) for R in R_WB])
-    return GaitReadings(t, imu, q, v, wrenches, up_B @ R_BI, up_B, orientation, motion.position)
+    return GaitReadings(t, imu, q, v, tau, wrenches, forces, up_B @ R_BI, up_B, orientation, motion.position)
 
 
 def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording:
@@ -155,7 +173,7 @@ def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording
         row = readings.imu[k]
         samples: list[tuple[str, Sample]] = [
             ("/imu/data", ImuSample(stamp, row[:3], row[3:])),
-            ("/joint_states", JointReading(stamp, names, readings.q[k], readings.v[k], None)),
+            ("/joint_states", JointReading(stamp, names, readings.q[k], readings.v[k], readings.tau[k])),
             (GROUND_TRUTH_TOPIC, PoseSample(stamp, readings.orientation[k], readings.position[k])),
         ]
         for name, wrench in zip(setup.contact_names, readings.wrenches[k], strict=True):
@@ -248,28 +266,24 @@ def _imu_readings(ideal: Array, motion: GaitMotion, sensors: GaitSensors, rng: n
     return np.hstack([force, rate + sensors.rate_noise * rng.standard_normal((n, 3))])
 
 
-def _wrenches(
-    setup: RobotSetup,
-    motion: GaitMotion,
-    states: list[KinematicState],
-    R_WI: Array,
-    sensors: GaitSensors,
-    rng: np.random.Generator,
-) -> Array:
-    """Vertical forces with their errors, each in its wrench frame."""
+def _sensed_load(motion: GaitMotion, sensors: GaitSensors, rng: np.random.Generator) -> Array:
+    """Return the vertical forces over the weight with the errors of their sensors, shape (n, m)."""
     n, m = motion.load.shape
     h = float(motion.times_s[1] - motion.times_s[0])
-    weight = setup.robot.total_mass * STANDARD_GRAVITY
     load = motion.load * np.where(_episodes(sensors.missing, n, m, h, rng), 0.0, 1.0)
     load = load + np.where(_episodes(sensors.phantom, n, m, h, rng) & (motion.load <= 0.0), 0.1, 0.0)
     late = round(sensors.wrench_delay_s / h)
     load = np.vstack([np.repeat(load[:1], late, axis=0), load[: n - late]])
-    load = load + sensors.wrench_noise * rng.standard_normal((n, m))
-    wrenches = np.zeros((n, m, 6))
+    return load + sensors.wrench_noise * rng.standard_normal((n, m))
+
+
+def _wrenches(forces: Array, states: list[KinematicState], R_WI: Array) -> Array:
+    """Return vertical forces [N], shape (n, m), as wrenches in their wrench frames, shape (n, m, 6)."""
+    wrenches = np.zeros((*forces.shape, 6))
     for k, state in enumerate(states):
         for i, contact in enumerate(state.contacts):
             R_WF = R_WI[k] @ np.array(contact.R_IC) @ np.array(contact.R_CF)
-            wrenches[k, i, :3] = weight * load[k, i] * R_WF[2]
+            wrenches[k, i, :3] = forces[k, i] * R_WF[2]
     return wrenches
 
 

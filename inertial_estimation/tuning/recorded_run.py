@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -112,7 +112,7 @@ class RecordedRun:
         return Replayed(run, pipelines, kept)
 
     def _topics(self, pipelines: Pipelines) -> RecordedTopics:
-        return replay_topics(pipelines.values, self._remappings, wrenches=pipelines.use_wrenches)
+        return pipelines.topics(self._remappings)
 
 
 def _configs(pipelines: Pipelines) -> dict[str, Any]:

@@ -8,10 +8,13 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.models.contact_force import ContactForces
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
+from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 
 STEP, GAIN = 5e-4, 60.0
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+CONTACTS = tuple(ContactFrames(foot, foot, foot) for foot in FEET)
+P_BI = np.array([0.1, -0.05, 0.08])  # of the IMU in the base [m]
 FORCE_B = np.array([[3.0, -2.0, 20.0], [0.0, 0.0, 0.0], [-4.0, 5.0, 40.0], [1.0, 1.0, 0.0]])
 ARMATURE = 0.02
 
@@ -28,10 +31,18 @@ def joints_at(t: float, n: int) -> list[np.ndarray]:
     return [middle + 0.3 * s, 2.7 * c, -24.3 * s]
 
 
-def base_at(t: float) -> BaseFrameMotion:
+def base_at(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Proper acceleration of the base's origin, angular velocity and angular acceleration."""
     w = np.array([1.5 * np.sin(5.0 * t), np.cos(4.0 * t), 0.7])
     dw = np.array([7.5 * np.cos(5.0 * t), -4.0 * np.sin(4.0 * t), 0.0])
-    return BaseFrameMotion(np.array([2.0 * np.sin(7.0 * t), 1.0, 9.0 + 3.0 * np.cos(6.0 * t)]), w, dw)
+    return np.array([2.0 * np.sin(7.0 * t), 1.0, 9.0 + 3.0 * np.cos(6.0 * t)]), w, dw
+
+
+def sensed_at(t: float) -> BaseFrameMotion:
+    """What an IMU senses that is not at the base's origin; no angular acceleration."""
+    f, w, dw = base_at(t)
+    lever = np.cross(dw, P_BI) + np.cross(w, np.cross(w, P_BI))
+    return BaseFrameMotion(f + lever, w, -np.cross(w, P_BI))
 
 
 def environment(robot: RobotModel, q: np.ndarray) -> np.ndarray:
@@ -56,9 +67,8 @@ def drive_torques(robot: RobotModel, t: float) -> np.ndarray:
     if not robot.floating_base:
         return pin.rnea(model, model.createData(), configuration, v, a) + own
     model.gravity = pin.Motion.Zero()
-    base = base_at(t)
-    v = np.concatenate((np.zeros(3), base.w_WB_B, v))
-    a = np.concatenate((base.proper_acceleration_B, base.dw_WB_B, a))
+    f, w, dw = base_at(t)
+    v, a = np.concatenate((np.zeros(3), w, v)), np.concatenate((f, dw, a))
     return pin.rnea(model, model.createData(), configuration, v, a)[6:] + own
 
 
@@ -67,7 +77,7 @@ def test_residual_follows_the_environment_with_one_pole(robot: RobotModel) -> No
     expected = np.zeros(robot.n_joints)
     for k in range(400):
         q, v, _a = joints_at(k * STEP, robot.n_joints)
-        base = base_at(k * STEP) if robot.floating_base else None
+        base = sensed_at(k * STEP) if robot.floating_base else None
         residual = observer.update(q, v, drive_torques(robot, k * STEP), STEP, base)
         expected += (environment(robot, q) - expected) * (1.0 - np.exp(-GAIN * STEP)) * (k > 0)
     size = np.abs(expected).max()
@@ -78,32 +88,51 @@ def test_residual_follows_the_environment_with_one_pole(robot: RobotModel) -> No
 
 def test_forces_follow_from_the_torques_of_the_environment(robot: RobotModel) -> None:
     q, _v, _a = joints_at(0.3, robot.n_joints)
-    forces = ContactForces(robot, FEET).estimate(q, environment(robot, q))
-    for force, true in zip(forces, FORCE_B, strict=True):
-        np.testing.assert_allclose(force.force_B, true, atol=1e-9)
+    forces = ContactForces(robot, CONTACTS).estimate(q, environment(robot, q))
+    for wrench, R_BF, true in zip(forces.wrenches_F, forces.R_BF, FORCE_B, strict=True):
+        np.testing.assert_allclose(R_BF @ wrench[:3], true, atol=1e-9)
+        np.testing.assert_allclose(wrench[3:], 0.0, atol=1e-9)
 
 
 def test_a_stretched_limb_does_not_determine_the_force_along_it(robot: RobotModel) -> None:
-    forces = ContactForces(robot, FEET)
+    forces = ContactForces(robot, CONTACTS)
     bent, stretched = np.tile([0.0, 0.8, -1.6], 4), np.tile([0.0, 0.0, -1e-3], 4)
     for q, known in ((bent, True), (stretched, False)):
-        estimate = forces.estimate(q, environment(robot, q))[2]
-        along = estimate.along(np.array([0.0, 0.0, 1.0]))
+        along = forces.estimate(q, environment(robot, q)).along(np.array([0.0, 0.0, 1.0]))[2]
         assert along == pytest.approx(40.0) if known else np.isnan(along)
 
 
 def test_what_does_not_fit_is_refused(robot: RobotModel) -> None:
     observer = MomentumObserver(robot)
     q, v, _a = joints_at(0.0, robot.n_joints)
-    base = base_at(0.0) if robot.floating_base else None
+    base = sensed_at(0.0) if robot.floating_base else None
     with pytest.raises(MeasurementError, match=r"v is .* expected 12 finite numbers"):
         observer.update(q, np.full(12, np.nan), q, STEP, base)
     with pytest.raises(MeasurementError, match="the base is"):
-        observer.update(q, v, q, STEP, None if robot.floating_base else base_at(0.0))
+        observer.update(q, v, q, STEP, None if robot.floating_base else sensed_at(0.0))
     observer.update(q, v, q, STEP, base)
     with pytest.raises(MeasurementError, match="takes 0 s"):
         observer.update(q, v, q, 0.0, base)
     with pytest.raises(ConfigurationError, match="expected above 0"):
         MomentumObserver(robot, gain=0.0)
-    with pytest.raises(ConfigurationError, match="shares FL_hip_joint"):
-        ContactForces(robot, ["FL_foot", "FL_calf"])
+    with pytest.raises(ConfigurationError, match=r"'FL_foot' shares all its joints \(FL_hip_joint"):
+        ContactForces(robot, [CONTACTS[0], ContactFrames("FL_calf", "FL_calf", "FL_calf")])
+
+
+def test_a_sole_transmits_a_moment_and_a_shared_joint_tells_nothing() -> None:
+    """TALOS on its soles: the wrench of each foot, whose frames are turned and moved."""
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_full_v2"))
+    names = (("left_sole_link", "leg_left_6_link"), ("right_sole_link", "leg_right_6_link"))
+    contacts = [ContactFrames(frame, frame, wrench_frame) for frame, wrench_frame in names]
+    rng = np.random.default_rng(2)
+    bent = {"3": -0.4, "4": 0.8, "5": -0.4}
+    q = np.array([bent.get(name[-7], 0.1) if "leg" in name else 0.3 for name in robot.joint_names])
+    wrenches, torques = rng.standard_normal((2, 6)), np.zeros(robot.n_joints)
+    data = robot.model.createData()
+    for contact, wrench in zip(contacts, wrenches, strict=True):
+        frame = robot.frame_id(contact.wrench_frame)
+        J = pin.computeFrameJacobian(robot.model, data, robot.configuration(q), frame, pin.LOCAL)
+        torques += J[:, 6:].T @ wrench
+    np.testing.assert_allclose(
+        ContactForces(robot, contacts).estimate(q, torques).wrenches_F, wrenches, atol=1e-8
+    )

@@ -32,6 +32,8 @@ __all__ = [
     "JointRow",
     "base_state_row",
     "base_state_spec",
+    "desired_wrench_spec",
+    "desired_wrench_stream",
     "imu_row",
     "imu_spec",
     "joint_spec",
@@ -52,6 +54,11 @@ AXES = ("x", "y", "z")
 def wrench_stream(contact: str) -> str:
     """Return the name of a contact's wrench input."""
     return f"{contact}/wrench"
+
+
+def desired_wrench_stream(contact: str) -> str:
+    """Return the name of the input of the wrench that a planner wants at a contact."""
+    return f"{contact}/desired_wrench"
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,12 @@ def wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamS
     force = Quantity("the contact force", slice(0, 3), floor, (1000.0,), stuck=True, sign=True, one_way=True)
     name = wrench_stream(contact)
     return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, quantities=(force,))
+
+
+def desired_wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
+    """Return the properties of the input of a wrench that a planner wants; no step waits for it."""
+    plausible = wrench_range(inputs.range, robot)
+    return StreamSpec(desired_wrench_stream(contact), WRENCH_WIDTH, required=False, range=plausible)
 
 
 def base_state_spec(inputs: InputConfig) -> StreamSpec:

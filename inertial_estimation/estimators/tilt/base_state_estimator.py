@@ -12,9 +12,10 @@ from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
-from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.torque_wrenches import TorqueWrenches
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
 from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
 
@@ -47,7 +48,8 @@ class BaseStateEstimator:
             setup: The robot, its contacts and its IMU.
 
         Raises:
-            ConfigurationError: If the robot has no IMU.
+            ConfigurationError: If the robot has no IMU, or contact forces are to come from joint torques and
+                do not follow from them.
         """
         if setup.imu is None:
             raise ConfigurationError("the robot has no IMU, which the tilt observer requires")
@@ -59,6 +61,9 @@ class BaseStateEstimator:
         self.scale = AccelerometerScale()
         self.track = BaseTrack(len(setup.contacts), config.uncertainty)
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
+        by_torques = config.contact.source == ContactSource.JOINT_TORQUES.value
+        gain = config.contact.observer_gain
+        self._torques = TorqueWrenches(setup, config.robot, gain) if by_torques else None
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
@@ -78,6 +83,8 @@ class BaseStateEstimator:
         self.observer.forget_noise()
         self.track.reset()
         self._contacts.reset()
+        if self._torques is not None:
+            self._torques.reset()
         self.checks.reset()
         self.initialisation.reset()
         self._joint_speed.reset()
@@ -114,6 +121,7 @@ class BaseStateEstimator:
         joints: tuple[Array, Array] | None,
         wrenches: Array | None,
         R_reference: Matrix | None,
+        tau: Array | None = None,
     ) -> BaseEstimate | None:
         """Advance by one step.
 
@@ -123,8 +131,10 @@ class BaseStateEstimator:
             imu: Specific force then rate, shape (6,).
             joints: Positions and velocities, shape (n_joints,) each; None where missing.
             wrenches: A row for each contact, in its wrench frame, as `compilation.numbers` of shape (n, 6);
-                None where one is missing.
+                None where one is missing, or where they come from joint torques.
             R_reference: Orientation of the base from an external reference; None without one.
+            tau: Joint torques [Nm], shape (n_joints,), from which contact forces come; None where they do
+                not, or are missing.
 
         Returns:
             The estimate; None during startup and where joints or wrenches are missing (the state is then
@@ -145,14 +155,18 @@ class BaseStateEstimator:
             rate = (w[0] + b[0], w[1] + b[1], w[2] + b[2])
         if self.checks.feet.lost or (self.ready and h > LONGEST_STEP):
             self._start_again()
+        vertical = self.initialisation.vertical or self.observer.x2
+        if self._torques is not None:
+            wrenches = self._torques.update(h, state, (mean_force, w), (joints, tau), vertical)
         if not self.ready:
             self._start_up(h, force, mean_force, w, state, wrenches)
             self._contacts.remember(state)
             return None
         y_v, fresh = None, False
         if state is not None and wrenches is not None:
-            vertical = self.initialisation.vertical or self.observer.x2
             expected = self.observer.expected_velocity(h, w, mean_force) if self.checks.enabled else None
+            if expected is None and self.checks.enabled and not self._config.contact.sensed:
+                expected = self.observer.x1  # forces that are not sensed are judged by every observer
             y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h, expected), True
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
@@ -325,6 +339,8 @@ class BaseStateEstimator:
             tilt_covariance_B=values[22:].reshape(3, 3),
             gyro_bias_variances=(bias.variance_horizontal, bias.variance_vertical),
             at_rest=bias.resting,
+            contact_forces=self._contacts.forces,
+            contact_probabilities=self._contacts.probabilities,
         )
 
     def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:

@@ -18,7 +18,9 @@ from inertial_estimation.models.contacts import (
     ContactLoad,
     anchor_velocity,
     centre_of_pressure,
+    contact_probability,
     trigger,
+    weighing_force,
 )
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
@@ -45,6 +47,7 @@ NU = 3.0
 USUAL_MEMORY = 4.0  # time constant of s^2 [s]
 INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
 VARIANCE, INFORMATION = range(2)  # numbers of the state: s^2, information of the last velocity over the usual
+CLOSED, THRESHOLD, FORCE, PROBABILITY = range(4)  # columns of `triggers`, the second and third in N
 PRESSED = 2.0  # times `force_on`: a force that a foot in the air does not bear
 
 
@@ -77,7 +80,7 @@ class ContactVelocity:
     def reset(self) -> None:
         """Take all contacts out of use and discard their motion."""
         n = len(self._names)
-        self._triggers = zeros(n, 2)  # whether in use, and the threshold [N]
+        self._triggers = zeros(n, 4)  # whether in use, threshold [N], vertical force [N], probability
         self._centres = zeros(n, 3)  # of pressure, in the contact frames [m]
         self._wrenches: Array | None = None  # the last ones, each in its wrench frame
         self._previous: KinematicState | None = None
@@ -94,6 +97,16 @@ class ContactVelocity:
             names = tuple(name for i, name in enumerate(self._names) if self._used >> i & 1)
             self._names_in_use[self._used] = names
         return names
+
+    @property
+    def forces(self) -> tuple[float, ...]:
+        """Vertical force of each contact at the last step with joints and forces [N]."""
+        return tuple([float(row[FORCE]) for row in self._triggers])
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """Probability of each contact then, a logistic function of force and, where not sensed, of speed."""
+        return tuple([float(row[PROBABILITY]) for row in self._triggers])
 
     @property
     def contradictory(self) -> bool:
@@ -148,6 +161,7 @@ class ContactVelocity:
             ZERO if expected is None else expected,
             expected is not None,
             (config.force_on, config.force_off),
+            expected is not None and not config.sensed,
             config.extent if config.point == "centre_of_pressure" else 0.0,
             self._triggers,
             self._centres,
@@ -238,6 +252,7 @@ def _velocity(
     expected: Vector,
     judged: bool,
     thresholds: tuple[float, float],
+    unsensed: bool,
     extent: float,
     triggers: MutableTable,
     centres: MutableTable,
@@ -258,8 +273,10 @@ def _velocity(
         expected: Velocity of the IMU by the IMU [m/s].
         judged: Whether contacts that contradict it lose weight.
         thresholds: `force_on` and `force_off` [N].
+        unsensed: Whether the forces are not sensed at the contacts, so that points that move against the
+            expected velocity need more of them.
         extent: Of the soles, for the centre of pressure [m]; 0: the origin of the contact is at rest.
-        triggers: Whether each contact is in use, and its threshold; updated.
+        triggers: Whether each contact is in use, its threshold, force and probability; updated.
         centres: Centres of pressure in the contact frames [m]; updated.
         weights: Shares of the contacts; written.
         scatter: Usual variance of the contacts about the expected velocity, and information; updated.
@@ -268,14 +285,22 @@ def _velocity(
     for i in range(len(weights)):
         force_C, torque_C = _in_contact_frame(wrench_frames[i], wrenches[i])
         vertical = dot(x2, times(matrix_of(motions[0][i], 0), force_C))
-        on, off = thresholds
-        weights[i], closed, threshold = trigger(vertical, on, off, triggers[i][0] > 0.0, triggers[i][1])
-        triggers[i][0], triggers[i][1] = 1.0 if closed else 0.0, threshold
-        total += weights[i]
         centre = ZERO
         if extent > 0.0:
             centre = centre_of_pressure(force_C, torque_C, extent, vector_of(centres[i], 0))
         store(centres[i], 0, centre)
+        on, off = thresholds
+        triggers[i][FORCE] = vertical
+        if unsensed:
+            point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], durations[1])
+            d = combine(anchor_velocity(point, velocity, w), -1.0, expected)
+            vertical = weighing_force(vertical, on, dot(d, d))
+        triggers[i][PROBABILITY] = contact_probability(vertical, on, off)
+        weights[i], closed, threshold = trigger(
+            vertical, on, off, triggers[i][CLOSED] > 0.0, triggers[i][THRESHOLD]
+        )
+        triggers[i][CLOSED], triggers[i][THRESHOLD] = 1.0 if closed else 0.0, threshold
+        total += weights[i]
     if total <= 0.0:
         return 0, ZERO
     judge = durations[0] if judged else 0.0

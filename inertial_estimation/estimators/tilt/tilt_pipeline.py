@@ -1,5 +1,7 @@
 """Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from inertial_estimation.compilation import numbers
@@ -11,6 +13,8 @@ from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
     WRENCH_WIDTH,
     JointRow,
+    desired_wrench_spec,
+    desired_wrench_stream,
     imu_row,
     imu_spec,
     joint_spec,
@@ -24,11 +28,12 @@ from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEs
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.input_ranges import quaternion_range
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
@@ -46,6 +51,10 @@ from inertial_estimation.spatial.vectors import DEGREES, Matrix, matrix, norm
 __all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
 YAW_REFERENCE = "yaw_reference"
+WRENCH_INPUTS = {  # name and properties of the input of a contact, by the source of the forces
+    ContactSource.WRENCH: (wrench_stream, wrench_spec),
+    ContactSource.DESIRED: (desired_wrench_stream, desired_wrench_spec),
+}
 
 
 class TiltPipeline:
@@ -55,6 +64,7 @@ class TiltPipeline:
         config: The parameters in force.
         robot: The robot's model.
         contacts: Names of the contacts, in the configured order.
+        source: Where the contact forces come from.
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
@@ -72,13 +82,16 @@ class TiltPipeline:
         self.config = config
         setup = robot_from_config(config.robot, urdf)
         self.robot, self.contacts = setup.robot, setup.contact_names
-        self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
-        self._joint_map = JointMap(self.robot, config.robot, checked=True)
-        self._joint_row = JointRow(self.robot.n_joints)
+        self.source = ContactSource(config.contact.source)
+        by_torques = self.source is ContactSource.JOINT_TORQUES
+        self._wrench_streams = _wrench_streams(self.source, self.contacts)
+        self._unplanned: list[str] = []  # desired wrenches that are missing at the last step
+        self._joint_map = JointMap(self.robot, config.robot, need_effort=by_torques, checked=True)
+        self._joint_row = JointRow(self.robot.n_joints, effort=by_torques)
         self._estimator = BaseStateEstimator(config, setup)
         self._data_checks = DataChecks(setup, config.robot)
         self._stepper: Stepper[BaseEstimate] = Stepper(
-            self._make_aligner(),
+            _aligner(config, self.robot, self._joint_row, self._wrench_streams),
             on_step=self._step,
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
@@ -103,14 +116,25 @@ class TiltPipeline:
         judge_joints(self._stepper.aligner, self._joint_map)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Add the wrench of one contact.
+        """Add the sensed wrench of one contact; only compared where forces have another source.
 
         Raises:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.contacts)
         self._data_checks.push_wrench(contact, sample)
-        self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
+        if self.source is ContactSource.WRENCH:
+            self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
+
+    def push_desired_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Add the wrench that a planner wants at one contact; unused where forces have another source.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        check_contact(contact, self.contacts)
+        if self.source is ContactSource.DESIRED:
+            self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Add a reference orientation of the base; the estimate follows its yaw while references arrive."""
@@ -183,20 +207,12 @@ class TiltPipeline:
         self._estimator.set_config(changed)
         self._stepper.aligner.set_timeout(changed.robot.inputs.timeout)
 
-    def _make_aligner(self) -> SignalAligner:
-        inputs, robot = self.config.robot.inputs, self.robot
-        others = [joint_spec(self._joint_row, inputs, robot)]
-        others += [wrench_spec(contact, inputs, robot) for contact in self.contacts]
-        others.append(StreamSpec(YAW_REFERENCE, 4, required=False, range=quaternion_range()))
-        driver = imu_spec(inputs)
-        return SignalAligner(driver, tuple(others), inputs, rate=self.config.rate)
-
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0
         self._stepper.advance(sample)
         row, columns = sample.rows[JOINTS], self._joint_row
         joints = (row[columns.q], row[columns.v]) if row is not None else None
-        found = [sample.rows[stream] for stream in self._wrench_streams.values()]
+        found = self._contact_wrenches(sample)
         arrived = [wrench for wrench in found if wrench is not None]
         complete = joints is not None and len(arrived) == len(found)
         self._steps += 1
@@ -206,9 +222,23 @@ class TiltPipeline:
             h,
             sample.driver_row,
             joints,
-            numbers(np.concatenate(arrived).reshape(-1, WRENCH_WIDTH)) if complete else None,
+            numbers(np.concatenate(arrived).reshape(-1, WRENCH_WIDTH)) if complete and arrived else None,
             self._reference(sample.time_ns),
+            row[columns.tau] if row is not None and columns.tau is not None else None,
         )
+
+    def _contact_wrenches(self, sample: AlignedSample) -> list[Array | None]:
+        """Return the wrench of each contact, None where missing; no wrench where they come from torques.
+
+        Those of a planner are held until the next ones: it may itself wait for the base state of this step.
+        """
+        streams = self._wrench_streams.values()
+        if self.source is not ContactSource.DESIRED:
+            return [sample.rows[stream] for stream in streams]
+        latest, timeout = self._stepper.aligner.latest, self.config.robot.inputs.timeout
+        found = [latest(stream, sample.time_ns, timeout) for stream in streams]
+        self._unplanned = [s for s, wrench in zip(streams, found, strict=True) if wrench is None]
+        return found
 
     def _reference(self, time_ns: int) -> Matrix | None:
         if not self.config.yaw.use_reference:
@@ -219,7 +249,7 @@ class TiltPipeline:
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()
         failed = self._stepper.health_note(now_ns)
-        lost = self._stepper.aligner.missing(now_ns)
+        lost = [*self._stepper.aligner.missing(now_ns), *self._unplanned]
         if lost:
             message = f"waiting for {listing(lost)}: nothing is published"
             return Health("estimator", HealthLevel.STALE, message, values)
@@ -246,6 +276,7 @@ class TiltPipeline:
             "joint name changes": str(self._joint_map.name_changes),
             "joint velocities": self._joint_map.velocity_source,
             "contacts": ", ".join(estimator.contacts) or "none",
+            "contact forces from": self.source.value,
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),
             "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
@@ -254,6 +285,24 @@ class TiltPipeline:
             "velocity noise [m/s]": f"{estimator.noise.velocity_noise:.4f}",
             "rate of the tilt correction [1/s]": f"{estimator.observer.convergence_rate:.3f}",
         }
+
+
+def _wrench_streams(source: ContactSource, contacts: Sequence[str]) -> dict[str, str]:
+    """Return the name of each contact's input; none where the forces come from joint torques."""
+    if source not in WRENCH_INPUTS:
+        return {}
+    return {contact: WRENCH_INPUTS[source][0](contact) for contact in contacts}
+
+
+def _aligner(
+    config: TiltPipelineConfig, robot: RobotModel, joints: JointRow, contacts: Iterable[str]
+) -> SignalAligner:
+    """Return the buffers of the inputs, with the wrenches of these contacts."""
+    inputs, source = config.robot.inputs, ContactSource(config.contact.source)
+    others = [joint_spec(joints, inputs, robot)]
+    others += [WRENCH_INPUTS[source][1](contact, inputs, robot) for contact in contacts]
+    others.append(StreamSpec(YAW_REFERENCE, 4, required=False, range=quaternion_range()))
+    return SignalAligner(imu_spec(inputs), tuple(others), inputs, rate=config.rate)
 
 
 def _check(config: TiltPipelineConfig) -> None:
