@@ -15,7 +15,6 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
@@ -62,21 +61,12 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     Returns:
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
-    coordinates = np.ascontiguousarray(theta)
-    pi, G = np.empty((len(coordinates), 10)), np.empty((len(coordinates), 10, 10))
-    _parameters(coordinates, _QUADRATIC_FORMS[convention], pi, G.reshape(-1, 10))
+    u, slope = _entries(theta)
+    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(theta), 10, 10)
+    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
+    G = uQ * (2.0 * slope)[:, None, :]
+    G[:, :, 0] = 2.0 * pi
     return pi, G
-
-
-@compiled
-def _parameters(theta: Table, Q: Table, pi: MutableTable, G: MutableTable) -> None:
-    """Write parameters (n, 10) and their Jacobians, one below the other, shape (10 n, 10)."""
-    for i in range(len(theta)):
-        u, slope = _entries_of(theta[i])
-        uQ = (u @ Q).reshape(10, 10)
-        pi[i] = uQ @ u
-        G[10 * i : 10 * i + 10] = uQ * (2.0 * slope)
-        G[10 * i : 10 * i + 10, 0] = 2.0 * pi[i]
 
 
 def contracted_curvature(theta: Array, w: Array, convention: str = "rucker") -> Array:
@@ -153,18 +143,12 @@ def _unit_lower_factor(J: Array) -> tuple[Array, Array]:
 
 def _entries(theta: Array) -> tuple[Array, Array]:
     """Return the entries u of U and the slope of each by its own coordinate, shape (n, 10) each."""
-    rows = [_entries_of(row) for row in np.ascontiguousarray(theta)]
-    return np.array([u for u, _slope in rows]), np.array([slope for _u, slope in rows])
-
-
-@compiled
-def _entries_of(theta: Column) -> tuple[Array, Array]:
-    """Return the entries u of U and the slope of each by its own coordinate, shape (10,) each."""
-    slope = np.ones(10)
-    slope[1:4] = np.exp(theta[1:4])
-    slope *= np.exp(theta[0])
+    slope = np.ones_like(theta)
+    exponentials = np.exp(theta[:, :4])
+    slope[:, 1:4] = exponentials[:, 1:]
+    slope *= exponentials[:, :1]
     u = slope.copy()
-    u[4:] *= theta[4:]
+    u[:, 4:] *= theta[:, 4:]
     return u, slope
 
 

@@ -7,7 +7,14 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
 from inertial_estimation.signals import Array
 
-__all__ = ["CENTRAL", "INERTIA_ENTRIES", "UPPER_ENTRIES", "central_jacobian", "central_parameters", "central_values"]
+__all__ = [
+    "CENTRAL",
+    "INERTIA_ENTRIES",
+    "UPPER_ENTRIES",
+    "central_jacobian",
+    "central_parameters",
+    "central_values",
+]
 
 CENTRAL = 13  # numbers: mass [kg], centre of mass [m], inertia about it by rows [kg m^2]
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass

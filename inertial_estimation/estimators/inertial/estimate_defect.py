@@ -41,7 +41,7 @@ def estimate_defect(estimate: InertialEstimate) -> str:
 
 def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
     """Return whether masses, centres of mass and inertias of links are finite."""
-    return all([_are_numbers(*_numbers(link)) for link in links])
+    return all(_are_numbers(*_numbers(link)) for link in links)
 
 
 def inertia_defect(links: Sequence[LinkInertia]) -> str:

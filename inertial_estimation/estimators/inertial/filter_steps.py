@@ -58,7 +58,12 @@ def compared(
         H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R,
         the NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
     """
-    H, HP, y, S = np.empty_like(regressor), np.empty_like(regressor), np.empty_like(value), np.empty_like(noise)
+    H, HP, y, S = (
+        np.empty_like(regressor),
+        np.empty_like(regressor),
+        np.empty_like(value),
+        np.empty_like(noise),
+    )
     nis, log_det = _compared(G, phi, x_at, x, P, regressor, value, noise, H, HP, y, S)
     return H, HP, y, S, nis, log_det
 
