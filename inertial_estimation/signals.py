@@ -47,6 +47,10 @@ def seconds(duration_ns: Any) -> Any:
     return duration_ns * 1e-9
 
 
+def _is_kept(flags: Any) -> bool:
+    return flags.c_contiguous and flags.aligned and not flags.writeable
+
+
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
     """Return values as a read-only array of floats: a copy, unless they are one already.
 
@@ -58,7 +62,7 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     Raises:
         MeasurementError: If the shape differs from the expected one.
     """
-    if type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d":
+    if type(values) is np.ndarray and values.dtype.char == "d" and _is_kept(values.flags):
         array: Array = values
     else:
         array = np.array(values, dtype=float)
