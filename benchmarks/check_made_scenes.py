@@ -1,7 +1,8 @@
 """Synthetic and simulated recordings on which `inertial-estimation check` is judged.
 
 The robots of `unseen` were made after the limits of the checks had been set, to judge them: other robots of
-example-robot-data, set up by `inertial-estimation init`, with other motions, rates, noise and friction.
+example-robot-data, set up by `inertial-estimation init`, with other motions, rates, noise and friction. Those
+of `other` were made when `unseen` had been looked at, too; their masses are not those of the description.
 """
 
 import tempfile
@@ -28,11 +29,14 @@ from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
+from inertial_estimation.signals import Array
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import (
@@ -43,12 +47,13 @@ from inertial_estimation.synthetic.synthetic_truth import (
     stance_truth,
 )
 
-__all__ = ["Made", "inputs", "tuned", "unseen"]
+__all__ = ["Made", "inputs", "other", "tuned", "unseen"]
 
 LENGTH_S = 25.0  # of a simulation, after its release
 ARM_REACH, ROOM = 0.35, 0.4  # of joints that are not of a leg [rad], at most this share of their way
 REACH, LIMIT_SHARE = 1.0, 0.7  # the same of a moving arm
-BAND_HZ = (0.1, 0.5)  # of its motion
+SLOW_HZ, FAST_HZ = (0.03, 0.15), (0.3, 1.0)
+POSE_S, PAUSE_S = 1.6, 0.6  # from one pose of an arm to the next, the rest included, and that rest
 SWING = 0.5  # of a simulated arm [rad]
 Made = tuple[RobotConfig, str, RobotStreams]  # parameters, URDF, streams
 
@@ -62,12 +67,19 @@ class Conditions:
         noise: Times that which `init` scales to the robot.
         friction: Coulomb and viscous friction (at 1 rad/s), share of the effort limit.
         seed: Of motion and noise.
+        band_hz: Lowest and highest frequency of the motion of an arm [Hz].
+        stops: Whether an arm goes from pose to pose and rests in each, in place of moving all the time.
+        unlike: Relative standard deviation of the true masses about the described ones; a tenth of it in
+            metres is that of the centres of mass.
     """
 
     rate_hz: float = 250.0
     noise: float = 1.0
     friction: float = 0.0
     seed: int = 1
+    band_hz: tuple[float, float] = (0.1, 0.5)
+    stops: bool = False
+    unlike: float = 0.0
 
 
 def tuned() -> dict[str, Callable[[], Made]]:
@@ -102,6 +114,32 @@ def unseen() -> dict[str, Callable[[], Made]]:
         "unseen g1 standing": lambda: _in_loop("g1"),
         "unseen kinova swinging": lambda: _in_loop("kinova"),
         "unseen xarm7 swinging": lambda: _in_loop("xarm7"),
+    }
+
+
+def other() -> dict[str, Callable[[], Made]]:
+    """Return makers of recordings of yet other robots, unlike their descriptions by 3 %."""
+    return {
+        "other ur3 from pose to pose": lambda: _moving(
+            "ur3", Conditions(125.0, 1.0, 0.04, 4, stops=True, unlike=0.03)
+        ),
+        "other talos_arm fast": lambda: _moving(
+            "talos_left_arm", Conditions(1000.0, 1.0, 0.02, 5, FAST_HZ, unlike=0.03)
+        ),
+        "other panda slow": lambda: _moving(
+            "panda", Conditions(60.0, 1.0, 0.02, 6, (0.03, 0.15), unlike=0.03)
+        ),
+        "other baxter from pose to pose": lambda: _moving(
+            "baxter", Conditions(100.0, 1.0, 0.02, 7, stops=True, unlike=0.03)
+        ),
+        "other so101 moving": lambda: _moving("so101", Conditions(50.0, 1.0, 0.05, 8, unlike=0.03)),
+        "other icub swaying": lambda: _moving("icub", Conditions(100.0, 1.0, 0.02, 9, unlike=0.03)),
+        "other go1 swaying": lambda: _moving("go1", Conditions(500.0, 1.0, 0.02, 10, unlike=0.03)),
+        "other b1 swaying": lambda: _moving("b1", Conditions(200.0, 2.0, 0.01, 11, unlike=0.03)),
+        "other talos swaying": lambda: _moving(
+            "talos_reduced", Conditions(200.0, 2.0, 0.01, 12, unlike=0.03)
+        ),
+        "other laikago trotting": lambda: _in_loop("laikago", (30, 0.04)),
     }
 
 
@@ -169,16 +207,20 @@ def _moving(robot: str, conditions: Conditions) -> Made:
         file.write_text(text, encoding="utf-8")
         simulation = RobotLoop(str(file)).config(SIMULATOR_NODE, SimulationConfig)
     config = replace(simulation.robot, wrench_frames=())  # synthetic wrenches are in the contact frames
-    setup = robot_from_config(config, urdf)
+    rng = np.random.default_rng(conditions.seed)
+    true = urdf
+    if conditions.unlike:
+        true = perturbed_urdf(urdf, rng, mass_sigma=conditions.unlike, com_sigma=0.1 * conditions.unlike)
+    setup = robot_from_config(config, true)
     friction = replace(config, nominal_friction=_friction(setup.robot, conditions.friction))
-    timing, rng = Timing(LENGTH_S, conditions.rate_hz), np.random.default_rng(conditions.seed)
+    timing = Timing(LENGTH_S, conditions.rate_hz)
     if survey.legged:
         posture = dict(zip(setup.robot.joint_names, survey.posture.tolist(), strict=True))
         contacts = dict(zip(config.contacts, config.contact_frames, strict=True))
         motion = StanceMotion(posture, _reach(survey, posture), _base_reach(survey))
         truth: Truth = stance_truth(setup.robot, timing, rng, contacts=contacts, imu=setup.imu, motion=motion)
     else:
-        truth = followed_truth(setup.robot, _trajectory(survey, rng), timing)
+        truth = followed_truth(setup.robot, _trajectory(survey, conditions, rng), timing)
     noise = _scaled(simulation.sensors.noise, conditions.noise)
     return inputs(measure(truth, noise, rng, friction), config, urdf)
 
@@ -195,15 +237,32 @@ def _reach(survey: Survey, posture: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _trajectory(survey: Survey, rng: np.random.Generator) -> JointTrajectory:
+def _trajectory(survey: Survey, conditions: Conditions, rng: np.random.Generator) -> JointTrajectory:
     """Return a motion of an arm about its posture, at rest at both ends."""
     limits, q = joint_limits(survey.robot), survey.posture
     room = LIMIT_SHARE * np.minimum(q - limits.lower, limits.upper - q)
-    motion = random_sines(q, np.clip(room, 0.0, REACH), rng, band_hz=BAND_HZ, rest_s=0.0)
+    reach = np.clip(room, 0.0, REACH)
     times = np.arange(0.0, LENGTH_S, 0.004)
+    if conditions.stops:
+        return JointTrajectory(survey.robot.joint_names, times, *_from_pose_to_pose(times, q, reach, rng))
+    motion = random_sines(q, reach, rng, band_hz=conditions.band_hz, rest_s=0.0)
     return JointTrajectory(
         survey.robot.joint_names, times, *replace(motion, end_s=float(times[-1])).at(times)
     )
+
+
+def _from_pose_to_pose(
+    times: Array, q: Array, reach: Array, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Return position, velocity and acceleration of moves between random poses, shape (k, n) each."""
+    count = int(times[-1] // POSE_S)
+    poses = q + reach * rng.uniform(-1.0, 1.0, (count + 1, len(q)))
+    moving_s = POSE_S - PAUSE_S
+    index = np.minimum((times // POSE_S).astype(int), count - 1)
+    share = np.clip((times - index * POSE_S) / moving_s, 0.0, 1.0)[:, None]
+    s, s1, s2 = minimum_jerk_derivatives(share)
+    way = poses[index + 1] - poses[index]
+    return poses[index] + s * way, s1 * way / moving_s, s2 * way / moving_s**2
 
 
 def _base_reach(survey: Survey) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.check_made_scenes import Made, inputs, tuned, unseen
+from benchmarks.check_made_scenes import Made, inputs, other, tuned, unseen
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.commands.main import main as inertial_estimation_command
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -69,6 +69,7 @@ def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
         "icub recorded": _icub,
         **tuned(),
         **unseen(),
+        **other(),
     }
     for name, make in makers.items():
         if wanted in name:

@@ -1,10 +1,14 @@
-"""Consistency of the inertial filters on synthetic TALOS: NEES and NIS over seeds, with 95 % bounds.
+"""Consistency and efficiency of the inertial filters on synthetic TALOS, over seeds.
 
 Each seed draws the true state of three bodies from the filter's own prior, writes the bodies into the
 URDF, simulates a double-support motion with realistic sensor noise, and runs the pipeline on the nominal
-URDF. The filter's noise parameters follow from the sensors' and the window, nothing is fitted. NEES is
-that of the filter's state; "mass 2s" is the share of masses within the reported two sigma (95.4 %).
-Run: python -m benchmarks.nees
+URDF. The filter's noise parameters follow from the sensors' and the window, nothing is fitted. NEES, with
+95 % bounds, is that of mean and covariance of the coordinates, from which samples are drawn and the reported
+covariance follows; "mass 2s", "second 2s" are the shares of masses and of moments and products of inertia
+within the reported two sigma (95.4 %). "rms / CRLB" is, for each parameter at the end, the error in units of
+the Cramer-Rao bound of its seed (with the prior, van Trees): the inverse of the prior's and the data's
+information at the truth, freed of what errors of the regressor feign (`regressor_errors`).
+Run: python -m benchmarks.nees, or with --priors wide --filters log_cholesky
 """
 
 import argparse
@@ -13,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
+from benchmarks.regressor_errors import feigned_information
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.differentiation import window_weights
@@ -21,7 +26,7 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
-from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
+from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, pseudo_inertia
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
@@ -31,8 +36,10 @@ WINDOW = 0.05
 PRIORS = {
     "CAD": {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1},
     "wide": {"prior.mass": 0.3, "prior.com": 0.03, "prior.radii": 0.2},
+    "shipped": {"prior.mass": 1.0, "prior.com": 0.1, "prior.radii": 0.5},
 }
 FILTERS = ("log_cholesky", "linear")
+THINNED = 5  # steps of which the information is that of one
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 
 
@@ -71,12 +78,23 @@ def talos_pipeline(**changes: object) -> InertialPipeline:
 
 @dataclass
 class Consistency:
-    """Of one seed, per update: NEES, NIS, share of masses within two sigma, and whether it was accepted."""
+    """Of one seed.
+
+    Attributes:
+        nees: Of every update.
+        nis: Of every update.
+        mass: Share of masses within two sigma, of every update.
+        second: Share of moments and products of inertia within two sigma, of every update.
+        accepted: Whether an update was accepted.
+        efficiency: Errors at the end over the Cramer-Rao bound of the seed, shape (n_bodies, 10).
+    """
 
     nees: np.ndarray
     nis: np.ndarray
     mass: np.ndarray
+    second: np.ndarray
     accepted: np.ndarray
+    efficiency: np.ndarray
 
 
 def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
@@ -92,14 +110,14 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
     urdf = urdf_with_bodies(read_urdf("example-robot-data:talos_reduced"), pipeline.robot, bodies, truth_L)
     timing = Timing(duration_s=duration_s, rate_hz=RATE)
     truth = synthetic_truth("talos", timing, rng, urdf=urdf, payload_time_s=None)
-    return one_run(pipeline, measure(truth, REALISTIC, rng), x_true, true_C[:, 0])
+    return one_run(pipeline, measure(truth, REALISTIC, rng), x_true)
 
 
-def one_run(
-    pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.ndarray, masses: np.ndarray
-) -> Consistency:
-    filter_ = pipeline.filter
-    nees, nis, inside, accepted = [], [], [], []
+def one_run(pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.ndarray) -> Consistency:
+    filter_, posterior = pipeline.filter, pipeline.estimator.posterior
+    true_C = filter_.parameters_at(filter_.body_coordinates(x_true))
+    pipeline.kept_steps = []
+    rows = []
     for entry in recording.entries([topic for topic in recording.topics if "ground" not in topic]):
         sample = entry.sample
         if isinstance(sample, ImuSample):
@@ -109,13 +127,28 @@ def one_run(
         elif isinstance(sample, WrenchSample):
             pipeline.push_wrench(entry.topic.split("/")[1], sample)
         for estimate in pipeline.tick(sample.stamp_ns):
-            error = filter_.x - x_true
-            nees.append(float(error @ np.linalg.solve(filter_.P, error)))
-            nis.append(estimate.nis)
-            pi_C, covariance = filter_.body_parameters()
-            inside.append(np.mean((pi_C[:, 0] - masses) ** 2 < 4.0 * covariance[:, 0, 0]))
-            accepted.append(estimate.accepted)
-    return Consistency(*(np.array(values) for values in (nees, nis, inside, accepted)))
+            error = posterior.mean - x_true
+            nees = float(error @ np.linalg.solve(posterior.covariance, error))
+            pi_C, moments = posterior.parameters_of(filter_.state)
+            inside = (pi_C - true_C) ** 2 < 4.0 * moments.diagonal(axis1=1, axis2=2)
+            rows.append((nees, estimate.nis, inside[:, 0].mean(), inside[:, 4:].mean(), estimate.accepted))
+    bound = cramer_rao_bound(pipeline, x_true)
+    return Consistency(*np.array(rows).T, efficiency=(pi_C - true_C) / bound)
+
+
+def cramer_rao_bound(pipeline: InertialPipeline, x_true: np.ndarray) -> np.ndarray:
+    """Return the least standard deviation of every parameter in C, shape (n_bodies, 10)."""
+    filter_, measurement = pipeline.filter, pipeline.model.measurement
+    at_truth = filter_._linearisation(x_true)
+    information = np.zeros_like(filter_.P)
+    for step in pipeline.kept_steps[::THINNED]:
+        equation = measurement.restated(step.equation, at_truth.phi)
+        weighted = np.linalg.solve(equation.noise, equation.regressor)
+        feigned = feigned_information(measurement, equation).information
+        information += THINNED / filter_._overlap * (equation.regressor.T @ weighted - feigned)
+    G = at_truth.dphi
+    P = np.linalg.inv(filter_._prior_information + G.T @ information @ G)
+    return np.sqrt(filter_.parameters_of(x_true, P)[1].diagonal(axis1=1, axis2=2))
 
 
 def mean_bounds(dof: int, runs: int) -> tuple[float, float]:
@@ -137,19 +170,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--duration", type=float, default=6.0)
+    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=["CAD", "wide"])
+    parser.add_argument("--filters", nargs="+", choices=FILTERS, default=FILTERS)
     args = parser.parse_args()
     print(f"{args.seeds} seeds, {args.duration:g} s; inside: updates whose mean over seeds is in the bounds")
-    print(f"{'prior':<6}{'filter':<14}accepted  mass 2s {'mean':>13} {'last':>7} {'bounds':>12}   inside")
-    for prior, values in PRIORS.items():
-        for name in FILTERS:
-            runs = [one_seed(seed, args.duration, filter=name, **values) for seed in range(args.seeds)]
-            accepted, mass = (
-                np.mean([getattr(run, key).mean() for run in runs]) for key in ("accepted", "mass")
-            )
-            start = f"{prior:<6}{name:<14}{100 * accepted:6.1f} % {100 * mass:6.1f} %"
-            pipeline = talos_pipeline(filter=name, **values)
-            print(f"{start}  NEES {summary([run.nees for run in runs], len(pipeline.filter.x))}")
-            print(f"{'':<{len(start)}}  NIS  {summary([run.nis for run in runs], len(pipeline.row_names))}")
+    columns = f"accepted  mass 2s  second 2s {'mean':>12} {'last':>7} {'bounds':>12}   inside"
+    print(f"{'prior':<8}{'filter':<14}{columns}")
+    for prior in args.priors:
+        for name in args.filters:
+            values = {"filter": name, **PRIORS[prior]}
+            runs = [one_seed(seed, args.duration, **values) for seed in range(args.seeds)]
+            report(f"{prior:<8}{name:<14}", runs, talos_pipeline(**values))
+
+
+def report(name: str, runs: list[Consistency], pipeline: InertialPipeline) -> None:
+    shares = [np.mean([getattr(run, key).mean() for run in runs]) for key in ("accepted", "mass", "second")]
+    start = name + " ".join(f"{100 * share:6.1f} %" for share in shares)
+    print(f"{start}  NEES {summary([run.nees for run in runs], len(pipeline.filter.x))}")
+    last = np.array([run.nees[-1] for run in runs])
+    print(f"{'':<{len(start)}}  of the last update: median {np.median(last):.1f}, worst {last.max():.3g}")
+    print(f"{'':<{len(start)}}  NIS  {summary([run.nis for run in runs], len(pipeline.row_names))}")
+    efficiency = np.sqrt(np.mean([run.efficiency**2 for run in runs], axis=(0, 1)))
+    print("  rms / CRLB: " + ", ".join(map("{} {:.2f}".format, PARAMETER_NAMES, efficiency)), flush=True)
 
 
 if __name__ == "__main__":

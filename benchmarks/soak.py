@@ -6,6 +6,7 @@ memory, |R R' - 1|, eigenvalues of the covariances, the order and age of the sta
 and means of the published masses against the first mean and their own sigma.
 
     python -m benchmarks.soak --hours 24                      8.64e6 steps
+    python -m benchmarks.soak --hours 24 --only tilt          the tilt pipeline alone
     python -m benchmarks.soak --steps 1e5
 
 SIGINT and SIGTERM end such a run early; it is judged by the steps made until then.
@@ -30,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fault_campaign.outputs import ADAPTERS
+from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
 from benchmarks.fault_campaign.scenes import SCENES, START_NS, Recorded, build_pipeline
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
@@ -60,6 +61,7 @@ LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 REPORTS, REPORT_STEPS = 48, 20_000  # so many reports, or one after so many steps if that is earlier
 SETTLING_S = 120.0  # before the masses count
 LONGEST_DELAY_S = 0.2  # between a reading and the estimate that carries its stamp
+JUDGED_EVERY = 10  # estimates, of which one is judged
 
 
 @dataclass
@@ -197,12 +199,13 @@ class Soak:
         eigenvalues: Steps made and the lowest eigenvalue since the sample before.
     """
 
-    def __init__(self, seed: int, memory: float | None = None) -> None:
+    def __init__(self, seed: int, memory: float | None = None, only: str = "") -> None:
         """Build the pipelines and the motion.
 
         Args:
             seed: Of motion and noise.
             memory: Parameter `prior.memory` [s]; None: as shipped.
+            only: "tilt" or "inertial", the pipeline that is fed; empty: both.
         """
         self.steps = 0
         self.watch = Watch()
@@ -212,6 +215,7 @@ class Soak:
         self._stream = iter(self._motion)
         self._lowest = 1.0  # eigenvalue since the last report
         data = self._motion.data
+        self._fed = (only,) if only else ("tilt", "inertial")
         self._tilt = ADAPTERS["tilt"](build_pipeline(SCENES["talos_moving"]), data)
         arms = replace(SCENES["talos_arms"], overrides={"prior.memory": memory} if memory else {})
         self._inertial = ADAPTERS["inertial"](build_pipeline(arms), data)
@@ -243,23 +247,31 @@ class Soak:
 
     def _feed(self, stamp: int, instant: Instant) -> None:
         imu, joints, wrenches, base = self._motion.readings(stamp, instant)
-        tilt, inertial = self._tilt.pipeline, self._inertial.pipeline
-        for pipeline in (tilt, inertial):
-            pipeline.push_imu(imu)
-            pipeline.push_joints(joints)
+        for adapter in self._adapters:
+            adapter.pipeline.push_imu(imu)
+            adapter.pipeline.push_joints(joints)
             for contact, wrench in wrenches.items():
-                pipeline.push_wrench(contact, wrench)
-        inertial.push_base_state(base)
+                adapter.pipeline.push_wrench(contact, wrench)
         if not self.steps % round(RATE_HZ):
             self._sample_health(stamp)
-        for result in tilt.tick(stamp):
-            self.watch.tilt_steps += 1
-            self._order("tilt", result.state.stamp_ns, stamp)
-            self._judge_tilt(result, instant, settled=stamp - START_NS > SETTLING_S * NANOSECONDS)
-        for result in inertial.tick(stamp):
-            self.watch.inertial_steps += 1
-            self._order("inertial", result.stamp_ns, stamp)
-            self._judge_masses(result, settled=stamp - START_NS > SETTLING_S * NANOSECONDS)
+        settled = stamp - START_NS > SETTLING_S * NANOSECONDS
+        if "tilt" in self._fed:
+            for result in self._tilt.pipeline.tick(stamp):
+                self.watch.tilt_steps += 1
+                self._order("tilt", result.state.stamp_ns, stamp)
+                self._judge_tilt(result, instant, settled=settled)
+        if "inertial" in self._fed:
+            self.inertial.push_base_state(base)
+            for result in self.inertial.tick(stamp):
+                self.watch.inertial_steps += 1
+                self._order("inertial", result.stamp_ns, stamp)
+                self._judge_masses(result, settled=settled)
+
+    @property
+    def _adapters(self) -> list[Adapter]:
+        """Those of the pipelines that are fed."""
+        found = {"tilt": self._tilt, "inertial": self._inertial}
+        return [found[name] for name in self._fed]
 
     def _order(self, pipeline: str, result_ns: int, now_ns: int) -> None:
         self.watch.stamps_back += result_ns <= self._last[pipeline]
@@ -267,7 +279,10 @@ class Soak:
         self._last[pipeline] = result_ns
 
     def _judge_tilt(self, result: Any, instant: Instant, *, settled: bool) -> None:
-        watch, R = self.watch, np.array(rotation_from_quaternion(result.state.quaternion_xyzw))
+        watch = self.watch
+        if watch.tilt_steps % JUDGED_EVERY:
+            return
+        R = np.array(rotation_from_quaternion(result.state.quaternion_xyzw))
         watch.rotation = max(watch.rotation, float(np.abs(R @ R.T - np.eye(3)).max()))
         if settled:
             up = np.array(rotation_from_quaternion(instant.quaternion))[2]
@@ -278,7 +293,7 @@ class Soak:
             self._flaw(self._tilt.flaws([result]))
 
     def _judge_masses(self, result: Any, *, settled: bool) -> None:
-        if self.watch.inertial_steps % 10:
+        if self.watch.inertial_steps % JUDGED_EVERY:
             return
         if settled:
             self._masses.append(self._inertial.published(result))
@@ -301,7 +316,7 @@ class Soak:
             self.watch.flaws[text] = self.watch.flaws.get(text, 0) + 1
 
     def _sample_health(self, now_ns: int) -> None:
-        for adapter in (self._tilt, self._inertial):
+        for adapter in self._adapters:
             for entry in adapter.pipeline.health(now_ns):
                 if entry.level and self.steps > RATE_HZ:
                     text = f"{entry.name}: {entry.message}"
@@ -344,6 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--hours", type=float, help="of data, at 100 Hz")
     length.add_argument("--steps", type=float, help="of data, at 100 Hz")
+    parser.add_argument("--only", default="", choices=("tilt", "inertial"), help="feed this pipeline alone")
     parser.add_argument("--live", action="store_true", help="nodes with restarts, in real time")
     parser.add_argument("--minutes", type=float, default=60.0, help="of the live run")
     parser.add_argument("--rate", type=float, default=1000.0, help="of every sensor in the live run [Hz]")
@@ -355,7 +371,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return live_soak(60.0 * options.minutes, options.rate, options.seed, options.output)
     steps = options.steps if options.steps else 3600.0 * RATE_HZ * (options.hours or 24.0)
-    soak = Soak(options.seed)
+    soak = Soak(options.seed, only=options.only)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         soak.run(int(steps))

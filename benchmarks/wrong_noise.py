@@ -144,7 +144,7 @@ def run(
 
 def mass_error(pipeline: InertialPipeline) -> float:
     """Root of the summed squared errors of the masses of a TALOS that holds the weight [kg]."""
-    masses = pipeline.estimator.corrected.guarded.estimate()[0][:, 0]
+    masses = pipeline.filter.masses_of(pipeline.estimator.corrected.guarded.reported.x)
     bodies = pipeline.filter.bodies
     truth = [body.nominal_C[0] + TWELVE_POUNDS * (body.link == ARM) for body in bodies]
     return float(np.linalg.norm(masses - truth))

@@ -66,7 +66,10 @@ class Robot:
         if pipelines.inertial is not None:
             links = pipelines.inertial.config.links
             names = InertialTelemetry(
-                links, pipelines.inertial.model.friction_names, pipelines.inertial.noise_parameters
+                links,
+                pipelines.inertial.model.friction_names,
+                pipelines.inertial.noise_parameters,
+                pipelines.inertial.model.error_names,
             ).names
             self._add_inertial(self._topic("inertial_ekf", names), links)
         if pipelines.payload is not None:

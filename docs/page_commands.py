@@ -31,7 +31,7 @@ ROS = re.compile(r"^\s*(ros2|colcon|rosdep|rviz2|source install/)\b", re.MULTILI
 PIECES = re.compile(
     r"^ *<!-- run: (?P<note>.*?) -->$|^(?P<indent> *)```bash\n(?P<code>.*?)^ *```$", re.MULTILINE | re.DOTALL
 )
-VARIABLE = re.compile(r"^[A-Z_]+=.*\n", re.MULTILINE)
+VARIABLE = re.compile(r"^[A-Z_]+=(?:\"[^\"\n]*\"|\S*)\n", re.MULTILINE)  # not that of one command alone
 LONGEST_S = 1800.0
 PROGRAMS = {
     "python": 'exec "{python}" "$@"',

@@ -113,11 +113,10 @@ class JointReading:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
-        shape = (len(self.names),)
         for name in ("position", "velocity", "effort"):
             values = getattr(self, name)
             if values is not None:
-                object.__setattr__(self, name, frozen_array(f"joint {name}", values, shape))
+                object.__setattr__(self, name, frozen_array(f"joint {name}", values, (len(self.names),)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,6 +312,7 @@ class InertialEstimate:
         friction: Friction states by joint and term, empty where not estimated.
         noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
         located: What makes the innovations large, once it is certain or a load that may be a push; else None.
+        sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``.
     """
 
     stamp_ns: int
@@ -328,6 +328,7 @@ class InertialEstimate:
     friction: Mapping[str, float] = field(default_factory=dict)
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     located: LocatedCause | None = None
+    sensor_errors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

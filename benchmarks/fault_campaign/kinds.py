@@ -1,5 +1,6 @@
 """All kinds of faults, by name."""
 
+from benchmarks.fault_campaign.compound_faults import COMPOUND_KINDS
 from benchmarks.fault_campaign.delivery_faults import DELIVERY_KINDS
 from benchmarks.fault_campaign.driver_faults import DRIVER_KINDS
 from benchmarks.fault_campaign.fault import Kind
@@ -10,5 +11,6 @@ from benchmarks.fault_campaign.wiring_faults import WIRING_KINDS
 
 __all__ = ["KINDS"]
 
-_ALL = (*VALUE_KINDS, *WIRING_KINDS, *DELIVERY_KINDS, *TRANSPORT_KINDS, *MESSAGE_KINDS, *DRIVER_KINDS)
+_EARLIER = (*VALUE_KINDS, *WIRING_KINDS, *DELIVERY_KINDS, *TRANSPORT_KINDS, *MESSAGE_KINDS)
+_ALL = (*_EARLIER, *DRIVER_KINDS, *COMPOUND_KINDS)
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

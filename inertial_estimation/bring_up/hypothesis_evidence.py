@@ -23,7 +23,7 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Evidence", "evidence", "unexplained_efforts"]
+__all__ = ["Evidence", "evidence", "evidence_without_efforts", "unexplained_efforts"]
 
 INDEPENDENT = 0.5  # share of the readings that count as independent
 ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms
@@ -56,17 +56,28 @@ class Evidence:
     disagreement: float
 
 
-def evidence(table: DataTable, normals_F: Array) -> Evidence:
+def evidence(table: DataTable, without_efforts: Sequence[Evidence]) -> Evidence:
     """Return how well a description explains windows.
 
     Args:
         table: The windows with the predictions of the description, for the joints as assumed.
-        normals_F: Normal of each contact's sole in its wrench frame, shape (k, 3).
+        without_efforts: What `evidence_without_efforts` returns for them.
     """
-    parts = [_torques(table), _wrenches(table), _rotation(table), _level(table, normals_F)]
-    found = [part for part in parts if part is not None]
+    torques = _torques(table)
+    found = [*([] if torques is None else [torques]), *without_efforts]
     told = [part.disagreement for part in found if not math.isnan(part.disagreement)]
     return Evidence(INDEPENDENT * sum(part.log for part in found), float(np.mean(told)) if told else math.nan)
+
+
+def evidence_without_efforts(table: DataTable, normals_F: Array) -> list[Evidence]:
+    """Return how well it explains contact wrenches, rotation and level soles, which no effort changes.
+
+    Args:
+        table: The windows, as of `evidence`.
+        normals_F: Normal of each contact's sole in its wrench frame, shape (k, 3).
+    """
+    parts = (_wrenches(table), _rotation(table), _level(table, normals_F))
+    return [part for part in parts if part is not None]
 
 
 def unexplained_efforts(table: DataTable) -> Array:

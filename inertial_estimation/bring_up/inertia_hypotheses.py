@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.force_rows import ForceRows
 from inertial_estimation.models.robot_model import RobotModel
@@ -26,8 +27,10 @@ __all__ = ["Cause", "CauseKind", "ForceFit", "fit_forces"]
 
 MASS_PRIOR = 0.5  # standard deviation of a wrong mass, of the link's mass
 MASS_FLOOR = 0.02  # the same, at least this share of the robot's mass
+MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
+LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
-SCALE_PRIOR = 0.3  # of the scale of a sensor
+SCALE_PRIOR, SCALE_TOLERANCE = 0.3, 0.03  # of the scale of a sensor that is wrong, and of each that is not
 STICTION = 0.04  # of friction terms, share of the joint's effort limit
 STICTION_UNLIMITED = 0.1  # without a limit, share of the largest measured torque
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
@@ -112,6 +115,7 @@ class _Block:
     subject: str
     columns: slice
     prior: Array  # standard deviations
+    tolerance: Array | None = None  # the same of the error that every description has
 
 
 def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()) -> ForceFit:
@@ -124,11 +128,6 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
     """
     nuisance, nuisance_prior = _nuisance(rows, robot)
     columns, blocks = _causes(rows, robot)
-    found = {(cause.kind, cause.subject) for cause in assumed}
-    for block in blocks:
-        if (block.kind, block.subject) in found:
-            nuisance = np.concatenate((nuisance, columns[:, :, block.columns]), axis=2)
-            nuisance_prior = np.concatenate((nuisance_prior, block.prior))
     r = rows.left
     N, m = r.shape
     A = np.concatenate((nuisance, columns), axis=2)
@@ -137,20 +136,19 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
     weight = kept / noise
     X = (A * weight[:, :, None]).reshape(N * m, -1)
     y = (r * weight).ravel()
-    G, b, power = X.T @ X, X.T @ y, float(y @ y)
-    G, b, power = G / inflation, b / inflation, power / inflation
-    k = nuisance.shape[2]
-    inner = G[:k, :k] + np.diag(nuisance_prior**-2.0)
-    solved = linear_algebra.solve(inner, np.column_stack((G[:k, k:], b[:k])))
-    S = G[k:, k:] - G[k:, :k] @ solved[:, :-1]
-    g = b[k:] - G[k:, :k] @ solved[:, -1]
-    left = max(power - float(b[:k] @ solved[:, -1]), 1e-12)
+    G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
+    first, known, known_prior = nuisance.shape[2], *_marginalised(nuisance_prior, blocks, assumed)
+    inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
+    solved = linear_algebra.solve(inner, np.column_stack((G[known, first:], b[known])))
+    S = G[first:, first:] - G[np.ix_(known, np.arange(first, len(b)))].T @ solved[:, :-1]
+    g = b[first:] - G[first:, known] @ solved[:, -1]
+    left = max(power - float(b[known] @ solved[:, -1]), 1e-12)
     full = [_judged(block, S, g, left) for block in blocks]
     causes = [_simpler(cause, block, S, g, left) for cause, block in zip(full, blocks, strict=True)]
     best = max(causes, key=lambda cause: cause.evidence)
     columns_of_best = next(b.columns for b in blocks if (b.kind, b.subject) == (best.kind, best.subject))
-    friction = solved[:, -1] - solved[:, :-1][:, columns_of_best] @ best.amplitude
-    rest = (r - nuisance @ friction - columns[:, :, columns_of_best] @ best.amplitude) * weight
+    others = solved[:, -1] - solved[:, :-1][:, columns_of_best] @ best.amplitude
+    rest = (r - A[:, :, known] @ others - columns[:, :, columns_of_best] @ best.amplitude) * weight
     independent = _independent(rest, kept)
     count = max(float(kept.sum()) / inflation, 1.0)
     causes = [_tempered(cause, independent, left / count) for cause in causes]
@@ -166,6 +164,29 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
         friction={name: solved[part, -1] for name, part in joints.items()},
         friction_sigma={name: sigma[part] for name, part in joints.items()},
     )
+
+
+def _marginalised(
+    nuisance: Array, blocks: Sequence[_Block], assumed: Sequence[Cause]
+) -> tuple[NDArray[np.int64], Array]:
+    """Return the columns that act in any case, and the standard deviations of their priors.
+
+    These are friction and zeros, the tolerances of all links and sensors, and the causes that were found
+    before. Without the tolerances the errors of many links, small as in every description, would count as one
+    large error of that link by which they are imitated best.
+    """
+    columns, deviations = [np.arange(len(nuisance))], [nuisance]
+    found = {(cause.kind, cause.subject) for cause in assumed}
+    for block in blocks:
+        if (block.kind, block.subject) in found:
+            deviation = block.prior
+        elif block.tolerance is not None:
+            deviation = block.tolerance
+        else:
+            continue
+        columns.append(len(nuisance) + np.arange(block.columns.start, block.columns.stop))
+        deviations.append(deviation)
+    return np.concatenate(columns), np.concatenate(deviations)
 
 
 def _nuisance(rows: ForceRows, robot: RobotModel) -> tuple[Array, Array]:
@@ -194,23 +215,28 @@ def _causes(rows: ForceRows, robot: RobotModel) -> tuple[Array, list[_Block]]:
     N, m = rows.left.shape
     parts, blocks, first = [], [], 0
 
-    def add(kind: CauseKind, subject: str, columns: Array, prior: Array) -> None:
+    def add(
+        kind: CauseKind, subject: str, columns: Array, prior: Array, tolerance: Array | None = None
+    ) -> None:
         nonlocal first
         parts.append(columns.reshape(N, m, -1))
-        blocks.append(_Block(kind, subject, slice(first, first + len(prior)), prior))
+        blocks.append(_Block(kind, subject, slice(first, first + len(prior)), prior, tolerance))
         first += len(prior)
 
     total = float(rows.masses.sum())
     for i, link in enumerate(rows.links):
         mass = max(MASS_PRIOR * float(rows.masses[i]), MASS_FLOOR * total)
-        add(CauseKind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3))
+        described = max(float(rows.masses[i]), LEAST_MASS * total)
+        tolerance = described * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
+        add(CauseKind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3), tolerance)
     add(CauseKind.WHOLE, "all", rows.whole, np.array([SCALE_PRIOR]))
+    tolerance = np.array([SCALE_TOLERANCE])
     for i, contact in enumerate(rows.contacts):
-        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]))
+        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]), tolerance)
     if len(rows.contacts) > 1:
         add(CauseKind.WRENCH, "all", rows.wrenches.sum(axis=2), np.array([SCALE_PRIOR]))
     for i, joint in enumerate(rows.joints):
-        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]))
+        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]), tolerance)
     if len(rows.joints) > 1:
         add(CauseKind.EFFORT, "all", rows.gains.sum(axis=2), np.array([SCALE_PRIOR]))
     return np.concatenate(parts, axis=2), blocks

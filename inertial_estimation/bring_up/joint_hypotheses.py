@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, finding
-from inertial_estimation.bring_up.hypothesis_evidence import Evidence, evidence, unexplained_efforts
+from inertial_estimation.bring_up.hypothesis_evidence import (
+    Evidence,
+    evidence,
+    evidence_without_efforts,
+    unexplained_efforts,
+)
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.data_table import DataTable, WindowPredictor
@@ -117,6 +122,7 @@ class _Search:
         self._ddq, self._wd_I = case.signals.ddq, case.signals.wd_I
         self._predictor = WindowPredictor(case.setup)
         self._tables: dict[int, DataTable] = {}
+        self._without_efforts: dict[int, list[Evidence]] = {}
         setup = case.setup
         turns = [setup.robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
         self._normals_F = np.reshape([turn[:, 2] for turn in turns], (-1, 3))
@@ -143,16 +149,17 @@ class _Search:
 
     def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
         """Return how well a hypothesis explains a number of windows; None: the description as it is."""
-        if hypothesis is None:
-            table = self._nominal(windows)
-        elif hypothesis.efforts:
-            nominal, pair = self._nominal(windows), [hypothesis.first, hypothesis.second]
-            tau = nominal.tau.copy()
-            tau[:, pair] = tau[:, pair[::-1]]
-            table = replace(nominal, tau=tau)
-        else:
+        if hypothesis is not None and not hypothesis.efforts:
             table = self._predicted(hypothesis, self._at(windows))
-        return evidence(table, self._normals_F)
+            return evidence(table, evidence_without_efforts(table, self._normals_F))
+        table = self._nominal(windows)
+        if windows not in self._without_efforts:
+            self._without_efforts[windows] = evidence_without_efforts(table, self._normals_F)
+        if hypothesis is not None:
+            pair, tau = [hypothesis.first, hypothesis.second], table.tau.copy()
+            tau[:, pair] = tau[:, pair[::-1]]
+            table = replace(table, tau=tau)
+        return evidence(table, self._without_efforts[windows])
 
     def _at(self, windows: int) -> NDArray[np.int64]:
         """Return the indices of some windows."""
@@ -175,7 +182,7 @@ class _Search:
                 0, q, dq, ddq, v, tau, table.f_I[i], table.w_I[i], self._wd_I[i], table.wrenches[i]
             )
             windows.append(self._predictor.predicted(window))
-        return DataTable.of(windows, table.n_base)
+        return DataTable.of(windows, self._case.setup.robot)
 
 
 def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:

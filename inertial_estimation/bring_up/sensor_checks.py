@@ -75,7 +75,8 @@ def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[F
         found += _channels(stream, f"{contact}/wrench", WRENCH_AXES)
     if found:
         return found
-    said = f"no value of {len(streams.by_name)} inputs is stuck, saturated or missing"
+    count = len(streams.by_name)
+    said = f"no value of {count} input{'s' if count > 1 else ''} is stuck, saturated or missing"
     return [finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)]
 
 

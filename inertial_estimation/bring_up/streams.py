@@ -203,7 +203,7 @@ def read_streams(
         count = len(rows[topics.joints].stamps_ns)
         raise RecordingError(
             f"'{recording.name}' has {count} joint states on '{topics.joints}' in that time, expected "
-            f"{FEWEST} or more"
+            f"{FEWEST} or more: examine another part (--start) or more of it (--duration)"
         )
     delays = config.inputs
     return RobotStreams(

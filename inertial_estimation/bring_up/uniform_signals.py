@@ -21,6 +21,7 @@ WINDOW_S = 0.1  # of the means and parabolas
 ORDER = 2
 APART = 5  # times from one window of the checks to the next; smoothed, they hardly vary in between
 GAP_S = 0.1  # between two readings of a stream, beyond which nothing is known
+SPARSE_S = 0.5  # likewise, of a stream however slow: what happens between single postures is not known
 BURST = 0.2  # of the mean step, a shorter one is of a message that waited
 BURSTS = 0.1  # share of such steps from which stamps are times of arrival
 
@@ -85,12 +86,11 @@ def uniform_signals(streams: RobotStreams, setup: RobotSetup) -> UniformSignals:
                 wrenches=wrenches[i],
             )
             windows.append(predictor.predicted(window))
-    n_base = setup.robot.n_base
     apart = kept % APART == 0
     return UniformSignals(
         times[kept],
-        DataTable.of(windows, n_base),
-        DataTable.of([windows[i] for i in np.flatnonzero(apart)], n_base),
+        DataTable.of(windows, setup.robot),
+        DataTable.of([windows[i] for i in np.flatnonzero(apart)], setup.robot),
         curvatures[kept[apart], :n],
         imu_slope[kept[apart], 3:],
     )
@@ -172,6 +172,7 @@ def _near_gap(t: Array, times_s: Array) -> NDArray[np.bool_]:
     """Return at which times a window reaches into a gap, or beyond the data, shape (N,)."""
     half = 1.5 * WINDOW_S  # of the weights
     unknown: NDArray[np.bool_] = (times_s < t[0] + half) | (times_s > t[-1] - half)
-    for i in np.flatnonzero(np.diff(t) > max(GAP_S, 3.0 * float(np.median(np.diff(t))))).tolist():
+    usual = 3.0 * float(np.median(np.diff(t)))
+    for i in np.flatnonzero(np.diff(t) > max(GAP_S, min(usual, SPARSE_S))).tolist():
         unknown |= (times_s > t[i] - half) & (times_s < t[i + 1] + half)
     return unknown

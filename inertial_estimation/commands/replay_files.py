@@ -70,7 +70,8 @@ def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipeli
     if len(inertial.stamps_ns) and pipelines.inertial is not None:
         write_link_inertias(folder / LINK_FILE, inertial)
         model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
-        links = InertialTelemetry([link.link for link in inertial.links], model.friction_names, noise)
+        names = [link.link for link in inertial.links]
+        links = InertialTelemetry(names, model.friction_names, noise, model.error_names)
         path = folder / TELEMETRY_FILES[INERTIAL_NODE]
         write_telemetry(path, links, run.inertial, inertial.stamps_ns, time)
         write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())

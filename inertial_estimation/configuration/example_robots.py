@@ -18,7 +18,7 @@ def example_source(name: str) -> str:
     """Return the source of the robot of example-robot-data that a short name means.
 
     The words of the name must begin words of the file or its folder, in this order; of several files the one
-    with the shortest name is meant, the plain variant of the robot.
+    with the shortest name is meant, the plain variant of the robot. Files without any link are passed over.
 
     Args:
         name: A short name, or the name of a file without its ending.
@@ -32,9 +32,11 @@ def example_source(name: str) -> str:
     robots = example_robots_folder(name)
     files = sorted(robots.rglob("*.urdf"), key=lambda p: (len(_words(p.stem)), len(p.stem), str(p)))
     wanted = _words(name)
-    found = [path for path in files if path.stem.lower() == name.lower()]
+    found = [path for path in files if path.stem.lower() == name.lower() and _has_links(path)]
     for shortened in (False, True) if wanted else ():
-        found = found or [path for path in files if _begins(wanted, path, robots, shortened=shortened)]
+        found = found or [
+            path for path in files if _begins(wanted, path, robots, shortened=shortened) and _has_links(path)
+        ]
     if not found:
         raise ModelError(
             f"no robot description '{one_line(name, limit=80)}': no file, and no robot of example-robot-data"
@@ -63,6 +65,11 @@ def _begins(wanted: list[str], path: Path, robots: Path, *, shortened: bool) -> 
         if words and alike(wanted[0], words[0]) and all(any(alike(w, o) for o in rest) for w in wanted):
             return True
     return False
+
+
+def _has_links(path: Path) -> bool:
+    """Return whether a file describes anything: ur3.urdf is an empty robot."""
+    return "<link" in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _words(text: str) -> list[str]:

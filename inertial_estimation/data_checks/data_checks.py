@@ -198,7 +198,7 @@ class DataChecks:
             return
         found = [*named, *stamp_checks(self._streams.values())]
         yield _failed(found) if early else found
-        table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
+        table, robot = DataTable.of(windows, self.robot.model), self.robot
         yield []
         for check in self._sensor_checks(early=early):
             results = check(table, robot)

@@ -103,7 +103,10 @@ class WindowPredictor:
 
 @dataclass(frozen=True, eq=False)
 class DataTable:
-    """Windows stacked along the first axis, N of them; names as in `DataWindow` and `NominalState`."""
+    """Windows stacked along the first axis, N of them; names as in `DataWindow` and `NominalState`.
+
+    In addition `n_base`, the number of velocities of the base, and `mass`, that of the robot [kg].
+    """
 
     q: Array
     dq: Array
@@ -120,10 +123,11 @@ class DataTable:
     R_BI: Array
     w_BI_I: Array
     n_base: int
+    mass: float
 
     @classmethod
-    def of(cls, windows: Sequence[PredictedWindow], n_base: int) -> "DataTable":
-        """Stack windows."""
+    def of(cls, windows: Sequence[PredictedWindow], robot: RobotModel) -> "DataTable":
+        """Stack windows of a robot."""
         data = {
             name: np.array([getattr(w.data, name) for w in windows])
             for name in ("q", "dq", "v", "tau", "f_I", "w_I", "wrenches")
@@ -137,7 +141,8 @@ class DataTable:
             **state,
             R_BI=np.array([w.R_BI for w in windows]),
             w_BI_I=np.array([w.w_BI_I for w in windows]),
-            n_base=n_base,
+            n_base=robot.n_base,
+            mass=robot.total_mass,
         )
 
     @property

@@ -3,6 +3,7 @@
 import numpy as np
 
 from inertial_estimation.data_checks.data_table import DataTable
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -25,11 +26,11 @@ def rotation_of_base(table: DataTable) -> Array:
     if not table.points_B.shape[1] or table.n_base == 0:
         return w_B
     turn, slide = _relative(table)
-    weight = np.nan_to_num(np.linalg.norm(table.force[:, :3], axis=1))
+    weight = table.mass * STANDARD_GRAVITY  # not the force that the motion needs: a gyroscope enters it
     loads = np.linalg.norm(table.wrenches[:, :, :3], axis=2)
     for i in range(table.size):
         load = loads[i] if np.isfinite(loads[i]).all() else None
-        if load is not None and load.sum() < CARRIES * weight[i]:
+        if load is not None and load.sum() < CARRIES * weight:
             continue  # it hangs
         if table.point_contacts:
             w_B[i] = _of_points(table.points_B[i], slide[i], load)

@@ -10,6 +10,7 @@ from inertial_estimation.signals import seconds
 __all__ = ["name_checks", "stamp_checks"]
 
 BURSTS = 0.1  # share of the steps that are a fifth of the mean step or less
+OFTEN, BATCHED = 0.03, 0.5  # shares of gaps and of short steps between them, from which they are batches
 GAPS = 0.001  # share of the steps that are gaps
 LOST = 0.01  # share of the time that is lost in gaps
 DISORDER = 0.001  # share of the stamps that are not after their predecessor
@@ -47,17 +48,19 @@ def _stream(stream: StreamStatistics) -> list[CheckResult]:
             said,
             "does more than one publisher send it? Stamp at the time of measurement",
         )
+    batches = stream.gaps > OFTEN * n and stream.batched > BATCHED * n  # they wait for one another
     lost = stream.lost_s > LOST * (stream.lost_s + seconds(stream.span_ns))
-    if stream.gaps > 1 and (lost or stream.gaps > GAPS * n):
+    if stream.gaps > 1 and not batches and (lost or stream.gaps > GAPS * n):
         said = f"{stream.gaps} gaps, the longest of {stream.longest_s:.3g} s"
         unusual(
             "gaps", stream.longest_s, "s", said, "check quality of service and load; or raise inputs.max_gap"
         )
-    if n >= FEWEST and stream.bursts > BURSTS * n:
-        said = f"{100 * stream.bursts / n:.0f} % of the stamps come in bursts: they are times of arrival"
+    bursts = stream.batched if batches else stream.bursts
+    if n >= FEWEST and bursts > BURSTS * n:
+        said = f"{100 * bursts / n:.0f} % of the stamps come in bursts: they are times of arrival"
         unusual(
             "bursts",
-            stream.bursts / n,
+            bursts / n,
             "",
             said,
             "stamp at the time of measurement; inputs.stamps 'regularise'",

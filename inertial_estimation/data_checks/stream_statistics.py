@@ -19,12 +19,13 @@ class StreamStatistics:
         longest_s: Longest of them [s].
         lost_s: Sum of them [s].
         bursts: Steps much shorter than the mean of those before them.
+        batched: Steps much shorter than that mean with gaps: readings of a batch that took longer than a gap.
         span_ns: Sum of the steps that are neither backward nor gaps [ns].
     """
 
     def __init__(self, name: str, max_gap_s: float) -> None:
         self.name = name
-        self.count = self.backward = self.repeated = self.gaps = self.bursts = 0
+        self.count = self.backward = self.repeated = self.gaps = self.bursts = self.batched = 0
         self.longest_s = self.lost_s = 0.0
         self.span_ns = 0
         self._max_gap_ns = round(max_gap_s * 1e9)
@@ -39,6 +40,7 @@ class StreamStatistics:
         step = stamp_ns - last
         if 0 < step <= self._max_gap_ns:
             self.span_ns += step
+            self.batched += step * self.count < BURST_SHARE * (self.span_ns + 1e9 * self.lost_s)
             if step * self.count < BURST_SHARE * self.span_ns:
                 self.bursts += 1
         elif step > 0:

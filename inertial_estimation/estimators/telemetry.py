@@ -106,7 +106,11 @@ class InertialTelemetry:
     """
 
     def __init__(
-        self, links: Iterable[str], friction_names: Iterable[str] = (), noise_parameters: Iterable[str] = ()
+        self,
+        links: Iterable[str],
+        friction_names: Iterable[str] = (),
+        noise_parameters: Iterable[str] = (),
+        error_names: Iterable[str] = (),
     ) -> None:
         """Name them.
 
@@ -114,6 +118,7 @@ class InertialTelemetry:
             links: Estimated links, in the order of the estimates.
             friction_names: Friction states, ``joint/term``, in the order of the estimates.
             noise_parameters: Parameters of the groups of rows, in the order of the estimates.
+            error_names: Slowly varying errors of sensors, ``kind/where``, in the order of the estimates.
         """
         self.names = (
             *(name for link in links for name in mass_names(link)),
@@ -125,6 +130,7 @@ class InertialTelemetry:
             "information/informed",
             *(f"friction/{name}" for name in friction_names),
             *(f"{which}/{name}" for name in noise_parameters for which in ("noise_seen", "noise_used")),
+            *(f"{which}/{name}" for name in error_names for which in ("sensor_error", "sensor_error_sigma")),
             AGE,
         )
 
@@ -150,6 +156,7 @@ class InertialTelemetry:
             float(estimate.informed_directions),
             *estimate.friction.values(),
             *(factor for seen_and_used in estimate.noise.values() for factor in seen_and_used),
+            *(figure for error_and_sigma in estimate.sensor_errors.values() for figure in error_and_sigma),
             age_s,
         ]
 

@@ -51,10 +51,11 @@ def figure_of_heights(report: CalibrationReport) -> Any:
                 held_out, 1e3 * column[held_out], ls="none", marker="o", ms=6.0, mfc="none", color=colour
             )
         axis.axhline(0.0, color=BLACK, lw=0.7)
-        if len(held_out):
+        if len(held_out) and axis is axes[0]:
             axis.plot([], [], ls="none", marker="o", ms=6.0, mfc="none", color=GREY, label="held out")
         rms = 1e3 * float(np.sqrt((heights**2).mean()))
-        tidy(axis, ylabel="[mm]", title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
+        ylabel = "error [mm]" if report.kind == "marker" else "height [mm]"
+        tidy(axis, ylabel=ylabel, title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
     axes[-1].set_xlabel("posture")
     return figure
 

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.doctor import Diagnosis
-from inertial_estimation.bring_up.inertia_hypotheses import CauseKind
+from inertial_estimation.bring_up.inertia_findings import InertiaReport
+from inertial_estimation.bring_up.inertia_hypotheses import Cause, CauseKind
 from inertial_estimation.bring_up.lag_search import LAGS
 from inertial_estimation.bring_up.uniform_signals import STEP_S
 from inertial_estimation.data_checks.check_result import Verdict
@@ -29,6 +30,7 @@ __all__ = [
 SHOWN_S = 10.0  # of a recording, where it moves most
 MOST_JOINTS = 4
 MOST_LINKS = 24
+TOLD = 0.45  # standard deviation of a mass that is drawn, share of it
 
 
 def figure_of_stamps(diagnosis: Diagnosis) -> Any:
@@ -142,17 +144,28 @@ def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
     return figure
 
 
+def _drawn_causes(report: InertiaReport, named: set[str]) -> list[Cause]:
+    """Return the links that are named and those whose masses are determined best, in the robot's order."""
+    masses = report.fit.masses
+    causes = [cause for cause in report.fit.causes if cause.kind is CauseKind.LINK]
+    told = [
+        cause
+        for cause in causes
+        if cause.subject in named or cause.sigma < TOLD * max(masses[cause.subject], 1e-9)
+    ]
+    told.sort(key=lambda c: (c.subject not in named, c.sigma / max(masses[c.subject], 1e-9)))
+    return sorted(told[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
+
+
 def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
     """Draw the change of each link's mass if only it were wrong, with two sigma; None without."""
     report = diagnosis.inertia
     if report is None or not report.holds:
         return None
-    causes = [cause for cause in report.fit.causes if cause.kind is CauseKind.LINK]
-    causes.sort(key=lambda cause: report.rows.links.index(cause.subject))
-    causes = [c for c in causes if c.sigma < max(0.45 * report.fit.masses[c.subject], 0.05)][:MOST_LINKS]
+    named = {cause.subject for group in report.named for cause in group if cause.kind is CauseKind.LINK}
+    causes = _drawn_causes(report, named)
     if not causes:
         return None
-    named = {cause.subject for group in report.named for cause in group if cause.kind is CauseKind.LINK}
     figure = Figure(figsize=(WIDTH, 0.27 * len(causes) + 1.2), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()

@@ -29,6 +29,7 @@ __all__ = ["figure_of_coms", "figure_of_inertias", "figure_of_masses", "figure_o
 
 AXES = ("x", "y", "z")
 DIAGONAL = (4, 7, 9)  # places of xx, yy and zz among the ten parameters
+BAND_QUANTILE, WIDEST_BAND = 0.8, 4.0  # of a band's width, and over its last one: what a panel has room for
 NOT_INFORMED = "not measured by this recording"
 
 
@@ -52,8 +53,7 @@ def figure_of_masses(series: InertialSeries, time: TimeAxis, truth: TrueInertias
         draw_line(axis, t, link.masses, color=colour, lw=1.3, label=label)
         nominal = float(link.masses[0] - link.payload_masses[0])
         axis.axhline(nominal, color=GREY, lw=1.0, ls=":", label=f"URDF {nominal:.2f} kg")
-        ends = np.array([nominal, link.masses[-1] - band[-1], link.masses[-1] + band[-1]])
-        shown = [link.masses, link.published_masses, ends]
+        shown = [link.published_masses, np.array([nominal]), *_visible_edges(link.masses, band)]
         if truth is not None and link.link in truth.steps:
             true = truth.masses(link.link, t)
             draw_line(axis, t, true, **TRUTH, label=f"truth {true[-1]:.3f} kg")
@@ -163,7 +163,7 @@ def _figure_of_triples(
                 draw_band(axis, t, change, band, COLOURS[k])
                 label = f"{name} {values[-1, k]:{digits}} +- {sigmas[-1, k]:{digits}} {unit}"
                 draw_line(axis, t, change, color=COLOURS[k], lw=1.2, label=label)
-                shown += [change, change[-1] + np.array([-band[-1], band[-1]])]
+                shown += _visible_edges(change, band)
             else:
                 draw_line(axis, t, change, color=GREY, lw=1.0, ls=":", label=f"{name} not measured")
                 shown.append(change)
@@ -177,6 +177,12 @@ def _figure_of_triples(
         tidy(axis, ylabel=ylabel, title=link.link)
     mark_time(axes, time)
     return figure
+
+
+def _visible_edges(values: Array, band: Array) -> list[Array]:
+    """Return the edges of a band that a panel shall show: most of it, but not the widest of its begin."""
+    half = np.minimum(band, min(float(np.quantile(band, BAND_QUANTILE)), WIDEST_BAND * float(band[-1])))
+    return [values - half, values + half]
 
 
 def _true_com(truth: TrueInertias | None, link: LinkSeries) -> Array | None:

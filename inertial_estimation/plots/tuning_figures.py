@@ -74,7 +74,7 @@ def _draw(axis: Any, parameter: TunedParameter, result: TuningResult, *, named: 
 def _mark_range(axis: Any, parameter: TunedParameter) -> None:
     """Mark the present value, the tuned one and the range that cannot be distinguished from it."""
     variation, found = parameter.variation, parameter.sensitivity
-    same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "not told from\nthe tuned value"}
+    same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "as good as\nthe tuned value"}
     axis.axvspan(found.low, found.high, **same)
     axis.axvline(float(variation.shipped), color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present value")
     axis.axvline(float(parameter.value), color=COLOURS[1], lw=1.4, label="tuned value")

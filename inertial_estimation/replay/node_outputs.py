@@ -147,7 +147,7 @@ class _InertialOutputs(NodeOutputs):
         self._estimates = estimates
         links = [link.estimate.link for link in estimates[0].links] if estimates else []
         model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
-        self._telemetry = InertialTelemetry(links, model.friction_names, noise)
+        self._telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
         self._figures, self._markers = f"/{INERTIAL_NODE}/telemetry", f"/{INERTIAL_NODE}/markers"
         self._inertias, self._payloads, self._covariances = (
             {link: f"/{name}/{topic_token(link)}" for link in links}

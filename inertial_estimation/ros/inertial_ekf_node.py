@@ -69,7 +69,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
         self._residual = self.add_output(JointState, "torque_residual")
-        links = self.pipeline.model.links
+        model, noise = self.pipeline.model, self.pipeline.noise_parameters
+        links = model.links
         for link in links:
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
@@ -78,9 +79,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._external_wrench = self.add_output(WrenchStamped, "external_wrench")
         self._wrench_msg = WrenchStamped()
         self._events = LocatedEvents()
-        self._telemetry = TelemetryOutput(
-            self, InertialTelemetry(links, self.pipeline.model.friction_names, self.pipeline.noise_parameters)
-        )
+        figures = InertialTelemetry(links, model.friction_names, noise, model.error_names)
+        self._telemetry = TelemetryOutput(self, figures)
         self._covariances = CovarianceOutputs(self, links)
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)

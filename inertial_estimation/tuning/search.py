@@ -7,6 +7,7 @@ depend on how many processes work on them. The optimiser (a tree-structured Parz
 
 import itertools
 import logging
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from inertial_estimation.tuning.study_storage import (
     PROCESS,
     begin_study,
     distinct,
+    is_claimed,
     open_storage,
     own_process,
     recover_lost_trials,
@@ -38,6 +40,7 @@ LAID_OUT = 0.2  # share of an optimiser's trials that are laid out
 FEWEST_LAID_OUT = 10
 STOPPED_P = 0.02  # probability by chance, below which a trial is stopped that is worse than the best one
 STOPPED_BLOCKS = 6  # before which none is stopped
+CHECKED_S = 0.5  # between two looks at a trial that has not noted its process
 SEED_STEP = 7919  # between the seeds of two processes
 FAILED_SCORE = 1e9  # of parameters with which the estimator does not run
 SCORES, FAILURE = "scores", "failure"
@@ -146,13 +149,16 @@ def run_trials(search: Search, score_of: ScoreOf, worker: int = 0) -> int:
 
 
 def _wanted(study: "optuna.Study", search: Search) -> bool:
-    """Return whether another trial is to be begun."""
-    recover_lost_trials(study)
-    states = [trial.state for trial in study.get_trials(deepcopy=False)]
-    if TrialState.WAITING in states:
-        return True
-    begun = sum(state in (TrialState.COMPLETE, TrialState.RUNNING) for state in states)
-    return search.method == "optimiser" and begun < search.trials
+    """Return whether another trial is to be begun; wait for what may become of those without a process."""
+    while True:
+        recover_lost_trials(study)
+        states = [trial.state for trial in study.get_trials(deepcopy=False)]
+        begun = sum(state in (TrialState.COMPLETE, TrialState.RUNNING) for state in states)
+        if TrialState.WAITING in states or (search.method == "optimiser" and begun < search.trials):
+            return True
+        if is_claimed(study):
+            return False
+        time.sleep(CHECKED_S)
 
 
 def _scored(trial: "optuna.Trial", search: Search, score_of: ScoreOf) -> float:

@@ -25,6 +25,7 @@ __all__ = [
     "begin_study",
     "check_storage",
     "distinct",
+    "is_claimed",
     "open_storage",
     "own_process",
     "recover_lost_trials",
@@ -35,6 +36,8 @@ CLAIM_S = 1.0  # after which a claim to lay out the trials counts
 PATIENCE_S = 30.0  # with a process of another machine that lays out the trials
 OLDEST_S = 3600.0  # of a trial on another machine; an older one is taken for lost
 DRIVER = "psycopg"
+ENDED = ("Z", "X")  # states of processes of which only the exit code is left
+LAID_OUT_VALUES = "fixed_params"  # where Optuna keeps the values of a trial that is laid out
 
 
 def open_storage(where: str) -> BaseStorage:
@@ -147,9 +150,16 @@ def recover_lost_trials(study: "optuna.Study") -> int:
             study.tell(trial.number, state=TrialState.FAIL)
         except (UpdateFinishedTrialError, ValueError):  # another process has found it, too
             continue
-        study.enqueue_trial(dict(trial.params), user_attrs={REPEATS: _origin(trial), **_layout_of(trial)})
+        values = {**trial.system_attrs.get(LAID_OUT_VALUES, {}), **trial.params}  # not all may be drawn yet
+        study.enqueue_trial(values, user_attrs={REPEATS: _origin(trial), **_layout_of(trial)})
         lost += 1
     return lost
+
+
+def is_claimed(study: "optuna.Study") -> bool:
+    """Return whether every trial that runs has noted its process; one that has not may have lost it."""
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    return all(PROCESS in trial.user_attrs for trial in running)
 
 
 def distinct(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
@@ -181,9 +191,13 @@ def _is_lost(process: Any, began: datetime | None) -> bool:
 
 
 def _started(process: int) -> str:
-    """Return when a process of this machine began, in ticks since the machine did; empty if there is none."""
+    """Return when a process of this machine began, in ticks since the machine did; empty if it has ended.
+
+    One that has ended stays listed until its parent asks for its exit code, which may be never.
+    """
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     except OSError:
         return ""
-    return text.rpartition(")")[2].split()[19]
+    state, *fields = text.rpartition(")")[2].split()
+    return "" if state in ENDED else fields[18]

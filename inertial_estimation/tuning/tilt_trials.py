@@ -22,7 +22,8 @@ __all__ = ["TiltTrials"]
 class TiltTrials(Trials):
     """Observes a recording again and again: from kept steps, where these do not depend on what differs.
 
-    The steps are kept with the default gains, so that bad ones in the parameter files do not spoil them.
+    The steps are kept with the observer two_stage and its default gains, so that bad ones in the parameter
+    files do not spoil them. Trials of another observer are replays.
 
     Attributes:
         config: The parameters in effect.
@@ -45,8 +46,8 @@ class TiltTrials(Trials):
         self._run, self.division = run, division
         self.config: TiltPipelineConfig = run.configs[TILT_NODE]
         default = TiltPipelineConfig()
-        gains = {name: getattr(default, name) for name in ("observer", *FREE_SECTIONS)}
-        values = parameter_values(replace(self.config, **gains))
+        gains = {name: getattr(default, name) for name in FREE_SECTIONS}
+        values = parameter_values(replace(self.config, observer="two_stage", **gains))
         own = parameter_values(self.config)
         changed = [(TILT_NODE, name, value) for name, value in values.items() if value != own[name]]
         kept = run.replayed(changed, only=[TILT_NODE])

@@ -39,16 +39,16 @@ def judgement_in_words(objective: Objective, judgement: Judgement) -> str:
 
 
 def interval_in_words(parameter: TunedParameter) -> str:
-    """Return within which values the score does not tell a parameter from the tuned one."""
+    """Return which values of a parameter score as well as the tuned one, as far as chance allows to say."""
     found = parameter.sensitivity
     if parameter.variation.choices:
         others = [value_in_words(v) for v in found.equivalent if v != parameter.value]
-        return f"not told from {', '.join(others)}" if others else "told from all other choices"
+        return f"as good: {', '.join(others)}" if others else "all other choices score worse"
     low, high = found.low, found.high
     below = "or less " if low <= parameter.variation.low * (1 + 1e-9) else ""
     above = " or more" if high >= parameter.variation.high * (1 - 1e-9) else ""
     hardly = "hardly determined, " if found.hardly_determined else ""
-    return f"{hardly}not told within {low:.3g} {below}to {high:.3g}{above}"
+    return f"{hardly}as good: {low:.3g} {below}to {high:.3g}{above}"
 
 
 def value_in_words(value: Any) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.estimators.tilt.observers import OBSERVERS
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.parameters import (
     ParameterSpec,
@@ -78,8 +80,8 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
         The variations, in the order given.
 
     Raises:
-        ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, or if values
-            are not of its kind or out of its bounds.
+        ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, if values are
+            not of its kind or out of its bounds, or if it is a gain of a tilt observer that is not in use.
     """
     found: dict[str, Variation] = {}
     for text in texts:
@@ -88,7 +90,23 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
         if variation.full_name in found:
             raise ConfigurationError(f"'{variation.full_name}' is varied twice, expected once")
         found[variation.full_name] = variation
+    for variation in found.values():
+        _check_in_use(variation, configs, observer_varied=f"{TILT_NODE}.observer" in found)
     return list(found.values())
+
+
+def _check_in_use(variation: Variation, configs: Mapping[str, Any], *, observer_varied: bool) -> None:
+    """Refuse a gain of a tilt observer that is not the one in use, since it changes nothing."""
+    section = variation.name.partition(".")[0]
+    of = "two_stage" if section == "adaptation" else section
+    if variation.node != TILT_NODE or of not in OBSERVERS or observer_varied:
+        return
+    used = configs[TILT_NODE].observer
+    if of != used:
+        raise ConfigurationError(
+            f"'{variation.name}' belongs to the observer {of}, and the observer in use is {used}: set "
+            f"'observer: {of}' in the parameter file of {TILT_NODE}, or vary parameters of {used}"
+        )
 
 
 def _variation(given: str, values: str, configs: Mapping[str, Any]) -> Variation:

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
@@ -178,6 +181,33 @@ def test_a_wrong_mass_is_named_with_its_sigma(panda):
     assert (result.check, result.unit) == ("link mass", "kg")
     assert result.value == pytest.approx(-0.9, abs=0.25)
     assert "panda_link6" in f"{result.subject} {result.sentence}"
+
+
+def unlike(urdf, seed):
+    """Every mass 3 % off and every centre of mass 3 mm, as in any description."""
+    return perturbed_urdf(urdf, np.random.default_rng(seed), mass_sigma=0.03, com_sigma=0.003)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 11])
+def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
+    assert panda.failed(urdf=unlike(panda.urdf, seed)) == []
+
+
+def test_a_wrong_mass_is_named_among_tolerances_of_the_others(panda):
+    heavy = panda.urdf.replace('<mass value="1.666555"', '<mass value="2.566555"')
+    diagnosis = panda.diagnosis(urdf=unlike(heavy, 2))
+    (result,) = [r for r in diagnosis.results if r.failed]
+    assert result.check == "link mass"
+    assert "panda_link6" in f"{result.subject} {result.sentence}"
+
+
+def test_a_gyroscope_in_another_unit_does_not_change_the_rotation_over_the_feet(talos):
+    rates = []
+    for streams in (talos.streams, of_imu(rate=DEGREES * np.eye(3))(talos.streams)):
+        case = Case(streams, robot_from_config(talos.config, talos.urdf), talos.config)
+        rates.append(expected_rate(case.signals.windows))
+    assert np.isfinite(rates[0]).all(axis=1).mean() > 0.9
+    np.testing.assert_allclose(*rates, atol=1e-9)
 
 
 def test_what_cannot_be_told_is_said(talos):

@@ -10,6 +10,8 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
 from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDOWS, DataChecks
 from inertial_estimation.data_checks.regression import best_assignment
+from inertial_estimation.data_checks.stream_checks import stamp_checks
+from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.rows_config import RowsConfig
@@ -277,3 +279,17 @@ def test_exchanged_signals_form_a_cycle_and_one_that_resembles_another_does_not(
     likeness[1, 1] = 0.9  # the second one is itself
     likeness[1, 0] = 0.2
     assert best_assignment(likeness, 0.75, 0.4) == {}
+
+
+def found_in(steps_ms):
+    statistics = StreamStatistics("joint_states", 0.1)
+    for stamp in np.cumsum(np.round(np.array(steps_ms) * 1e6).astype(np.int64)).tolist():
+        statistics.push(stamp)
+    return [result.check for result in stamp_checks([statistics])]
+
+
+def test_batches_longer_than_a_gap_are_bursts_and_gaps_are_gaps():
+    assert found_in([17.0] * 400) == ["stamps"]
+    assert found_in(([133.0] + [0.05] * 7) * 50) == ["bursts"]
+    assert found_in(([17.0] * 100 + [500.0]) * 4) == ["gaps"]
+    assert found_in(([73.0] + [1.0] * 7) * 50) == ["bursts"]

@@ -109,6 +109,7 @@ def test_mass_thresholds_follow_the_weight() -> None:
     [
         ("g1", "g1_29dof_rev_1_0"),
         ("g1_with_hands", "g1_29dof_with_hand_rev_1_0"),
+        ("ur3", "ur3_robot"),
         ("ur5", "ur5_robot"),
         ("ur5_limited", "ur5_joint_limited_robot"),
         ("solo8", "solo"),

@@ -1,9 +1,11 @@
 """Searches on a storage that processes share: complete, repeatable, unharmed by a killed process."""
 
 import itertools
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 pytest.importorskip("optuna")
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.tuning import study_storage
 from inertial_estimation.tuning.search import Search, importances, run_trials, trials_of
 from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.variation import Variation
@@ -143,6 +146,30 @@ def test_a_killed_search_goes_on_and_loses_no_trial(tmp_path):
     alone = search(tmp_path, "random", 12, name="alone")
     run_trials(alone, bowl)
     assert values_of(trials_of(alone)) == after
+
+
+def test_a_trial_whose_process_was_killed_before_it_began_runs_with_its_own_values(tmp_path, monkeypatch):
+    alone, wanted = (search(tmp_path, "random", 6, name=name) for name in ("alone", "study"))
+    run_trials(alone, bowl)
+    study = study_storage.begin_study("study", study_storage.open_storage(wanted.storage), wanted.layout())
+    lost = study.ask()  # neither values nor process
+    assert not lost.params
+    monkeypatch.setattr(study_storage, "PATIENCE_S", 1.0)
+    assert run_trials(wanted, bowl) == 6
+    assert values_of(trials_of(wanted)) == values_of(trials_of(alone))
+
+
+def test_a_killed_process_has_ended_also_while_nobody_has_asked_for_its_exit_code():
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        assert study_storage._started(process.pid)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert Path(f"/proc/{process.pid}/stat").exists()
+        assert not study_storage._started(process.pid)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_storage_that_cannot_be_opened_is_named(tmp_path):

@@ -7,12 +7,23 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.tuning.variation import parse_variations
 
-CONFIGS = {"tilt_observer": TiltPipelineConfig(), "inertial_ekf": InertialPipelineConfig()}
+CONFIGS = {
+    "tilt_observer": TiltPipelineConfig(observer="two_stage"),
+    "inertial_ekf": InertialPipelineConfig(),
+}
 
 
-def one(text):
-    (variation,) = parse_variations([text], CONFIGS)
+def one(text, observer="two_stage"):
+    configs = {**CONFIGS, "tilt_observer": TiltPipelineConfig(observer=observer)}
+    (variation,) = parse_variations([text], configs)
     return variation
+
+
+@pytest.mark.parametrize("text", ["two_stage.gamma=0.3:3", "adaptation.slowest", "r3s2.k1v"])
+def test_gains_of_an_observer_that_is_not_in_use_are_refused(text):
+    with pytest.raises(ConfigurationError, match="the observer in use is kalman: set 'observer: "):
+        one(text, "kalman")
+    assert one("kalman.window=0.2:1", "kalman").shipped == 0.5
 
 
 def test_ranges_choices_and_a_name_alone():

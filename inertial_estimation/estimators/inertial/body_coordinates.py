@@ -48,8 +48,12 @@ class BodyCoordinates(ABC):
 
     def masses_of(self, x: Array) -> Array:
         """Return the mass of every body in a state [kg], shape (n_bodies,)."""
-        masses: Array = self._body_map(self._body_coordinates(x))[0][:, 0]
+        masses: Array = self.parameters_at(self.body_coordinates(x))[:, 0]
         return masses
+
+    def parameters_at(self, coordinates: Array) -> Array:
+        """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
+        return self._body_map(coordinates)[0]
 
     def touches_bound(self, x: Array) -> bool:
         """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
@@ -57,7 +61,7 @@ class BodyCoordinates(ABC):
 
     def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
-        pi_C, G = self._body_map(self._body_coordinates(x))
+        pi_C, G = self._body_map(self.body_coordinates(x))
         covariance_C = np.empty((len(self.bodies), 10, 10))
         jacobians = np.ascontiguousarray(G).reshape(-1, 10)
         _body_covariances(jacobians, np.ascontiguousarray(P), covariance_C.reshape(-1, 10))
@@ -67,16 +71,17 @@ class BodyCoordinates(ABC):
         """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
         return np.zeros((len(self.bodies), 10, 10))
 
-    def _bounded(self, x: Array) -> Array:
+    def bounded(self, x: Array) -> Array:
         """Limit the state to parameters that floating point can distinguish from inconsistent ones."""
         return x
 
-    def _body_coordinates(self, x: Array) -> Array:
+    def body_coordinates(self, x: Array) -> Array:
+        """Return the coordinates of the bodies in a state, shape (n_bodies, 10)."""
         coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
         return coordinates
 
     def _linearisation(self, x: Array) -> BodyLinearisation:
-        pi_C, G = self._body_map(self._body_coordinates(x))
+        pi_C, G = self._body_map(self.body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
         return BodyLinearisation(x, pi_C, G, phi, block_diagonal(self._to_joint @ G, len(x)))

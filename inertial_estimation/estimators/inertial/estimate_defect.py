@@ -1,5 +1,6 @@
 """Check of an inertial estimate before it is published."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -31,6 +32,8 @@ def estimate_defect(estimate: InertialEstimate) -> str:
         return "the information of the data is not finite"
     if not all(map(math.isfinite, estimate.friction.values())):
         return "the friction is not finite"
+    if not all(map(math.isfinite, itertools.chain.from_iterable(estimate.sensor_errors.values()))):
+        return "an error of a sensor is not finite"
     for link in estimate.links:
         if not _has_variances(np.ascontiguousarray(link.covariance)):
             return "the covariance of a link is not finite, or has a negative variance"

@@ -18,14 +18,16 @@ from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.estimators.inertial.sensor_states import SensorPrior
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
 from inertial_estimation.signals import Array, LinkEstimate
 
 __all__ = ["EstimationModel"]
@@ -43,6 +45,7 @@ class EstimationModel:
         published: Bodies whose inertias are published; the others of them than `bodies` stay nominal.
         bodies: The bodies to estimate, in the order of the state.
         friction: The friction to estimate; None for none.
+        errors: Slowly varying errors of the sensors; None where none is assumed.
         measurement: The measurement equation.
         urdf: Text of the robot's URDF.
     """
@@ -52,6 +55,7 @@ class EstimationModel:
     published: tuple[BodyReference, ...]
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
+    errors: SensorErrors | None
     measurement: DynamicsMeasurement
     urdf: str
 
@@ -98,17 +102,27 @@ class EstimationModel:
         bodies = estimated_bodies(robot, links)
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
+        with_offset = friction.joints if friction and "offset" in friction.terms else ()
+        errors = sensor_errors(
+            config.sensor_errors,
+            robot,
+            config.rows.selection().resolved(robot, setup.contacts),
+            published,
+            contacts=setup.contact_names,
+            accelerometer=imu is not None,
+            known_offsets=with_offset,
+        )
         measurement = DynamicsMeasurement(
             robot,
             bodies,
-            config.rows.selection(),
+            config.row_selection,
             config.noise,
             setup.contacts,
             friction,
             imu,
             known_friction,
         )
-        return cls(setup, imu, published, bodies, friction, measurement, urdf)
+        return cls(setup, imu, published, bodies, friction, errors, measurement, urdf)
 
     @property
     def robot(self) -> RobotModel:
@@ -130,6 +144,11 @@ class EstimationModel:
         """Names of the friction states, ``joint/term``; empty where none is estimated."""
         return self.friction.names if self.friction else ()
 
+    @property
+    def error_names(self) -> tuple[str, ...]:
+        """Names of the sensors' errors, ``kind/where``; empty where none is assumed."""
+        return self.errors.names if self.errors else ()
+
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
@@ -148,9 +167,34 @@ class EstimationModel:
             nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
         overlap = config.rate * config.window / PARABOLIC_WINDOW
-        priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
+        priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal, self._sensor_prior(config))
         build = filter_named(config.filter)
         return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+
+    def _sensor_prior(self, config: InertialPipelineConfig) -> SensorPrior:
+        if self.errors is None:
+            return SensorPrior()
+        own = config.sensor_errors
+        considered = own.treatment == "considered"
+        return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
+
+    def named_errors(self, errors: Array, sigmas: Array) -> dict[str, tuple[float, float]]:
+        """Return errors of the sensors and their standard deviations by name.
+
+        Args:
+            errors: The errors, shape (k,).
+            sigmas: Their standard deviations, shape (k,).
+        """
+        pairs = zip(errors.tolist(), sigmas.tolist(), strict=True)
+        return dict(zip(self.error_names, pairs, strict=True))
+
+    def with_errors(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation with the columns of the sensors' errors after its own.
+
+        Args:
+            equation: One of `measurement`.
+        """
+        return equation if self.errors is None else self.errors.appended(equation)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

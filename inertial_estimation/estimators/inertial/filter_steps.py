@@ -16,7 +16,7 @@ __all__ = ["compared", "corrected", "decayed", "largest_step"]
 
 
 def decayed(
-    x: Array, centre: Array, P: Array, x_nominal: Array, P_prior: Array, decay: float
+    x: Array, centre: Array, P: Array, x_nominal: Array, P_prior: Array, decay: Array
 ) -> tuple[Array, Array, Array]:
     """Return state, centre of the prior and covariance after a time in which they decay to nominal.
 
@@ -26,7 +26,7 @@ def decayed(
         P: Covariance of the state, shape (n, n).
         x_nominal: State to which both decay, shape (n,).
         P_prior: Stationary covariance, shape (n, n).
-        decay: exp(-dt / T), 0 to 1.
+        decay: exp(-dt / T) of each state, 0 to 1, shape (n,).
     """
     out = np.empty_like(x), np.empty_like(x), np.empty_like(P)
     _decayed(x, centre, P, x_nominal, P_prior, decay, *out)
@@ -40,12 +40,21 @@ def largest_step(x: Column, x_at: Column, n: int) -> float:
 
 
 def compared(
-    G: Array, phi: Array, x_at: Array, x: Array, P: Array, regressor: Array, value: Array, noise: Array
+    G: Array,
+    curved: int,
+    phi: Array,
+    x_at: Array,
+    x: Array,
+    P: Array,
+    regressor: Array,
+    value: Array,
+    noise: Array,
 ) -> tuple[Array, Array, Array, Array, float, float]:
     """Compare a measurement with the prediction of a state.
 
     Args:
         G: dphi/dx at the point of linearisation, shape (n, n).
+        curved: Number of coordinates of bodies, the first ones; the others are parameters themselves.
         phi: Parameters there, shape (n,).
         x_at: The point, shape (n,).
         x: State, shape (n,).
@@ -58,18 +67,22 @@ def compared(
         H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R,
         the NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
     """
-    H, HP, y, S = (
-        np.empty_like(regressor),
-        np.empty_like(regressor),
-        np.empty_like(value),
-        np.empty_like(noise),
-    )
-    nis, log_det = _compared(G, phi, x_at, x, P, regressor, value, noise, H, HP, y, S)
+    H, HP = regressor.copy(), np.empty_like(regressor)
+    y, S = np.empty_like(value), np.empty_like(noise)
+    nis, log_det = _compared(G, curved, phi, x_at, x, P, regressor, value, noise, H, HP, y, S)
     return H, HP, y, S, nis, log_det
 
 
 def corrected(
-    x: Array, P: Array, H: Array, HP: Array, y: Array, S: Array, noise: Array, overlap: float
+    x: Array,
+    P: Array,
+    H: Array,
+    HP: Array,
+    y: Array,
+    S: Array,
+    noise: Array,
+    overlap: float,
+    gained: Array,
 ) -> tuple[Array, Array, bool]:
     """Correct a state and its covariance with one measurement.
 
@@ -84,12 +97,13 @@ def corrected(
         S: Its covariance, shape (m, m).
         noise: Part of the measurement's noise in it, shape (m, m).
         overlap: Measurements that share their noise, which this one is corrected for: R = overlap noise.
+        gained: One for states that are corrected, zero for those that are considered, shape (n,).
 
     Returns:
         State, covariance, and whether floating point suffices for them; else they are as before.
     """
     x_new, P_new = np.empty_like(x), np.empty_like(P)
-    if not _corrected(x, P, H, HP, y, S, noise, overlap, x_new, P_new):
+    if not _corrected(x, P, H, HP, y, S, noise, overlap, gained, x_new, P_new):
         return x, P, False
     return x_new, P_new, True
 
@@ -101,12 +115,12 @@ def _decayed(
     P: Table,
     x_nominal: Column,
     P_prior: Table,
-    decay: float,
+    decay: Column,
     x_new: MutableColumn,
     centre_new: MutableColumn,
     P_new: MutableTable,
 ) -> None:
-    kept = decay * decay
+    kept = decay.reshape(-1, 1) * decay
     x_new[:] = x_nominal + decay * (x - x_nominal)
     centre_new[:] = x_nominal + decay * (centre - x_nominal)
     P_new[:] = kept * P + (1.0 - kept) * P_prior
@@ -115,6 +129,7 @@ def _decayed(
 @compiled
 def _compared(
     G: Table,
+    curved: int,
     phi: Column,
     x_at: Column,
     x: Column,
@@ -127,7 +142,8 @@ def _compared(
     y: MutableColumn,
     S: MutableTable,
 ) -> tuple[float, float]:
-    H[:] = regressor @ G
+    """Write the results of `compared`, H the regressor at first; return NIS and log det S."""
+    H[:, :curved] = np.ascontiguousarray(H[:, :curved]) @ np.ascontiguousarray(G[:curved, :curved])
     y[:] = value - regressor @ phi - H @ (x - x_at)
     HP[:] = H @ P
     S[:] = HP @ H.T + noise
@@ -147,17 +163,18 @@ def _corrected(
     S: Table,
     noise: Table,
     overlap: float,
+    gained: Column,
     x_new: MutableColumn,
     P_new: MutableTable,
 ) -> bool:
     F, positive = factor(S + (overlap - 1.0) * noise)
     if not positive:
         return False
-    Kt = solution(F, HP)
+    Kt = solution(F, HP) * gained
     x_new[:] = x + y @ Kt
     if not math.isfinite(x_new.sum()):
         return False
-    half = P - HP.T @ Kt
+    half = P - Kt.T @ HP
     half = half - (half @ H.T - overlap * (Kt.T @ noise)) @ Kt
     P_new[:] = 0.5 * (half + half.T)
     return True

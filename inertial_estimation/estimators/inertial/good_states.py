@@ -6,7 +6,6 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
 from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
-from inertial_estimation.signals import Array
 
 __all__ = ["GoodStates"]
 
@@ -73,10 +72,6 @@ class GoodStates:
         """Largest relative change of a mass since the first suspect data."""
         masses = self._filter.masses_of
         return float(np.abs(masses(self._filter.x) / masses(self.held.x) - 1.0).max())
-
-    def held_parameters(self) -> tuple[Array, Array]:
-        """Return the parameters in C (n, 10) that are held, and their covariances (n, 10, 10)."""
-        return self._filter.parameters_of(self.held.x, self.held.P)
 
     def advance(self, dt: float) -> bool:
         """Let time pass without suspect data; return whether a state is due to be examined."""

@@ -9,7 +9,12 @@ from enum import Enum
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.good_states import GoodStates
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter, Innovation
+from inertial_estimation.estimators.inertial.inertial_filter import (
+    FilterState,
+    FilterUpdate,
+    InertialFilter,
+    Innovation,
+)
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
@@ -114,11 +119,10 @@ class GuardedFilter:
             return self.in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
-    def estimate(self) -> tuple[Array, Array]:
-        """Return the parameters in C (n, 10) and covariances (n, 10, 10) to report."""
-        if self.is_hidden:
-            return self.good.held_parameters()
-        return self.filter.body_parameters()
+    @property
+    def reported(self) -> FilterState:
+        """The state whose parameters and covariance are reported."""
+        return self.good.held if self.is_hidden else self.filter.state
 
     def trusted(self, pi_C: Array | None = None) -> Array:
         """Return the parameters in C that may be published, shape (n, 10).
@@ -128,9 +132,10 @@ class GuardedFilter:
         Args:
             pi_C: Parameters of the present estimate, where they are known already.
         """
-        if self.phase is not WatchPhase.GOOD:
-            return self.good.held_parameters()[0]
-        return self.estimate()[0] if pi_C is None else pi_C
+        if self.phase is WatchPhase.GOOD and pi_C is not None:
+            return pi_C
+        state = self.reported if self.phase is WatchPhase.GOOD else self.good.held
+        return self.filter.parameters_at(self.filter.body_coordinates(state.x))
 
     def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
         """Go on with a filter that has one more body, the last, on which a load has been located.

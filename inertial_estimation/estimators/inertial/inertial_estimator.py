@@ -12,8 +12,10 @@ from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
+from inertial_estimation.estimators.inertial.posterior_linearisation import CurvedPosterior
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
 __all__ = ["InertialEstimator", "MeasuredStep"]
@@ -48,6 +50,7 @@ class InertialEstimator:
         config: Its parameters.
         model: The bodies, friction terms and equation of the filter.
         corrected: The filter under watch, the bias of the rows and their noise.
+        posterior: Mean and covariance of the reported state, in coordinates and in parameters.
         record: Counters, and information of the data.
         learning: Whether parameters are estimated; while False they are frozen and residuals reported.
     """
@@ -70,7 +73,8 @@ class InertialEstimator:
         )
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
-        self.record = FilterRecord(config, len(self.filter.x))
+        self.posterior = CurvedPosterior(self.filter, config.information_period)
+        self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
 
@@ -89,6 +93,7 @@ class InertialEstimator:
     def forget(self) -> None:
         """Return to the nominal parameters; the bias stays."""
         self.corrected.reset()
+        self.posterior.reset()
         self._links.reset()
         self.record.reset()
 
@@ -103,6 +108,7 @@ class InertialEstimator:
         self.corrected.guarded.config = config.watch
         self.corrected.guarded.inquiry.set_config(config.locator)
         self.record.set_config(config)
+        self.posterior.period = config.information_period
         self.corrected.noise.config = config.noise_adaptation
 
     def trusted(self) -> Array:
@@ -126,7 +132,8 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
+        equation = self.model.with_errors(step.equation)
+        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
@@ -142,12 +149,16 @@ class InertialEstimator:
         config = self.config
         located, lead = guarded.good.located, 0.5 * config.window
         self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
-        pi_C, covariance_C = guarded.estimate()
+        reported = guarded.reported
+        self.posterior.update(reported, step.time_ns)
+        pi_C, covariance_C = self.posterior.parameters_of(reported)
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
         links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
         information = self.record.information
-        information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
+        n = self.filter.kinds.inferred
+        information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
+        errors = self.filter.kinds.errors_of(self.filter.x, self.filter.P)
         return InertialEstimate(
             stamp_ns=step.stamp_ns,
             links=links,
@@ -162,7 +173,14 @@ class InertialEstimator:
             friction=friction,
             noise=noise.factors(),
             located=guarded.inquiry.certain,
+            sensor_errors=self.model.named_errors(*errors),
         )
+
+    def whole_posterior(self) -> InertiaPosterior:
+        """Return the distribution of the parameters of all bodies together, about the link frames."""
+        posterior = CurvedPosterior(self.filter, self.config.information_period)
+        posterior.converge(self.filter.state)
+        return self.filter.posterior_of(posterior.mean, posterior.covariance)
 
     def _switch_on(self, link: str) -> None:
         """Estimate a published link from now on: a load has been located on it; none for an empty name."""
@@ -171,4 +189,7 @@ class InertialEstimator:
         self.model = self.model.with_link(self.config, link)
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
         self._links.set_estimated(self.model.bodies)
-        self.record.information = InformationReport(len(self.filter.x), self.config.information_period)
+        self.posterior = CurvedPosterior(self.filter, self.config.information_period)
+        self.record.information = InformationReport(
+            self.filter.kinds.inferred, self.config.information_period
+        )

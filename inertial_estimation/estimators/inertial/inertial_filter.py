@@ -1,7 +1,7 @@
 """Base of the inertial filters: prediction with decay to nominal, gate, iterated Joseph update.
 
-State x: coordinates of every body, then friction parameters. The measurement is linear in the
-parameters phi = [pi_1, ..., pi_n, friction]; the filters differ in phi(x):
+State x: coordinates of every body, then friction parameters, then errors of the sensors. The measurement is
+linear in the parameters phi = [pi_1, ..., pi_n, friction, errors]; the filters differ in phi(x):
 
     z = A phi(x) + noise,   H = A dphi/dx
 
@@ -35,6 +35,7 @@ from inertial_estimation.estimators.inertial.linearisation import (
     inverse,
 )
 from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
+from inertial_estimation.estimators.inertial.sensor_states import StateKinds
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
@@ -128,6 +129,7 @@ class InertialFilter(BodyCoordinates):
         x: State, shape (n,).
         P: Its covariance, shape (n, n).
         bodies: The bodies, in the order of the state.
+        kinds: Which states are those of bodies and friction, and which errors of sensors.
     """
 
     def __init__(
@@ -148,12 +150,13 @@ class InertialFilter(BodyCoordinates):
             overlap: Updates per independent measurement, >= 1.
         """
         warm_up()
-        friction = prior.nominal_friction
-        super().__init__(bodies, np.zeros(len(prior.friction)) if friction is None else friction)
+        n_friction, friction = len(prior.friction), prior.nominal_friction
+        friction = np.zeros(n_friction) if friction is None else friction
+        super().__init__(bodies, np.concatenate((friction, np.zeros(len(prior.sensors.sigmas)))))
         self._overlap = max(1.0, overlap)
         self.gate = gate
-        self._memory = memory
-        nominal = self._body_coordinates(self._x_nominal)
+        self.kinds = StateKinds.of(self._n_inertial + n_friction, memory, prior.sensors)
+        nominal = self.body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
@@ -163,7 +166,7 @@ class InertialFilter(BodyCoordinates):
     @property
     def friction(self) -> Array:
         """Friction parameters, shape (n_friction,)."""
-        friction: Array = self.x[self._n_inertial :].copy()
+        friction: Array = self.x[self._n_inertial : self.kinds.inferred].copy()
         return friction
 
     @property
@@ -213,6 +216,15 @@ class InertialFilter(BodyCoordinates):
         _H, _HP, y, S, nis, log_det = _compare(state.at, state.x, state.P, equation)
         return Innovation(y, nis, S, log_det)
 
+    def data_of(self, state: FilterState) -> DataInformation:
+        """Return what the data alone say in a state.
+
+        Raises:
+            MeasurementError: If the covariance of the state is not positive definite.
+        """
+        prior = Prior(state.centre, self._prior_information)
+        return DataInformation(state.at, state.x, state.P, prior)
+
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
         prediction: Array = equation.regressor @ self.state.phi
@@ -224,7 +236,7 @@ class InertialFilter(BodyCoordinates):
         Args:
             dt: Time since the last call [s], >= 0.
         """
-        decay = math.exp(-dt / self._memory)
+        decay = self.kinds.decay(dt)
         state = self.x, self._centre, self.P
         self.x, self._centre, self.P = decayed(*state, self._x_nominal, self._P_prior, decay)
         self._relinearise()
@@ -262,8 +274,8 @@ class InertialFilter(BodyCoordinates):
             self.admit_change()
             HP = H @ self.P
             S = HP @ H.T + equation.noise
-        matrices = self.P, H, HP, innovation, S, equation.noise
-        self.x, self.P, resolved = corrected(self.x, *matrices, self._overlap)
+        informed = self.kinds.informed(H, HP, innovation, S, equation.noise)
+        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self._overlap, self.kinds.corrected)
         if not resolved:
             return _unresolvable(innovation, variance)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
@@ -272,15 +284,14 @@ class InertialFilter(BodyCoordinates):
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
         if self.linear or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
             return 0
-        prior = Prior(self._centre, self._prior_information)
         try:
-            posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
+            posterior, steps = self._near_mean(self.data_of(self.state))
         except (MeasurementError, NumericalError):
             # The data contradict each other beyond the resolution of floating point.
             self.x = self._at.x
             self.admit_change()
             return 0
-        self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
+        self._at, self.x, self.P = posterior.at, self.bounded(posterior.x), posterior.P
         return steps
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
@@ -289,7 +300,7 @@ class InertialFilter(BodyCoordinates):
         while True:
             steps += 1
             shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
-            at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
+            at = self._linearisation(self.bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
             if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
                 return posterior, steps
@@ -320,7 +331,8 @@ def _compare(
     at: BodyLinearisation, x: Array, P: Array, equation: LinearEquation
 ) -> tuple[Array, Array, Array, Array, float, float]:
     """Compare a measurement with the prediction of a state, as `compared` does."""
-    return compared(at.dphi, at.phi, at.x, x, P, equation.regressor, equation.value, equation.noise)
+    curved = 10 * len(at.pi_C)
+    return compared(at.dphi, curved, at.phi, at.x, x, P, equation.regressor, equation.value, equation.noise)
 
 
 def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from inertial_estimation.errors import listing
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
@@ -11,7 +9,7 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.located_cause import Cause
-from inertial_estimation.signals import Decision, Health, HealthLevel
+from inertial_estimation.signals import Array, Decision, Health, HealthLevel
 
 __all__ = ["FilterRecord", "filter_health", "remarks", "watch_in_words"]
 
@@ -55,13 +53,20 @@ class FilterRecord:
         self.information.period = config.information_period
 
     def figures(
-        self, guarded: GuardedFilter, noise: AdaptiveNoise, *, short_windows: int, velocity_source: str
+        self,
+        guarded: GuardedFilter,
+        noise: AdaptiveNoise,
+        sigma_mass: Array,
+        *,
+        short_windows: int,
+        velocity_source: str,
     ) -> dict[str, str]:
         """Return the counters and figures of the filter by name, rendered as text.
 
         Args:
             guarded: The filter under watch.
             noise: Noise of the rows.
+            sigma_mass: Standard deviation of the mass of every body [kg], shape (n_bodies,).
             short_windows: Number of windows that held too few samples.
             velocity_source: Human-readable source of the joint velocities.
         """
@@ -80,9 +85,8 @@ class FilterRecord:
         for parameter, (seen, used) in noise.factors().items():
             values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
             values[f"{parameter}: used / stated"] = f"{used:.3g}"
-        _parameters, covariance_C = guarded.estimate()
-        for body, covariance in zip(guarded.filter.bodies, covariance_C, strict=True):
-            values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
+        for body, sigma in zip(guarded.filter.bodies, sigma_mass.tolist(), strict=True):
+            values[f"mass sigma {body.link} [kg]"] = f"{sigma:.4g}"
         return values
 
 

@@ -148,6 +148,7 @@ class InertialPipeline:
             estimator.record.figures(
                 corrected.guarded,
                 corrected.noise,
+                estimator.posterior.sigma_mass,
                 short_windows=self._windows.short,
                 velocity_source=self._joints.map.velocity_source,
             ),
@@ -202,7 +203,7 @@ class InertialPipeline:
             locked_joints=tuple(self.config.robot.locked_joints),
             links=tuple(body.link for body in self.model.bodies),
             estimate=np.array([body.to_link @ pi_C for body, pi_C in trusted]),
-            posterior=self.filter.posterior_of(self.filter.x, self.filter.P) if good else None,
+            posterior=self.estimator.whole_posterior() if good else None,
             without="" if good else "the last data are suspect, and the estimates are held",
         )
 

@@ -108,6 +108,30 @@ class DataInformation:
         slope_pi = linear_algebra.solve(self._at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
         return Posterior(to, to.x - P @ gradient, P, gradient, hessian, slope_pi)
 
+    def posterior_over(self, mean: Array, slope: Array, error: Array, m: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of the posterior with a linearisation over a distribution of x.
+
+        It is phi = mean + slope (x - m) + e, phi in the coordinates of this linearisation, from its point.
+
+        Args:
+            mean: Mean of phi, shape (n,).
+            slope: Shape (n, n).
+            error: Covariance of e, shape (n, n).
+            m: Mean of the distribution, shape (n,).
+
+        Raises:
+            MeasurementError: If the covariance is not positive definite.
+            ~inertial_estimation.errors.NumericalError: If floating point cannot solve the equations.
+        """
+        n = len(m)
+        cost_slope = self._information @ (mean - (self._x - self._at.x)) - self._pull
+        widened = np.eye(n) + self._information @ error
+        solved = linear_algebra.solve(widened, np.column_stack((self._information, cost_slope)))
+        information = 0.5 * (solved[:, :n] + solved[:, :n].T)
+        P = inverse(self._prior.information + slope.T @ information @ slope)
+        pull = self._prior.information @ (self._prior.centre - m)
+        return m + P @ (pull - slope.T @ solved[:, n]), P
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:

@@ -55,25 +55,26 @@ class LogCholeskyEkf(InertialFilter):
         """Return the normal distribution of the coordinates."""
         n = self._n_inertial
         to_link = np.array([body.to_link for body in self.bodies])
-        return LogCholeskyPosterior(self._body_coordinates(x), P[:n, :n], to_link, self.convention)
+        return LogCholeskyPosterior(self.body_coordinates(x), P[:n, :n], to_link, self.convention)
 
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)
 
-    def _bounded(self, x: Array) -> Array:
+    def bounded(self, x: Array) -> Array:
+        """Limit the state to what floating point can distinguish from inconsistent bodies."""
         bounded: Array = x.copy()
-        coordinates = self._body_coordinates(bounded)  # a view
-        nominal = self._body_coordinates(self._x_nominal)
+        coordinates = self.body_coordinates(bounded)  # a view
+        nominal = self.body_coordinates(self._x_nominal)
         np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
         return bounded
 
     def touches_bound(self, x: Array) -> bool:
         """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
-        distance = np.abs(self._body_coordinates(x) - self._body_coordinates(self._x_nominal))
+        distance = np.abs(self.body_coordinates(x) - self.body_coordinates(self._x_nominal))
         return bool((distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
-        return contracted_curvature(self._body_coordinates(x), slope_pi, self.convention)
+        return contracted_curvature(self.body_coordinates(x), slope_pi, self.convention)

@@ -23,7 +23,14 @@ __all__ = ["FREE_PARAMETERS", "RecordedSteps"]
 
 FREE_PARAMETERS = (
     *("noise", "noise_adaptation", "prior", "gate", "watch", "filter", "convention", "hand_over_rate"),
-    *("calibrate_at_start", "calibration_window", "rest_speed", "information_period", "enabled"),
+    *(
+        "sensor_errors",
+        "calibrate_at_start",
+        "calibration_window",
+        "rest_speed",
+        "information_period",
+        "enabled",
+    ),
 )
 
 

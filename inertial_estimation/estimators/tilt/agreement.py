@@ -21,7 +21,8 @@ REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output t
 TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew
 REPORTED_SHARE = REPORTED_TURN / TURN_LIMIT
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
-USUAL, LARGEST = 4.0, 3.0  # limits follow this many times the usual size, up to this many times those above
+USUAL = 4.0  # limits follow this many times the usual size,
+LARGEST_TURN, LARGEST_LENGTH = 6.0, 3.0  # up to this many times those above
 RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
 
 
@@ -35,8 +36,8 @@ class Agreement:
     """
 
     def __init__(self) -> None:
-        self._turns = UsualSize(TURN_LIMIT, USUAL, LARGEST * TURN_LIMIT)
-        self._lengths = UsualSize(LENGTH_LIMIT, USUAL, LARGEST * LENGTH_LIMIT)
+        self._turns = UsualSize(TURN_LIMIT, USUAL, LARGEST_TURN * TURN_LIMIT)
+        self._lengths = UsualSize(LENGTH_LIMIT, USUAL, LARGEST_LENGTH * LENGTH_LIMIT)
         warm_up()
         self.reset()
 
@@ -113,7 +114,8 @@ class Agreement:
             return
         x2, z = observer.x2, observer.x2_intermediate
         if z is None or held:
-            z, x1 = _propagated(h, self._state or (observer.x1, x2), w_I, f_I, y_v)
+            begin = (y_v if z is None else observer.x1), x2
+            z, x1 = _propagated(h, self._state or begin, w_I, f_I, y_v)
             self._state = x1, z
         else:
             self._state = observer.x1, z

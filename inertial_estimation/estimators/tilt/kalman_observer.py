@@ -37,12 +37,12 @@ from inertial_estimation.estimators.tilt.tilt_observer import (
     slow_root,
 )
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import Vector, combine, cross, dot, vector_of
+from inertial_estimation.spatial.vectors import Vector, combine, cross, distance, dot, vector_of
 
 __all__ = ["KalmanConfig", "KalmanObserver"]
 
 SET_SIGMA = 0.03  # standard deviation of a vertical of which nothing else is known [rad]
-TURNED_SIGMA = 0.02  # that of a turn by which the vertical was set right after a fault [rad]
+TURNED_SHARE = 0.3  # of a turn by which the vertical was set right after a fault, that may be wrong
 AIDED_SIGMA = 0.05  # of the accelerometer's direction in flight, where it has the length of gravity [rad]
 SLOWEST, FASTEST = 0.02, 10.0  # bounds of the rate of convergence that is reported [1/s]
 
@@ -115,9 +115,10 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         begin(self._numbers, sigma, self.config.accelerometer_offset)
 
     def restore(self, x2: Vector) -> None:
-        """Set the vertical, which is then less certain by the turn, and keep the velocity."""
+        """Set the vertical, which is then less certain by a share of the turn, and keep the velocity."""
+        before = self.x2
         super().restore(x2)
-        self._numbers[ZZ] += TURNED_SIGMA**2
+        self._numbers[ZZ] += (TURNED_SHARE * distance(before, self.x2)) ** 2
 
     def hold(self, h: float, w_I: Vector, before: Vector) -> None:
         """Undo the correction of vertical, offset and covariance in the last step."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean
+from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageObserver
 from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkf
 from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
@@ -14,6 +15,7 @@ __all__ = ["OBSERVERS", "make_observer"]
 
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "two_stage": TwoStageObserver,
+    "first_stage": FirstStageObserver,
     "kalman": KalmanObserver,
     "r3s2": R3S2Observer,
     "hua": HuaObserver,

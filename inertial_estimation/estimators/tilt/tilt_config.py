@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
+from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkfConfig
@@ -33,7 +34,7 @@ class TiltPipelineConfig:
         lower=1.0,
         upper=10000.0,
     )
-    observer: str = parameter("two_stage", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
+    observer: str = parameter("kalman", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
     startup: float = parameter(
         0.3,
         "Time over which the accelerometer is averaged for the initial tilt; nothing is published during it.",
@@ -49,6 +50,7 @@ class TiltPipelineConfig:
     )
     kalman: KalmanConfig = section(KalmanConfig)
     two_stage: TwoStageConfig = section(TwoStageConfig)
+    first_stage: FirstStageConfig = section(FirstStageConfig)
     adaptation: AdaptationConfig = section(AdaptationConfig)
     r3s2: R3S2Config = section(R3S2Config)
     hua: HuaConfig = section(HuaConfig)

@@ -25,7 +25,9 @@ class Case:
         self.R = L @ L.T + np.eye(m)
 
     def compared(self):
-        return filter_steps.compared(self.G, self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R)
+        return filter_steps.compared(
+            self.G, len(self.x), self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +43,7 @@ def test_a_correction_adds_the_information_of_the_measurement(m, n, overlap):
     assert np.allclose(y, case.z - case.A @ (case.phi + case.G @ (case.x - case.x_at)))
     assert nis == pytest.approx(y @ np.linalg.inv(H @ case.P @ H.T + case.R) @ y, rel=1e-10)
     assert log_det == pytest.approx(np.linalg.slogdet(S)[1], abs=1e-10)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap, np.ones(n))
     assert resolved
     R = overlap * case.R
     expected = np.linalg.inv(np.linalg.inv(case.P) + H.T @ np.linalg.inv(R) @ H)
@@ -54,7 +56,7 @@ def test_a_covariance_stays_positive_definite_where_a_measurement_is_nearly_exac
     case = Case(5, 5, condition=1e8)
     case.R = 1e-14 * np.eye(5)
     H, HP, y, S, _nis, _log_det = case.compared()
-    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
     assert np.linalg.eigvalsh(P).min() > 0.0
 
 
@@ -64,7 +66,7 @@ def test_a_covariance_that_is_not_positive_definite_is_told():
     H, HP, y, S, nis, log_det = case.compared()
     assert np.isinf(nis)
     assert np.isnan(log_det)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
     assert not resolved
     assert np.array_equal(x, case.x)
     assert np.array_equal(P, case.P)
@@ -77,9 +79,9 @@ def test_compiled_functions_give_the_numbers_of_their_source(m, n, monkeypatch):
         pytest.skip("nothing is compiled here")
     H, HP, y, S, *_figures = case.compared()
     calls = {
-        "compared": (case.G, case.phi, case.x_at, case.x, case.P, case.A, case.z, case.R),
-        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0),
-        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, 0.9),
+        "compared": (case.G, n, case.phi, case.x_at, case.x, case.P, case.A, case.z, case.R),
+        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0, np.ones(n)),
+        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, np.full(n, 0.9)),
         "largest_step": (case.x, case.x_at, n - 1),
     }
     compiled = {name: getattr(filter_steps, name)(*values) for name, values in calls.items()}

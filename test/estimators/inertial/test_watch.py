@@ -263,13 +263,13 @@ def test_data_that_no_load_explains_freeze_the_last_good_state_until_they_are_go
         update = watch.update(replace(fair, value=wrong, measured=wrong), DT)
         phases.add(watch.phase)
         if watch.phase is WatchPhase.FROZEN:
-            assert watch.estimate()[0][0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+            assert watch.filter.masses_of(watch.reported.x)[0] == pytest.approx(scene.truth[0][0], rel=0.05)
     assert WatchPhase.FROZEN in phases
     assert update.decision in (Decision.FROZEN, Decision.REJECTED)
     assert watch.trusted()[0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
     learn(watch, scene, 40)
     assert watch.phase is WatchPhase.GOOD
-    assert watch.estimate()[0][0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+    assert watch.filter.masses_of(watch.reported.x)[0] == pytest.approx(scene.truth[0][0], rel=0.05)
 
 
 def test_the_covariance_stays_positive_definite_and_symmetric_through_faults():

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.observer_simulation import vec
 
+from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageConfig, FirstStageObserver
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig, HuaObserver
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config, R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
@@ -14,6 +15,7 @@ H = 0.02
 FALLBACK = GravityFallbackConfig(gain=2.0, tolerance=0.5)
 OBSERVERS = {
     "two_stage": lambda: TwoStageObserver(TwoStageConfig(7.0, 30.0, 2.0), FALLBACK),
+    "first_stage": lambda: FirstStageObserver(FirstStageConfig(7.0, 30.0), FALLBACK),
     "r3s2": lambda: R3S2Observer(R3S2Config(20.0, 100.0), FALLBACK),
     "hua": lambda: HuaObserver(HuaConfig(5.0, 40.0, 100.0), FALLBACK),
 }

@@ -18,7 +18,7 @@ from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, Im
 from inertial_estimation.spatial.vectors import ZERO
 
 PERIOD_NS = 5_000_000
-OBSERVERS = ["two_stage", "r3s2", "hua"]
+OBSERVERS = ["two_stage", "first_stage", "r3s2", "hua"]
 ONSET = 1.5  # of a fault [s]
 
 

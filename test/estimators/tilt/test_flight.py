@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.observer_simulation import Body, G, angle, run, vec
 
+from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageConfig, FirstStageObserver
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig, HuaObserver
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config, R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
@@ -14,6 +15,7 @@ H = 0.01
 ZERO, UP = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 OBSERVERS = {
     "two_stage": lambda fallback: TwoStageObserver(TwoStageConfig(20.0, 100.0, 1.0), fallback),
+    "first_stage": lambda fallback: FirstStageObserver(FirstStageConfig(20.0, 100.0), fallback),
     "r3s2": lambda fallback: R3S2Observer(R3S2Config(20.0, 100.0), fallback),
     "hua": lambda fallback: HuaObserver(HuaConfig(20.0, 20.0, 100.0), fallback),
 }

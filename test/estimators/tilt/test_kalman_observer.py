@@ -133,4 +133,6 @@ def test_certainty_is_lost_in_flight_and_a_vertical_set_from_outside_is_trusted_
     observer.trust(0.01)
     assert observer.tilt_variance == pytest.approx(1e-4)
     observer.restore(UPRIGHT)
-    assert observer.tilt_variance > 1e-4
+    assert observer.tilt_variance == pytest.approx(1e-4)
+    observer.restore((0.1, 0.0, 1.0))  # a tenth of a radian, of which a third may be wrong
+    assert observer.tilt_variance == pytest.approx(1e-4 + 0.03**2, rel=0.05)

@@ -15,7 +15,8 @@ NOT_LEARNT = {"bias.at_rest": False, "bias.online": False, "check_readings": Fal
 
 
 def run(*, flight=(), **values):
-    pipeline, stance = tilt_pipeline(**NOT_LEARNT, **values), Stance(3, still_until=0.5)
+    values = {"observer": "two_stage", **NOT_LEARNT, **values}
+    pipeline, stance = tilt_pipeline(**values), Stance(3, still_until=0.5)
     kept, estimates = pipeline.keep_steps(), []
     rng = np.random.default_rng(0)
     for k in range(1, 250):

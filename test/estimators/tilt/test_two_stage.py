@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from support.observer_simulation import Body, angle, run, vec
 
+from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageConfig, FirstStageObserver
 from inertial_estimation.estimators.tilt.linear_stage import linear_step
 from inertial_estimation.estimators.tilt.tilt_observer import STANDARD_GRAVITY as G0
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
@@ -35,6 +36,23 @@ def lyapunov(observer, x1, x2):
         + a1 * G0 / (4 * a2) * z2_ @ z2_
         + z2 @ z2 / (2 * gamma)
     )
+
+
+def test_the_first_stage_alone_is_that_of_the_two_stage_observer():
+    """Its unconstrained vertical is the same, its output the direction of it, from any start."""
+    both = make(20.0, 100.0), FirstStageObserver(FirstStageConfig(20.0, 100.0), GravityFallbackConfig())
+    rng = np.random.default_rng(1)
+    for observer in both:
+        observer.initialise((0.1, -0.4, 0.2), vec(np.array([0.8, -0.6, 0.0])))
+    for _ in range(40):
+        w, f, y_v = (vec(values) for values in rng.normal(size=(3, 3)))
+        for observer in both:
+            observer.step(0.01, w, f, y_v)
+    two, one = both
+    np.testing.assert_allclose(one.x2_free, two.x2_intermediate, atol=1e-12)
+    direction = np.array(one.x2_free) / np.linalg.norm(one.x2_free)
+    np.testing.assert_allclose(one.x2, direction, atol=1e-12)
+    assert angle(one.x2, two.x2) > 0.01
 
 
 @given(

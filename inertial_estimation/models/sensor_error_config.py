@@ -1,0 +1,132 @@
+"""Parameters of slowly varying errors of the sensors."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.measurement_noise import FULL_SIZE
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+
+__all__ = ["TREATMENTS", "SensorErrorConfig"]
+
+TREATMENTS = ("none", "considered", "estimated")
+SHARE = 0.01  # of effort limits and of the robot's weight that errors have by default
+LEVER = 0.2  # of the errors of forces on a robot of `FULL_SIZE`, for those of moments [m]
+UNLIMITED = 1.0  # offset of a joint without effort limit [Nm]
+
+
+@dataclass(frozen=True)
+class SensorErrorConfig:
+    """Prior standard deviations of errors of the sensors that are constant or vary slowly."""
+
+    treatment: str = parameter(
+        "none",
+        "Treatment of slowly varying errors of the sensors: estimated together with the inertias; considered,"
+        " so that standard deviations of the inertias contain them, but not estimated (Schmidt); or none.",
+        choices=TREATMENTS,
+    )
+    torque_offset: float = parameter(
+        -1.0,
+        "Prior standard deviation of a constant error of each joint torque; 0 assumes none. Negative: 1 % of "
+        "the joint's effort limit, or 1 Nm where it has none.",
+        unit="Nm",
+        lower=-1e4,
+        upper=1e4,
+    )
+    torque_gain: float = parameter(
+        0.03,
+        "Prior standard deviation of the relative error of each joint torque's scale; 0 assumes none.",
+        lower=0.0,
+        upper=1.0,
+    )
+    accelerometer_bias: float = parameter(
+        0.2,
+        "Prior standard deviation of a constant error of the IMU's specific force, per axis; 0 assumes none.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=10.0,
+    )
+    accelerometer_scale: float = parameter(
+        0.03,
+        "Prior standard deviation of the relative error of the accelerometer's scale; 0 assumes none.",
+        lower=0.0,
+        upper=1.0,
+    )
+    contact_force: float = parameter(
+        0.0,
+        "Prior standard deviation of a constant error of each measured contact force, per axis; 0 assumes "
+        "none. Negative: 1 % of the robot's weight.",
+        unit="N",
+        lower=-1e4,
+        upper=1e4,
+    )
+    contact_moment: float = parameter(
+        0.0,
+        "Prior standard deviation of a constant error of each measured contact moment, per axis; 0 assumes "
+        "none. Negative: 1 % of the robot's weight times 0.2 m times the third root of its mass / 80 kg.",
+        unit="Nm",
+        lower=-1e4,
+        upper=1e4,
+    )
+    base_force: float = parameter(
+        -1.0,
+        "Prior standard deviation of a constant force on the base that no sensor reads, per axis: that of "
+        "cables and of wrong masses that are not estimated; 0 assumes none. Negative: 1 % of the robot's "
+        "weight.",
+        unit="N",
+        lower=-1e4,
+        upper=1e4,
+    )
+    base_moment: float = parameter(
+        -1.0,
+        "Prior standard deviation of a constant moment on the base that no sensor reads, per axis: that of "
+        "cables and of wrong masses that are not estimated; 0 assumes none. Negative: 1 % of the robot's "
+        "weight times 0.2 m times the third root of its mass / 80 kg.",
+        unit="Nm",
+        lower=-1e4,
+        upper=1e4,
+    )
+    drift_time: float = parameter(
+        1000.0,
+        "Time constant with which errors of sensors vary: each is a random process of the stated standard "
+        "deviation that forgets its value in this time.",
+        unit="s",
+        lower=0.1,
+        upper=1e9,
+    )
+
+    def for_robot(self, robot: RobotModel) -> "SensorErrorConfig":
+        """Return the standard deviations with values in place of the negative ones of forces and moments.
+
+        Args:
+            robot: The robot.
+        """
+        force = SHARE * STANDARD_GRAVITY * robot.total_mass
+        moment = force * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))
+
+        def of(value: float, default: float) -> float:
+            return default if value < 0.0 else value
+
+        return replace(
+            self,
+            contact_force=of(self.contact_force, force),
+            contact_moment=of(self.contact_moment, moment),
+            base_force=of(self.base_force, force),
+            base_moment=of(self.base_moment, moment),
+        )
+
+    def offsets(self, robot: RobotModel) -> Array:
+        """Return the standard deviation of each joint's torque offset [Nm], shape (n_joints,).
+
+        Args:
+            robot: The robot.
+        """
+        if self.torque_offset >= 0.0:
+            return np.full(robot.n_joints, self.torque_offset)
+        limits = urdf_limits(robot).effort
+        offsets: Array = np.where(np.isfinite(limits), SHARE * limits, UNLIMITED)
+        return offsets

@@ -1,0 +1,239 @@
+"""Slowly varying errors of the sensors, linear in the measurement equation.
+
+A sensor whose reading is wrong by a constant makes the rows wrong by a constant that the noise does not
+describe, since it does not average out. With tau_obs = (1 + g) tau + o of a joint, f_obs = (1 + s) f + b of
+the accelerometer, lambda_obs = lambda + w of a contact and a wrench u on the base that is not modelled,
+
+    dtau = Y pi + friction + S' (g tau_obs + o) + J' w + u - E (s f_obs + b) + noise
+
+to the first order in the errors; E is the effect of an error of the sensed acceleration on the rows.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
+from inertial_estimation.models.measurement_rows import ContactMode, Indices, ResolvedRows
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_error_config import SensorErrorConfig
+from inertial_estimation.signals import Array
+
+__all__ = ["SensorErrors", "sensor_errors"]
+
+AXES = ("x", "y", "z")
+WRENCH = tuple(f"{kind}_{axis}" for kind in ("force", "moment") for axis in AXES)
+
+
+class _Kind(ABC):
+    """Errors of one kind.
+
+    Attributes:
+        names: Of each error, ``kind/where``.
+        sigmas: Their prior standard deviations, shape (k,).
+    """
+
+    def __init__(self, names: Sequence[str], sigmas: Array) -> None:
+        self.names, self.sigmas = tuple(names), sigmas
+
+    @abstractmethod
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        """Write the columns, shape (rows, k), which are zero before."""
+
+
+class _Constants(_Kind):
+    """Constants added to single rows: offsets of torques, a wrench on the base."""
+
+    def __init__(self, names: Sequence[str], sigmas: Array, rows: Indices) -> None:
+        super().__init__(names, sigmas)
+        self._rows, self._columns = rows, np.arange(len(rows))
+
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        C[self._rows, self._columns] = 1.0
+
+
+class _TorqueGains(_Kind):
+    """Errors of scale of joint torques."""
+
+    def __init__(self, names: Sequence[str], sigmas: Array, rows: Indices, joints: Indices) -> None:
+        super().__init__(names, sigmas)
+        self._rows, self._joints, self._columns = rows, joints, np.arange(len(rows))
+
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        if state.tau is not None:
+            C[self._rows, self._columns] = state.tau[self._joints]
+
+
+class _ContactWrenches(_Kind):
+    """Constant errors of measured contact wrenches."""
+
+    def __init__(self, names: Sequence[str], sigmas: Array, components: Indices) -> None:
+        super().__init__(names, sigmas)
+        self._components = components
+
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        C[:] = paths.contacts[self._components].T
+
+
+class _AccelerometerBias(_Kind):
+    """Constant error of the specific force, along the axes of the IMU."""
+
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        C[:] = -paths.sensed[:, :3]
+
+
+class _AccelerometerScale(_Kind):
+    """Error of scale of the specific force.
+
+    That of the IMU and that of the base differ by the effect of the rotation on their distance, which is
+    small against gravity.
+    """
+
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+        if state.f_B is not None:
+            C[:, 0] = -paths.inertia[:, :3] @ state.f_B
+
+
+class SensorErrors:
+    """The errors of a robot's sensors as linear parameters of its measurement equation.
+
+    Attributes:
+        names: Of each error, ``kind/where``.
+        sigmas: Prior standard deviations [Nm, N, m/s^2; gain and scale without unit], shape (size,).
+        informing: Positions of the rows whose errors are described, which may correct an estimate; None: all.
+    """
+
+    def __init__(self, kinds: Sequence[_Kind], informing: Indices | None = None) -> None:
+        """Put the errors of all kinds in a row.
+
+        Args:
+            kinds: The kinds.
+            informing: Positions of the rows whose errors they describe; None: all.
+        """
+        self.informing = informing
+        self.names = tuple(name for kind in kinds for name in kind.names)
+        self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
+        ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
+        self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
+
+    @property
+    def size(self) -> int:
+        """Number of errors."""
+        return len(self.names)
+
+    def appended(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation with the columns of the errors after its own.
+
+        Args:
+            equation: One with the state and the paths of its inputs.
+        """
+        assert equation.state is not None
+        assert equation.paths is not None
+        paths, N = equation.paths, equation.paths.projection
+        C = np.zeros((len(paths.picked), self.size))
+        for columns, kind in self._kinds:
+            kind.fill(C[:, columns], equation.state, paths)
+        return replace(equation, regressor=np.hstack((equation.regressor, C if N is None else N.T @ C)))
+
+
+def sensor_errors(
+    config: SensorErrorConfig,
+    robot: RobotModel,
+    rows: ResolvedRows,
+    bodies: Sequence[BodyReference],
+    *,
+    contacts: Sequence[str] = (),
+    accelerometer: bool = False,
+    known_offsets: Sequence[int] = (),
+) -> SensorErrors | None:
+    """Lay out the errors of a robot's sensors.
+
+    Where every row is that of one joint, only torques of joints that carry a body of interest have errors,
+    and only these rows and those of the base inform. Others contain no column of such a body, and what they
+    tell through noise that they share would be wrong by their own errors.
+
+    Args:
+        config: Their standard deviations.
+        robot: The robot.
+        rows: The measured rows.
+        bodies: The bodies of interest.
+        contacts: Names of the contacts.
+        accelerometer: Whether an accelerometer senses the acceleration of the base.
+        known_offsets: Joints whose torque offset is estimated as friction.
+
+    Returns:
+        The errors; None where there are none.
+    """
+    if config.treatment == "none":
+        return None
+    config = config.for_robot(robot)
+    position = {int(row) - robot.n_base: i for i, row in enumerate(rows.picked)}
+    carrying = {
+        int(robot.model.idx_vs[joint]) - robot.n_base
+        for body in bodies
+        for joint in list(robot.model.supports[body.joint_id])[1:]  # without the world
+    }
+    joints = [j for j in position if j >= 0 and (rows.projects or j in carrying)]
+    kinds = _torque_errors(config, robot, {j: position[j] for j in joints}, known_offsets)
+    base = [i for j, i in position.items() if j < 0]
+    if base:
+        kinds += _base_errors(config)
+    if rows.contacts is ContactMode.MEASURED:
+        kinds += _contact_errors(config, contacts, point_contacts=rows.point_contacts)
+    if accelerometer and robot.floating_base:
+        kinds += _accelerometer_errors(config)
+    informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
+    everything = rows.projects or len(informing) in (0, len(rows.picked))
+    errors = SensorErrors(kinds, None if everything else informing)
+    return errors if errors.size else None
+
+
+def _torque_errors(
+    config: SensorErrorConfig, robot: RobotModel, row_of: Mapping[int, int], known_offsets: Sequence[int]
+) -> list[_Kind]:
+    """Return offsets and gains of joints, by the positions of their rows."""
+    offsets, names = config.offsets(robot), robot.joint_names
+    joints = [j for j in row_of if offsets[j] and j not in known_offsets]
+    labels = [f"torque_offset/{names[j]}" for j in joints]
+    kinds: list[_Kind] = [_Constants(labels, offsets[joints], _indices(row_of[j] for j in joints))]
+    if config.torque_gain:
+        labels = [f"torque_gain/{names[j]}" for j in row_of]
+        sigmas = np.full(len(labels), config.torque_gain)
+        kinds.append(_TorqueGains(labels, sigmas, _indices(row_of.values()), _indices(row_of)))
+    return kinds
+
+
+def _base_errors(config: SensorErrorConfig) -> list[_Kind]:
+    """Return the wrench on the base that is not modelled."""
+    sigmas = np.repeat([config.base_force, config.base_moment], 3)
+    used = np.flatnonzero(sigmas)
+    return [_Constants([f"base_{WRENCH[i].replace('_', '/')}" for i in used], sigmas[used], used)]
+
+
+def _contact_errors(
+    config: SensorErrorConfig, contacts: Sequence[str], *, point_contacts: bool
+) -> list[_Kind]:
+    """Return the errors of measured wrenches."""
+    moment = 0.0 if point_contacts else config.contact_moment
+    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(contacts))
+    used = np.flatnonzero(sigmas)
+    names = [f"contact_{WRENCH[i % 6]}/{contacts[i // 6]}" for i in used]
+    return [_ContactWrenches(names, sigmas[used], used)]
+
+
+def _accelerometer_errors(config: SensorErrorConfig) -> list[_Kind]:
+    """Return bias and scale of the accelerometer."""
+    bias, scale = config.accelerometer_bias, config.accelerometer_scale
+    kinds: list[_Kind] = []
+    if bias:
+        kinds.append(_AccelerometerBias([f"accelerometer_bias/{axis}" for axis in AXES], np.full(3, bias)))
+    if scale:
+        kinds.append(_AccelerometerScale(["accelerometer_scale/imu"], np.array([scale])))
+    return kinds
+
+
+def _indices(values: Iterable[int]) -> Indices:
+    return np.fromiter(values, dtype=np.int64)

@@ -1,0 +1,129 @@
+"""The covariance that is reported is that of the posterior, also where the map to parameters is curved."""
+
+import numpy as np
+import pytest
+from support.inertial_scenes import MEMORY, ArmScene
+
+from inertial_estimation.estimators.inertial.linear_kalman import LinearKalman
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.posterior_linearisation import CurvedPosterior
+from inertial_estimation.estimators.inertial.prior import PriorSigma
+
+WIDE = PriorSigma(mass=0.3, com=0.03, radii=0.2, friction=np.zeros(0))
+WIDER = PriorSigma(mass=0.3, com=0.05, radii=0.4, friction=np.zeros(0))
+SECOND = 1_000_000_000
+DRAWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return ArmScene(links=("panda_link7",))
+
+
+def drawn(scene, seed, kind=LogCholeskyEkf, prior=WIDE):
+    """Return a filter at nominal; the scene's body is drawn from its prior."""
+    scene.rng = np.random.default_rng(seed)
+    filter_ = kind(scene.bodies, prior, scene.gate(enabled=False), MEMORY)
+    x_true = filter_.x + filter_.prior_factor @ scene.rng.normal(size=len(filter_.x))
+    scene.truth = list(filter_._body_map(x_true.reshape(-1, 10))[0])
+    return filter_
+
+
+class BruteForce:
+    """The posterior of one body given equations, by importance sampling; it knows nothing of the filter."""
+
+    def __init__(self, scene, filter_, equations, rng, around, spread):
+        information = sum(e.regressor.T @ e.regressor for e in equations) / scene.sigma_torque**2
+        pull = sum(e.regressor.T @ e.value for e in equations) / scene.sigma_torque**2
+        chi_square = rng.chisquare(6.0, DRAWS) / 6.0  # heavy tails: a Student distribution
+        z = rng.normal(size=(DRAWS, 10)) / np.sqrt(chi_square)[:, None]
+        self.x = around + 1.1 * z @ np.linalg.cholesky(spread).T
+        self.pi = filter_.parameters_at(self.x)
+        phi = self.pi @ scene.bodies[0].to_joint.T
+        from_nominal = (self.x - filter_._x_nominal) @ np.linalg.inv(filter_.prior_factor).T
+        fit = 0.5 * ((phi @ information) * phi).sum(axis=1) - phi @ pull
+        drawn_log = -8.0 * np.log1p((z**2).sum(axis=1) / 6.0)
+        log_weight = -0.5 * (from_nominal**2).sum(axis=1) - fit - drawn_log
+        weight = np.exp(log_weight - log_weight.max())
+        self.weight = weight / weight.sum()
+        assert 1.0 / (self.weight**2).sum() > 0.2 * DRAWS
+
+    def moments(self, values, about=None):
+        mean = self.weight @ values
+        deviation = values - (mean if about is None else about)
+        return mean, (deviation * self.weight[:, None]).T @ deviation
+
+
+def test_mean_and_covariance_are_those_of_a_brute_force_posterior(scene):
+    filter_ = drawn(scene, 1)
+    equations = [scene.equation() for _ in range(30)]
+    for equation in equations:
+        filter_.update(equation, 0.003)
+    posterior = CurvedPosterior(filter_, 0.1)
+    posterior.converge(filter_.state)
+    rng = np.random.default_rng(0)
+    oracle = BruteForce(scene, filter_, equations, rng, posterior.mean, posterior.covariance)
+    mean, covariance = oracle.moments(oracle.x)
+    sigma = np.sqrt(np.diag(covariance))
+    assert np.abs((posterior.mean - mean) / sigma).max() < 0.3
+    assert np.abs((filter_.x - mean) / sigma).max() > 0.35, "the most probable state is another one"
+    np.testing.assert_allclose(np.sqrt(np.diag(posterior.covariance)), sigma, rtol=0.15)
+    estimate, moments = posterior.parameters_of(filter_.state)
+    _mean, expected = oracle.moments(oracle.pi, about=estimate[0])
+    np.testing.assert_allclose(np.sqrt(np.diag(moments[0])), np.sqrt(np.diag(expected)), rtol=0.2)
+
+
+@pytest.mark.monte_carlo
+def test_two_sigma_hold_as_many_second_moments_as_they_should(scene):
+    """A few equations: of most moments the data say little, and the map curves over the prior."""
+    honest, linear = [], []
+    for seed in range(150):
+        filter_ = drawn(scene, seed, prior=WIDER)
+        posterior = CurvedPosterior(filter_, 0.1)
+        for k in range(2):
+            filter_.update(scene.equation(), 0.003)
+            posterior.update(filter_.state, k * 3_000_000)
+        errors = (filter_.body_parameters()[0] - np.array(scene.truth)) ** 2
+        moments = posterior.parameters_of(filter_.state)[1]
+        for found, covariances in ((honest, moments), (linear, filter_.body_parameters()[1])):
+            found.append(errors[:, 4:] < 4.0 * covariances[:, range(4, 10), range(4, 10)])
+    assert 0.94 <= np.mean(honest) <= 0.99
+    assert np.mean(linear) < 0.92, "the linear covariance is too small"
+
+
+def test_a_linear_filter_and_a_prior_keep_their_own_covariance(scene):
+    filter_ = drawn(scene, 2, LinearKalman)
+    posterior = CurvedPosterior(filter_, 0.1)
+    for k in range(5):
+        filter_.update(scene.equation(), 0.003)
+        posterior.update(filter_.state, k * SECOND)
+        np.testing.assert_array_equal(posterior.mean, filter_.x)
+        np.testing.assert_array_equal(posterior.parameters_of(filter_.state)[1], filter_.body_parameters()[1])
+
+
+def test_a_covariance_that_jumps_is_followed_at_once_and_a_small_change_once_a_period(scene):
+    filter_ = drawn(scene, 3)
+    for _ in range(300):
+        filter_.update(scene.equation(), 0.003)
+    posterior = CurvedPosterior(filter_, 0.1)
+    posterior.update(filter_.state, 0)
+    filter_.update(scene.equation(), 0.003)
+    posterior.update(filter_.state, 1)
+    certain = posterior.sigma_mass[0]
+    filter_.update(scene.equation(), 0.003)
+    posterior.update(filter_.state, SECOND // 20)
+    assert posterior.sigma_mass[0] == certain
+    posterior.update(filter_.state, SECOND // 5)
+    assert 0.9 * certain < posterior.sigma_mass[0] < certain
+    filter_.admit_change(0)
+    posterior.update(filter_.state, SECOND // 5 + 1)
+    assert posterior.sigma_mass[0] > 10.0 * certain
+
+
+def test_a_state_that_cannot_be_linearised_keeps_the_covariance_of_the_filter(scene):
+    filter_ = drawn(scene, 4)
+    posterior = CurvedPosterior(filter_, 0.1)
+    filter_.update(scene.equation(), 0.003)
+    filter_.P = filter_.P - 2.0 * filter_.P.max() * np.eye(10)
+    posterior.update(filter_.state, 0)
+    np.testing.assert_array_equal(posterior.parameters_of(filter_.state)[1], filter_.body_parameters()[1])

@@ -1,0 +1,137 @@
+"""Columns of slowly varying errors of the sensors, against equations of readings that contain them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from example_robot_data import load
+from support.inertial_scenes import panda
+
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_error_config import SensorErrorConfig
+from inertial_estimation.models.sensor_errors import sensor_errors
+
+FEET = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sole_link") for side in ("left", "right"))
+CONFIG = SensorErrorConfig(treatment="estimated", contact_force=-1.0, contact_moment=-1.0)
+
+
+@pytest.fixture(scope="module")
+def talos():
+    return RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+
+
+class Case:
+    """A robot that rests or is carried along, what its sensors read, and the errors of these."""
+
+    def __init__(self, robot, links, mode, *, imu="", config=CONFIG):
+        rng = np.random.default_rng(4)
+        self.bodies, self.robot = estimated_bodies(robot, links), robot
+        contacts = FEET if robot.floating_base else ()
+        mount = ImuMount.on(robot, imu) if imu else None
+        selection = RowSelection(contacts=mode)
+        self.measurement = DynamicsMeasurement(
+            robot, self.bodies, selection, MeasurementNoise(), contacts, imu=mount
+        )
+        self.errors = sensor_errors(
+            config,
+            robot,
+            selection.resolved(robot, contacts),
+            self.bodies,
+            contacts=[contact.name for contact in contacts],
+            accelerometer=mount is not None,
+        )
+        self.to_base = ImuToBase(robot, mount) if mount else None
+        self.q = rng.uniform(-0.5, 0.5, robot.n_joints)
+        self.tau, self.f_I = 20.0 * rng.normal(size=robot.n_joints), rng.normal(0.0, 5.0, 3)
+        self.wrenches = 50.0 * rng.normal(size=(len(contacts), 6))
+
+    def equation(self, errors):
+        """The equation where the sensors have errors, by name."""
+
+        def of(kind, places):
+            return np.array([errors.get(f"{kind}/{place}", 0.0) for place in places])
+
+        names, still = self.robot.joint_names, np.zeros(self.robot.n_joints)
+        tau = (1.0 + of("torque_gain", names)) * self.tau + of("torque_offset", names)
+        state = MeasuredState(self.q, still, still, tau)
+        if self.to_base is not None:
+            scale = errors.get("accelerometer_scale/imu", 0.0)
+            f_I = (1.0 + scale) * self.f_I + of("accelerometer_bias", "xyz")
+            base = self.to_base.base_motion((self.q, still, still), f_I, np.zeros(3), np.zeros(3))
+            components = [f"contact_{kind}_{axis}" for kind in ("force", "moment") for axis in "xyz"]
+            added = [[errors.get(f"{name}/{foot.name}", 0.0) for name in components] for foot in FEET]
+            state = MeasuredState(self.q, still, still, tau, *base, self.wrenches + np.array(added))
+        return self.measurement.equation(state)
+
+    def residual(self, equation):
+        nominal = np.concatenate([body.nominal_J.vector for body in self.bodies])
+        return equation.value - equation.regressor[:, : len(nominal)] @ nominal
+
+
+@pytest.mark.parametrize("mode", [ContactMode.MEASURED, ContactMode.PROJECTED, ContactMode.ESTIMATED])
+def test_an_error_of_a_sensor_changes_the_rows_by_its_column(talos, mode):
+    case = Case(talos, ("torso_2_link", "arm_left_5_link"), mode, imu="imu_link")
+    without, size = case.equation({}), 1e-5
+    columns = case.errors.appended(without).regressor[:, 20:]
+    assert columns.shape[1] == case.errors.size
+    checked = 0
+    for i, name in enumerate(case.errors.names):
+        if name.startswith("base_"):
+            continue
+        change = case.residual(case.equation({name: size})) - case.residual(without)
+        assert np.allclose(change / size, columns[:, i], atol=1e-3 * (1.0 + np.abs(columns[:, i]).max())), (
+            name
+        )
+        checked += np.abs(columns[:, i]).max() > 1e-3
+    assert checked > 15
+
+
+def test_a_wrench_on_the_base_adds_to_the_base_rows(talos):
+    case = Case(talos, ("torso_2_link",), ContactMode.MEASURED, imu="imu_link")
+    columns = case.errors.appended(case.equation({})).regressor[:, 10:]
+    first = case.errors.names.index("base_force/x")
+    assert np.array_equal(columns[:, first : first + 6], np.eye(len(columns))[:, :6])
+
+
+def test_rows_that_carry_no_body_of_interest_do_not_inform(talos):
+    case = Case(talos, ("arm_left_5_link",), ContactMode.MEASURED, imu="imu_link")
+    names = np.array(case.measurement.row_names)[case.errors.informing]
+    own = [name for name in names if not name.startswith("base_")]
+    assert own == ["torso_1_joint", "torso_2_joint", *(f"arm_left_{i}_joint" for i in range(1, 6))]
+    regressor = case.equation({}).regressor
+    others = np.setdiff1d(np.arange(len(regressor)), case.errors.informing)
+    assert not regressor[others].any()
+    assert Case(talos, ("arm_left_5_link",), ContactMode.PROJECTED).errors.informing is None
+
+
+def test_errors_have_the_size_of_the_robot(talos):
+    panda_case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+    assert {name.partition("/")[0] for name in panda_case.errors.names} == {"torque_offset", "torque_gain"}
+    sigmas = dict(zip(panda_case.errors.names, panda_case.errors.sigmas, strict=True))
+    assert sigmas["torque_offset/panda_joint1"] == pytest.approx(0.87)
+    assert sigmas["torque_gain/panda_joint1"] == 0.03
+    case = Case(talos, ("torso_2_link",), ContactMode.MEASURED)
+    sigmas = dict(zip(case.errors.names, case.errors.sigmas, strict=True))
+    weight = 9.80665 * pin.computeTotalMass(talos.model)
+    assert sigmas["base_force/z"] == pytest.approx(0.01 * weight)
+    assert sigmas["contact_force_x/left"] == pytest.approx(0.01 * weight)
+
+
+def test_every_kind_can_be_switched_off(talos):
+    kinds = ("torque_offset", "torque_gain", "accelerometer_bias", "accelerometer_scale")
+    kinds += tuple(f"{where}_{kind}" for where in ("contact", "base") for kind in ("force", "moment"))
+    arguments = (talos, ("torso_2_link",), ContactMode.MEASURED)
+    for kind in kinds:
+        some = Case(*arguments, imu="imu_link", config=replace(CONFIG, **{kind: 0.0})).errors
+        assert not any(name.startswith(kind) for name in some.names), kind
+        assert some.size
+    assert Case(*arguments, config=replace(CONFIG, **dict.fromkeys(kinds, 0.0))).errors is None
+    assert Case(*arguments, config=replace(CONFIG, treatment="none")).errors is None
