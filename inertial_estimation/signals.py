@@ -52,14 +52,14 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
 
     Args:
         name: Name of the quantity, for the error message.
-        values: Anything numpy can convert. A read-only array of floats is not copied: nobody changes it.
+        values: Anything numpy can convert. A read-only array of floats, aligned in memory, is not copied.
         shape: Expected shape; None accepts any.
 
     Raises:
         MeasurementError: If the shape differs from the expected one.
     """
-    if type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d":
-        array: Array = values
+    if type(values) is np.ndarray and values.dtype.char == "d" and values.flags.num & 0x501 == 0x101:
+        array: Array = values  # contiguous and aligned, as compiled functions need it, and not writeable
     else:
         array = np.array(values, dtype=float)
         array.setflags(write=False)

@@ -3,11 +3,12 @@
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
-from inertial_estimation.spatial.vectors import add, cross, vector
+from inertial_estimation.spatial.vectors import Vector, add, cross, vector, vector_of
 
 __all__ = ["ImuToBase"]
 
@@ -37,6 +38,7 @@ class ImuToBase:
         self._zero = np.zeros(robot.model.nv)
         self._fixed = imu.on_base
         self._R_BI, self._r_BI = imu.T_JI.rotation.copy(), vector(imu.T_JI.translation)
+        warm_up()
 
     def base_motion(
         self, joints: tuple[Array, Array, Array], f_I: Array, w_I: Array, wd_I: Array
@@ -69,9 +71,20 @@ class ImuToBase:
         return f_B, w_B, wd_B
 
     def _rigid_motion(self, f_I: Array, w_I: Array, wd_I: Array) -> tuple[Array, Array, Array]:
-        R_BI, r_BI = self._R_BI, self._r_BI
-        w_B, wd_B = R_BI @ w_I, R_BI @ wd_I
-        w = vector(w_B.tolist())
-        lever = add(cross(vector(wd_B.tolist()), r_BI), cross(w, cross(w, r_BI)))
-        f_B: Array = R_BI @ f_I - np.array(lever)
-        return f_B, w_B, wd_B
+        motion = np.empty((3, 3))
+        _rigid_motion(self._R_BI, self._r_BI, f_I, w_I, wd_I, motion)
+        return motion[0], motion[1], motion[2]
+
+
+@compiled
+def _rigid_motion(
+    R_BI: Table, r_BI: Vector, f_I: Column, w_I: Column, wd_I: Column, motion: MutableTable
+) -> None:
+    """Write proper acceleration, angular velocity and angular acceleration of the base."""
+    motion[0] = R_BI @ f_I
+    motion[1] = R_BI @ w_I
+    motion[2] = R_BI @ wd_I
+    w, wd = vector_of(motion[1], 0), vector_of(motion[2], 0)
+    lever = add(cross(wd, r_BI), cross(w, cross(w, r_BI)))
+    for i in range(3):
+        motion[0, i] -= lever[i]

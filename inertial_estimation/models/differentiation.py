@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, compiled
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
@@ -34,15 +34,20 @@ class WindowWeights:
     slope: Array
     centroid: float
 
-    def moved_to(self, time: float) -> "WindowWeights":
-        """Return weights whose mean belongs to another time nearby, exact for linear signals.
+    def reduced(self, rows: Array, time: float) -> Array:
+        """Return mean and slope of the samples of several signals.
 
         Args:
-            time: Wanted centroid, relative to the window's centre [s].
+            rows: The samples, shape (n, width).
+            time: Time to which the mean shall belong, relative to the window's centre [s]; near the centroid,
+                for which it is exact for linear signals.
+
+        Returns:
+            Mean, and slope [1/s], shape (2, width).
         """
-        if time == self.centroid:
-            return self
-        return WindowWeights(self.mean + (time - self.centroid) * self.slope, self.slope, time)
+        reduced: Array = np.empty((2, rows.shape[1]))
+        _reduce(self.mean, self.slope, rows, time - self.centroid, reduced)
+        return reduced
 
 
 def window_weights(times: Array) -> WindowWeights:
@@ -65,20 +70,28 @@ def window_weights(times: Array) -> WindowWeights:
         raise MeasurementError(
             f"{len(times)} samples in the differentiation window, expected at least {FEWEST_SAMPLES}"
         )
-    return WindowWeights(*_weights(times))
+    mean, slope = np.empty_like(times), np.empty_like(times)
+    return WindowWeights(mean, slope, _weights(times, mean, slope))
 
 
 @compiled
-def _weights(times: Column) -> tuple[Array, Array, float]:
+def _weights(times: Column, mean: MutableColumn, slope: MutableColumn) -> float:
+    """Write the weights of mean and slope; return the centroid."""
     centred = times - times.sum() / len(times)
-    slope = centred / (centred @ centred)
+    slope[:] = centred / (centred @ centred)
     steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
-    mean = np.empty(len(times))
     mean[:-1] = steps
     mean[-1] = 0.0
     mean[1:] += steps
     mean *= 0.5
-    return mean, slope, float(mean @ times)
+    return float(mean @ times)
+
+
+@compiled
+def _reduce(mean: Column, slope: Column, rows: Table, shift: float, reduced: MutableTable) -> None:
+    """Write the mean, moved by a time [s] along the slope, and the slope."""
+    reduced[1] = slope @ rows
+    reduced[0] = mean @ rows + shift * reduced[1]
 
 
 def end_slope_weights(times: Array) -> Array:

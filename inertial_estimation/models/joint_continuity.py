@@ -1,9 +1,8 @@
 """Joint positions against the velocities of the same joint states: jumps, frozen readings, other motion."""
 
-from collections import deque
-
 import numpy as np
 
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, compiled, warm_up
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.input_ranges import FREE_POSITION
@@ -144,8 +143,7 @@ class _Track:
             self._taken = bool((np.abs(q) < FREE_POSITION).all())
             self._q = q if self._taken else None
             return ""
-        change = q - last
-        largest = float(np.abs(change).max(initial=0.0))
+        largest = _largest_change(last, q)
         if not largest < FREE_POSITION:
             self._taken = False  # out of every range; the next one is compared with the last
             return ""
@@ -154,6 +152,7 @@ class _Track:
         else:
             frozen, found = self._still.ended(), ""
             if not frozen and (largest > JUMP or self._jump.lasts):
+                change = q - last
                 remove_turns(change, self._turning)
                 found = self._jump.update(self._h, change, v, sent, self._travel.difference(last))
             else:
@@ -222,14 +221,17 @@ class _Travel:
 
     def __init__(self, robot: RobotModel) -> None:
         self._names, self._turning = robot.joint_names, robot.continuous_joints
-        self._differences: deque[Array] = deque(maxlen=BLOCKS)
-        self._speeds: deque[Array] = deque(maxlen=BLOCKS)
+        self._nowhere: Array = np.zeros(len(self._names))
+        self._differences: Array = np.zeros(
+            (BLOCKS, len(self._names))
+        )  # of the last blocks, the oldest first
+        self._speeds: Array = np.zeros((BLOCKS, len(self._names)))
+        warm_up()
         self.restart()
 
     def restart(self) -> None:
         """Begin with the next joint state."""
-        self._differences.clear()
-        self._speeds.clear()
+        self._blocks = 0
         self._begin: Array | None = None
         self._memory: Array = np.zeros(len(self._names))
         self._travel: Array = np.zeros(len(self._names))
@@ -240,7 +242,7 @@ class _Travel:
         if self._begin is None:
             self._begin = q
             return ""
-        self._travel += h * v
+        _integrate(self._travel, h, v)
         self._elapsed += h
         self._longest = max(self._longest, h)
         return self._block(q, v) if self._elapsed >= BLOCK_S else ""
@@ -262,23 +264,69 @@ class _Travel:
         return off
 
     def _block(self, q: Array, v: Array) -> str:
-        if not np.abs(self._travel).max(initial=0.0) < FREE_POSITION:  # of velocities that no joint has
+        if (
+            not _largest_change(self._nowhere, self._travel) < FREE_POSITION
+        ):  # of velocities that no joint has
             self.restart()
             return ""
         difference = self._off(q)
         self._memory = FORGETTING * self._memory + difference
-        self._differences.append(difference)
-        self._speeds.append(np.abs(v))
         self._begin, self._elapsed = q, 0.0
         self._travel = np.zeros(len(q))
-        off = sum(self._differences, np.zeros(len(q)))
-        speed = np.max(self._speeds, axis=0)
-        excess = np.abs(off) - DIFFERENCE - (VELOCITY_LAG + 2.0 * self._longest) * speed
-        worst = int(excess.argmax())
-        if not excess[worst] > 0.0:
+        self._blocks = min(self._blocks + 1, BLOCKS)
+        history, lag = (self._differences, self._speeds), VELOCITY_LAG + 2.0 * self._longest
+        worst, off = _worst(difference, v, self._blocks, lag, *history)
+        if worst < 0:
             return ""
-        time_s = BLOCK_S * len(self._differences)
+        time_s = BLOCK_S * self._blocks
         return (
-            f"position of {self._names[worst]} does not follow its velocity: {off[worst]:+.3g} rad "
-            f"in {time_s:.2g} s"
+            f"position of {self._names[worst]} does not follow its velocity: {off:+.3g} rad in {time_s:.2g} s"
         )
+
+
+@compiled
+def _largest_change(before: Column, after: Column) -> float:
+    """Return the largest difference of two rows, NaN where there is one; 0 where they are empty."""
+    return float(np.abs(after - before).max()) if len(after) > 0 else 0.0
+
+
+@compiled
+def _integrate(travel: MutableColumn, h: float, v: Column) -> None:
+    """Add the travel at velocities over a step [s]."""
+    travel += h * v
+
+
+@compiled
+def _worst(
+    difference: Column,
+    v: Column,
+    blocks: int,
+    lag: float,
+    differences: MutableTable,
+    speeds: MutableTable,
+) -> tuple[int, float]:
+    """Take a block of time into the history; return which position does not follow its velocity.
+
+    Args:
+        difference: Of the change and the travel over the block [rad or m], shape (n_joints,).
+        v: Velocities at its end [rad/s or m/s], shape (n_joints,).
+        blocks: Number of blocks in the history, this one included, at least 1.
+        lag: By which velocities lag [s].
+        differences: Those of the last blocks, shape (BLOCKS, n_joints); changed.
+        speeds: Largest velocities of the same, shape (BLOCKS, n_joints); changed.
+
+    Returns:
+        Number of the joint, -1 where all follow, and its difference over the history [rad or m].
+    """
+    for row in range(BLOCKS - blocks, BLOCKS - 1):
+        differences[row], speeds[row] = differences[row + 1], speeds[row + 1]
+    differences[BLOCKS - 1], speeds[BLOCKS - 1] = difference, np.abs(v)
+    off, speed = np.zeros(len(v)), np.zeros(len(v))
+    for row in range(BLOCKS - blocks, BLOCKS):
+        off += differences[row]
+        speed = np.maximum(speed, speeds[row])
+    excess = np.abs(off) - DIFFERENCE - lag * speed
+    worst = int(np.argmax(excess))
+    if not excess[worst] > 0.0:
+        return -1, 0.0
+    return worst, float(off[worst])

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.errors import (
     DuplicateJointError,
     MeasurementError,
@@ -49,6 +50,7 @@ class JointMap:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
         """
+        warm_up()
         self._robot = robot
         self._need_effort = need_effort
         given = config or RobotConfig()
@@ -177,6 +179,7 @@ class JointMap:
         self._index = np.concatenate([order + k * len(names) for k in range(fields)])
 
 
-def _usable(velocity: Array) -> bool:
+@compiled
+def _usable(velocity: Column) -> bool:
     """Whether velocities are neither all zero nor NaN; a dot product would overflow for absurd ones."""
-    return bool(np.count_nonzero(velocity)) and b"\1" not in np.isnan(velocity).tobytes()
+    return bool(np.any(velocity)) and not bool(np.isnan(velocity).any())

@@ -19,4 +19,6 @@ def remove_turns(changes: Array, continuous: NDArray[np.int64]) -> None:
         changes: Of all joints [rad or m], shape (n_joints,).
         continuous: `RobotModel.continuous_joints`.
     """
+    if not len(continuous):
+        return
     changes[continuous] -= FULL_TURN * np.round(changes[continuous] / FULL_TURN)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.compilation import Column, Table, compiled
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_rows import (
@@ -174,7 +174,8 @@ class RowCovariance:
             Shape (m, m).
         """
         J_C = np.ascontiguousarray(J_C[: len(self._sigma_wrench)])
-        R: Array = _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance)
+        R: Array = np.empty((len(sensed), len(sensed)))
+        _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance, R)
         return R
 
     def weighted(self, R: Array) -> Array:
@@ -226,11 +227,15 @@ class SensedAccelerations:
 
 @compiled
 def _row_covariance(
-    sensed: Table, J_C: Table, sigma_a: Column, sigma_wrench: Column, variance: Column
-) -> Array:
+    sensed: Table,
+    J_C: Table,
+    sigma_a: Column,
+    sigma_wrench: Column,
+    variance: Column,
+    R: MutableTable,
+) -> None:
     m, n = sensed.shape
     W = np.empty((m, n + len(sigma_wrench)))
     W[:, :n] = sensed * sigma_a
     W[:, n:] = J_C.T * sigma_wrench
-    R: Array = W @ W.T + np.diag(variance)
-    return R
+    R[:] = W @ W.T + np.diag(variance)

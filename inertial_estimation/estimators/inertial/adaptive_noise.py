@@ -28,6 +28,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    warm_up,
+)
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.nis_spread import NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
@@ -67,11 +75,11 @@ class AdaptiveNoise:
         self.config = config
         groups = _groups(row_names)
         self._names = tuple(groups)
-        self._group_of = np.empty(len(row_names), dtype=np.int64)
-        self._mean = np.zeros((len(groups), len(row_names)))
+        self._group_of = np.empty(len(row_names))
         for i, rows in enumerate(groups.values()):
             self._group_of[rows] = i
-            self._mean[i, rows] = 1.0 / len(rows)
+        self._used_scales = np.ones((len(row_names),) * 2)
+        warm_up()
         self._spread = NisSpread(len(row_names), quantile)
         self._used: Array = np.ones(len(groups))
         self._scales: Array | None = None
@@ -149,14 +157,11 @@ class AdaptiveNoise:
         self._excuse = min(MOST_EXCUSED, self._excuse + SHARE_EXCUSED * dt)
         self._seen = min(self._seen + dt, self.config.window)
         share = min(dt / self._seen, 1.0)
-        known = np.minimum(equation.noise.diagonal() / update.variance, 1.0)
-        largest = LARGEST * np.maximum(self._estimate / self._used, 1.0)[self._group_of]
-        normalised = np.minimum(update.innovation * update.innovation / update.variance, largest)
-        ratio = self._mean @ (1.0 + known * (normalised - 1.0))
-        if not math.isfinite(float(ratio.sum())):
+        variance = np.ascontiguousarray(update.variance)
+        groups = self._group_of, self._used, self._estimate
+        if not _learn(update.innovation, variance, equation.noise, *groups, share):
             return
         self._factors = None
-        self._estimate += share * (self._used * ratio - self._estimate)
         self._spread.feed(update.nis, share)
         if self.config.enabled:
             self._follow(dt)
@@ -166,13 +171,10 @@ class AdaptiveNoise:
     def _follow(self, dt: float) -> None:
         """Let the noise in use rise to the estimate at once, and fall to it slowly."""
         release = self.config.release * self._seen / self.config.window
-        falling = self._used + min(dt / release, 1.0) * (self._estimate - self._used)
-        limit = self.config.largest**2
-        self._used = np.clip(np.maximum(self._estimate, falling), 1.0 / limit, limit)
-        variances = self._used[self._group_of]
-        scale = np.sqrt(variances)
-        self._scales = scale[:, None] * scale
-        self.gate_factor = max(self._spread.gate_factor, min(1.0 / float(variances.mean()), LOOSEST))
+        groups, limit = (self._group_of, self._estimate, self._used), self.config.largest**2
+        mean = _follow(*groups, min(dt / release, 1.0), limit, self._used_scales)
+        self._scales = self._used_scales
+        self.gate_factor = max(self._spread.gate_factor, min(1.0 / mean, LOOSEST))
 
     def _sentences(self, reported: Callable[[float], bool]) -> str:
         settled = self.factors() if self.is_settled else {}
@@ -185,6 +187,78 @@ class AdaptiveNoise:
         self._scales = None
         self._factors = None
         self.gate_factor = 1.0
+
+
+@compiled
+def _learn(
+    innovation: Column,
+    variance: Column,
+    noise: Table,
+    group_of: Column,
+    used: Column,
+    estimate: MutableColumn,
+    share: float,
+) -> bool:
+    """Take one innovation into the estimates of all groups; return whether its numbers are finite.
+
+    Args:
+        innovation: Shape (m,).
+        variance: Of its rows, shape (m,).
+        noise: Covariance of the noise in use, shape (m, m).
+        group_of: Number of the group of each row, shape (m,).
+        used: Variances in use over the stated ones, shape (number of groups,).
+        estimate: Those estimated, of the same shape; changed.
+        share: Weight of this innovation.
+    """
+    ratio, rows = np.zeros(len(used)), np.zeros(len(used))
+    for i in range(len(innovation)):
+        if not (variance[i] > 0.0 and abs(innovation[i]) >= 0.0):  # false for NaN
+            return False
+        group = int(group_of[i])
+        known = min(noise[i, i] / variance[i], 1.0)
+        largest = LARGEST * max(estimate[group] / used[group], 1.0)
+        normalised = min(innovation[i] * innovation[i] / variance[i], largest)
+        ratio[group] += 1.0 + known * (normalised - 1.0)
+        rows[group] += 1.0
+    if not math.isfinite(ratio.sum()):
+        return False
+    for group in range(len(used)):
+        estimate[group] += share * (used[group] * ratio[group] / rows[group] - estimate[group])
+    return True
+
+
+@compiled
+def _follow(
+    group_of: Column,
+    estimate: Column,
+    used: MutableColumn,
+    share: float,
+    limit: float,
+    scales: MutableTable,
+) -> float:
+    """Let the variances in use rise to the estimates at once, and fall to them slowly.
+
+    Args:
+        group_of: Number of the group of each row, shape (m,).
+        estimate: Variances estimated over the stated ones, shape (number of groups,).
+        used: Those in use, of the same shape; changed.
+        share: Of the difference, by which they fall.
+        limit: Largest one, and the inverse of the smallest one.
+        scales: Written: factors of the covariance of the noise, shape (m, m).
+
+    Returns:
+        Mean of the variances in use over all rows.
+    """
+    for group in range(len(used)):
+        falling = used[group] + share * (estimate[group] - used[group])
+        used[group] = min(max(estimate[group], falling, 1.0 / limit), limit)
+    scale, total = np.empty(len(group_of)), 0.0
+    for i in range(len(group_of)):
+        variance = used[int(group_of[i])]
+        scale[i] = math.sqrt(variance)
+        total += variance
+    scales[:] = scale.reshape(-1, 1) * scale
+    return total / len(group_of)
 
 
 def noise_sentence(parameter: str, seen: float) -> str:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from inertial_estimation.compilation import MutableTable, Table, compiled
 from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, block_diagonal
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
@@ -61,9 +62,10 @@ class BodyCoordinates(ABC):
     def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
         pi_C, G = self._body_map(self.body_coordinates(x))
-        n, k = self._n_inertial, np.arange(len(self.bodies))
-        blocks = P[:n, :n].reshape(-1, 10, len(k), 10)[k, :, k]
-        return pi_C, G @ blocks @ G.transpose(0, 2, 1)
+        covariance_C = np.empty((len(self.bodies), 10, 10))
+        jacobians = np.ascontiguousarray(G).reshape(-1, 10)
+        _body_covariances(jacobians, np.ascontiguousarray(P), covariance_C.reshape(-1, 10))
+        return pi_C, covariance_C
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
@@ -83,3 +85,12 @@ class BodyCoordinates(ABC):
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
         return BodyLinearisation(x, pi_C, G, phi, block_diagonal(self._to_joint @ G, len(x)))
+
+
+@compiled
+def _body_covariances(G: Table, P: Table, out: MutableTable) -> None:
+    """Write G P_b G' of the block P_b of every body; G and the results one below the other, (10 n, 10)."""
+    for begin in range(0, len(G), 10):
+        rows = slice(begin, begin + 10)
+        block = np.ascontiguousarray(P[rows, rows])
+        out[rows] = G[rows] @ block @ G[rows].T

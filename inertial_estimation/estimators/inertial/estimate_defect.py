@@ -34,21 +34,17 @@ def estimate_defect(estimate: InertialEstimate) -> str:
         return "the friction is not finite"
     if not all(map(math.isfinite, itertools.chain.from_iterable(estimate.sensor_errors.values()))):
         return "an error of a sensor is not finite"
-    covariances = np.array([link.covariance for link in estimate.links])
-    if not _is_finite(covariances) or np.einsum("nii->ni", covariances).min(initial=0.0) < 0.0:
-        return "the covariance of a link is not finite, or has a negative variance"
-    if not have_finite_numbers([link.estimate for link in estimate.links]):
-        return "an estimated inertia is not finite"
+    for link in estimate.links:
+        if not _has_variances(np.ascontiguousarray(link.covariance)):
+            return "the covariance of a link is not finite, or has a negative variance"
+        if not have_finite_numbers([link.estimate]):
+            return "an estimated inertia is not finite"
     return inertia_defect([link.published for link in estimate.links])
 
 
 def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
     """Return whether masses, centres of mass and inertias of links are finite."""
-    masses = [link.mass for link in links]
-    return all(
-        _is_finite(np.array(values))
-        for values in (masses, [link.com_L for link in links], [link.inertia_Lcm for link in links])
-    )
+    return all(_are_numbers(*_numbers(link)) for link in links)
 
 
 def inertia_defect(links: Sequence[LinkInertia]) -> str:
@@ -60,14 +56,20 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not have_finite_numbers(links):
-        return "a published inertia is not finite"
-    masses = np.array([link.mass for link in links])
-    inertias = np.array([link.inertia_Lcm for link in links]).reshape(-1, 9)
-    for link in links[_clearly_real(masses, inertias) :]:
+    for link in links:
+        numbers = _numbers(link)
+        if _are_clearly_real(*numbers):
+            continue
+        if not _are_numbers(*numbers):
+            return "a published inertia is not finite"
         if link.mass <= 0.0 or not _is_real(link.inertia_Lcm):
             return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"
     return ""
+
+
+def _numbers(link: LinkInertia) -> tuple[float, Array, Array]:
+    """Return mass, centre of mass and inertia as compiled functions take them."""
+    return link.mass, np.ascontiguousarray(link.com_L), np.ascontiguousarray(link.inertia_Lcm)
 
 
 def _is_finite(values: Array) -> bool:
@@ -75,28 +77,38 @@ def _is_finite(values: Array) -> bool:
 
 
 @compiled
-def _clearly_real(masses: Column, inertias: Table) -> int:
-    """Return how many bodies from the first on are real beyond round-off.
+def _has_variances(covariance: Table) -> bool:
+    """Return whether a covariance is finite and has no negative variance."""
+    return bool(np.isfinite(covariance).all()) and bool((np.diag(covariance) >= 0.0).all())
 
-    Their masses, and the second moments of mass, which are half the trace less the inertia, are positive
+
+@compiled
+def _are_numbers(mass: float, com: Column, inertia: Table) -> bool:
+    """Return whether all numbers of an inertia are finite."""
+    return math.isfinite(mass) and math.isfinite(com.sum()) and math.isfinite(inertia.sum())
+
+
+@compiled
+def _are_clearly_real(mass: float, com: Column, inertia: Table) -> bool:
+    """Return whether the numbers are those of a body that is real beyond round-off.
+
+    Its mass, and the second moments of mass, which are half the trace less the inertia, are positive
     (definite: Sylvester's criterion).
 
     Args:
-        masses: Shape (n,).
-        inertias: About the centres of mass, row by row, shape (n, 9).
+        mass: Mass [kg].
+        com: Its centre [m], shape (3,).
+        inertia: About it [kg m^2], shape (3, 3).
     """
-    for i in range(len(masses)):
-        xx, xy, xz = inertias[i, 0], inertias[i, 1], inertias[i, 2]
-        yy, yz, zz = inertias[i, 4], inertias[i, 5], inertias[i, 8]
-        half = 0.5 * (xx + yy + zz)  # the trace of the second moments
-        a, b, c = half - xx, half - yy, half - zz
-        second = a * b - xy * xy
-        third = c * second - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
-        least = BEYOND_ROUND_OFF * half
-        definite = a > least and second > least * half and third > least * half * half
-        if not (masses[i] > 0.0 and definite):
-            return i
-    return len(masses)
+    xx, xy, xz = inertia[0, 0], inertia[0, 1], inertia[0, 2]
+    yy, yz, zz = inertia[1, 1], inertia[1, 2], inertia[2, 2]
+    half = 0.5 * (xx + yy + zz)  # the trace of the second moments
+    a, b, c = half - xx, half - yy, half - zz
+    second = a * b - xy * xy
+    third = c * second - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
+    least = BEYOND_ROUND_OFF * half
+    definite = a > least and second > least * half and third > least * half * half
+    return definite and mass > 0.0 and math.isfinite(mass + com.sum() + third)
 
 
 def _is_real(inertia: Array) -> bool:

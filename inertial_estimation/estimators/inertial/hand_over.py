@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Table, compiled, warm_up
+from inertial_estimation.compilation import MutableTable, Table, compiled, warm_up
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
@@ -53,7 +53,8 @@ class HandOver:
         Returns:
             Parameters to publish, in C, shape (n, 10).
         """
-        moved = _moved(self.published, estimate_C, self.rate * dt)
+        moved = self.published.copy()
+        _move(moved, estimate_C, self.rate * dt)
         for body in followed:
             if np.array_equal(self.published[body], self._estimate[body]):
                 moved[body] = estimate_C[body]
@@ -62,12 +63,10 @@ class HandOver:
 
 
 @compiled
-def _moved(published: Table, estimate: Table, limit: float) -> Array:
-    """Return parameters moved towards others, each body by a limited distance [kg]."""
-    moved: Array = published.copy()
+def _move(published: MutableTable, estimate: Table, limit: float) -> None:
+    """Move parameters towards others, each body by a limited distance [kg]."""
     for i in range(len(published)):
         change = estimate[i] - published[i]
         moments = np.abs(change @ TO_PSEUDO_INERTIA).max()  # [kg], since lengths are dimensionless
         distance = max(abs(change[0]), min(moments, published[i, 0]))
-        moved[i] += change if distance <= limit else limit / distance * change
-    return moved
+        published[i] += change if distance <= limit else limit / distance * change

@@ -184,7 +184,7 @@ class InertialEstimator:
 
     def _switch_on(self, link: str) -> None:
         """Estimate a published link from now on: a load has been located on it; none for an empty name."""
-        if link not in self.model.links:
+        if not link or link not in self.model.links:
             return
         self.model = self.model.with_link(self.config, link)
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)

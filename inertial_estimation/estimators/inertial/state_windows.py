@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
@@ -106,6 +107,7 @@ class StateWindows:
     def __init__(
         self, robot: RobotModel, inputs: InertialInputs, joints: InertialJointRows, aligner: SignalAligner
     ) -> None:
+        warm_up()
         self._joints = joints
         self._aligner = aligner
         self._imu = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
@@ -125,15 +127,15 @@ class StateWindows:
         """
         if not sample.complete:
             return None
-        reduced = self._reduce(JOINTS, sample.time_ns, None)
-        if reduced is None:
+        found = self._window(JOINTS, sample.time_ns)
+        if found is None:
             return None
-        weights, rows = reduced
+        weights, rows = found
         columns = self._joints.columns
-        mean = weights.mean @ rows
+        mean, slope = weights.reduced(rows, weights.centroid)
         signs = self._joints.signs(rows)
         sign = weights.mean @ signs if signs is not None else None
-        joints = (mean[columns.q], mean[columns.v], weights.slope @ rows[:, columns.v])
+        joints = (mean[columns.q], mean[columns.v], slope[columns.v])
         base = self._base_motion(sample.time_ns, weights.centroid, joints)
         wrenches = self._wrenches(sample.time_ns, weights.centroid)
         if base is None or wrenches is None:
@@ -141,15 +143,17 @@ class StateWindows:
         tau = mean[columns.tau] if columns.tau is not None else None
         return MeasuredState(*joints, tau, *base, wrenches, sign)
 
-    def _reduce(
-        self, stream: str, time_ns: int, centroid: float | None
-    ) -> tuple[WindowWeights, Array] | None:
+    def _window(self, stream: str, time_ns: int) -> tuple[WindowWeights, Array] | None:
         stamps, rows = self._aligner.window(stream, time_ns)
         if len(stamps) < FEWEST_SAMPLES:
             self.short += 1
             return None
-        weights = _weights_at(stamps.tobytes())
-        return (weights if centroid is None else weights.moved_to(centroid)), rows
+        return _weights_at(stamps.tobytes()), rows
+
+    def _reduce(self, stream: str, time_ns: int, centroid: float) -> Array | None:
+        """Return mean and slope of a stream over the window, shape (2, width); None where it is too short."""
+        found = self._window(stream, time_ns)
+        return None if found is None else found[0].reduced(found[1], centroid)
 
     def _base_motion(
         self, time_ns: int, centroid: float, joints: tuple[Array, Array, Array]
@@ -159,9 +163,8 @@ class StateWindows:
             reduced = self._reduce(IMU, time_ns, centroid)
             if reduced is None:
                 return None
-            weights, rows = reduced
-            mean, wd_I = weights.mean @ rows, weights.slope @ rows[:, IMU_ROW.w]
-            return self._imu.base_motion(joints, mean[IMU_ROW.f], mean[IMU_ROW.w], wd_I)
+            mean, slope = reduced
+            return self._imu.base_motion(joints, mean[IMU_ROW.f], mean[IMU_ROW.w], slope[IMU_ROW.w])
         if self._with_base_state:
             reduced = self._reduce(BASE_STATE, time_ns, centroid)
             if reduced is None:
@@ -175,18 +178,16 @@ class StateWindows:
             reduced = self._reduce(stream, time_ns, centroid)
             if reduced is None:
                 return None
-            weights, rows = reduced
-            wrenches[i] = weights.mean @ rows
+            wrenches[i] = reduced[0]
         return wrenches
 
 
-def _differentiated(weights: WindowWeights, rows: Array) -> tuple[Array, Array, Array]:
-    """Return proper acceleration, rate and angular acceleration of the base from rows of its state.
+def _differentiated(mean: Array, change: Array) -> tuple[Array, Array, Array]:
+    """Return proper acceleration, rate and angular acceleration of the base from mean and slope of its state.
 
     The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
     """
     columns = BASE_STATE_ROW
-    mean, change = weights.mean @ rows, weights.slope @ rows[:, columns.twist]
     turning = np.cross(mean[columns.w], mean[columns.v])
     f_B = change[columns.v] + turning + STANDARD_GRAVITY * mean[columns.vertical]
     return f_B, mean[columns.w], change[columns.w]
