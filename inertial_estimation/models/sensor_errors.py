@@ -104,13 +104,17 @@ class SensorErrors:
         names: Of each error, ``kind/where``.
         sigmas: Prior standard deviations [Nm, N, m/s^2; gain and scale without unit], shape (size,).
         informing: Positions of the rows whose errors are described, which may correct an estimate; None: all.
+        joints: The joints whose torques have errors, by name the index in the model's order.
     """
 
-    def __init__(self, kinds: Sequence[_Kind], informing: Indices | None = None) -> None:
+    def __init__(
+        self, kinds: Sequence[_Kind], joints: Mapping[str, int], informing: Indices | None = None
+    ) -> None:
         """Put the errors of all kinds in a row.
 
         Args:
             kinds: The kinds.
+            joints: The joints whose torques may have errors, by name the index in the model's order.
             informing: Positions of the rows whose errors they describe; None: all.
         """
         self.informing = informing
@@ -118,11 +122,35 @@ class SensorErrors:
         self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
         ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
         self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
+        described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
+        self.joints = {name: joint for name, joint in joints.items() if name in described}
+        self._of_joints = _indices(self.joints.values())
+        labels = np.array(self.names)
+        self._constant, self._per_torque = (
+            np.array([labels == f"torque_{kind}/{name}" for name in self.joints], dtype=float)
+            for kind in ("offset", "gain")
+        )
 
     @property
     def size(self) -> int:
         """Number of errors."""
         return len(self.names)
+
+    def torque_errors(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
+        """Return the error of each joint's reading, g tau + o, and its standard deviation [Nm].
+
+        Offset and gain can hardly be told apart while a joint carries a constant torque; their sum can.
+
+        Args:
+            errors: The errors, shape (size,).
+            P: Their covariance, shape (size, size).
+            tau: Torques as read [Nm], shape (n_joints,).
+
+        Returns:
+            Of the joints in `joints`, shape (k,) each.
+        """
+        T = self._constant + self._per_torque * tau[self._of_joints, None]
+        return T @ errors, np.sqrt(np.maximum(((T @ P) * T).sum(axis=1), 0.0))
 
     def appended(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation with the columns of the errors after its own.
@@ -187,7 +215,7 @@ def sensor_errors(
         kinds += _accelerometer_errors(config)
     informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
     everything = rows.projects or len(informing) in (0, len(rows.picked))
-    errors = SensorErrors(kinds, None if everything else informing)
+    errors = SensorErrors(kinds, {robot.joint_names[j]: j for j in joints}, None if everything else informing)
     return errors if errors.size else None
 
 
