@@ -78,7 +78,7 @@ class Pipelines:
         return (
             (self.payload is not None and self.payload.config.ground_forces == "measured")
             or (self.tilt is not None and self.tilt.source is ContactSource.WRENCH)
-            or (self.inertial is not None and self.inertial.config.rows.contact_wrenches == "measured")
+            or (self.inertial is not None and self.inertial.config.needs_wrenches)
         )
 
     @property

@@ -82,7 +82,7 @@ class Identifier:
         robot, rows = self.robot, config.rows
         selection = rows.selection()
         mode = selection.contacts
-        self.contacts: tuple[ContactFrames, ...] = contacts if mode is ContactMode.MEASURED else ()
+        self.contacts: tuple[ContactFrames, ...] = contacts if mode.senses else ()
         self.need_imu = robot.floating_base
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
@@ -101,7 +101,7 @@ class Identifier:
             known_friction=known,
         )
         self.row_names = measurement.row_names
-        self._pooled = mode is ContactMode.PROJECTED
+        self._pooled = mode.projects
         given = self.parameters
 
         def model(to_joint: Array) -> RowModel:

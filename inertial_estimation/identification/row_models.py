@@ -9,7 +9,6 @@ from inertial_estimation.identification.row_stream import RowModel
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -35,7 +34,7 @@ def check_base(config: IdentificationConfig, robot: RobotModel, imu: ImuMount | 
             "'inputs.effort_window' is for efforts alone, expected 0 for a robot with a floating base or "
             "contacts"
         )
-    if config.smoothing.stiction_speed > 0.0 and rows.contact_wrenches == "projected":
+    if config.smoothing.stiction_speed > 0.0 and rows.selection().contacts.projects:
         raise ConfigurationError(
             "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
         )
@@ -62,7 +61,7 @@ def row_model(
         contacts: Number of contacts whose wrenches are measured.
     """
     joints = {name: j for j, name in enumerate(robot.joint_names)}
-    plain = config.rows.selection().contacts is not ContactMode.PROJECTED
+    plain = not config.rows.selection().contacts.projects
     torque_joints = [joints.get(name, -1) if plain else -1 for name in measurement.row_names]
     return RowModel(
         smoothing=config.smoothing,

@@ -179,7 +179,7 @@ class DynamicsMeasurement:
         self._known_friction = known_friction
         self._needs_load = any(part.needs_load for part in (friction, known_friction) if part is not None)
         self._rows = rows.resolved(robot, contacts)
-        if self._needs_load and rows.contacts not in (ContactMode.MEASURED, ContactMode.NONE):
+        if self._needs_load and set(self._rows.modes) - {ContactMode.MEASURED, ContactMode.NONE}:
             raise ConfigurationError(
                 "friction that depends on the load (coulomb_load) needs contact wrenches that are measured, "
                 "expected contact_wrenches to be 'measured' or 'none'"
@@ -316,7 +316,7 @@ class DynamicsMeasurement:
         applied = np.zeros((*state.q.shape[:-1], self._model.nv))
         if state.tau is not None:
             applied[..., self._robot.n_base :] = state.tau
-        if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
+        if self._rows.sensed and state.wrenches is not None:
             wrenches = state.wrenches.reshape(*state.q.shape[:-1], 1, -1)
             applied += (wrenches @ J_C)[..., 0, :]
         return applied
@@ -366,7 +366,7 @@ class DynamicsMeasurement:
     def _projected_rows(self, rows: MeasuredRows, jacobians: Array) -> MeasuredRows:
         N = np.array([self._rows.projection(J_C) for J_C in jacobians])
         P = N.transpose(0, 2, 1)
-        redundant = self._rows.contacts is ContactMode.PROJECTED
+        redundant = self._rows.mixed
         P = N @ P if redundant else P
         value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
         return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)

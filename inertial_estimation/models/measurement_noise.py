@@ -15,7 +15,6 @@ from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_rows import (
-    ContactMode,
     Indices,
     ResolvedRows,
     slice_if_contiguous,
@@ -153,7 +152,8 @@ class RowCovariance:
         self._sigma_a = np.array(acceleration)
         self._variance = np.maximum(direct, LEAST)[rows.picked] ** 2
         wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
-        self._sigma_wrench = np.array(wrench * n_contacts if rows.contacts is ContactMode.MEASURED else [])
+        sensed = [float(mode.senses) for mode in rows.modes] if rows.sensed else []
+        self._sigma_wrench = np.array([share * sigma for share in sensed for sigma in wrench])
 
     def at(self, sensed: Array, J_C: Array) -> Array:
         """Return R.

@@ -1,5 +1,6 @@
 """Measured rows of the equation of motion, and the elimination of unknown contact wrenches from them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,14 +30,26 @@ class ContactMode(Enum):
     """Treatment of the contact wrenches.
 
     MEASURED: sensors give them. PROJECTED: unknown, and removed with a basis of the null space of their
-    Jacobians (Y 14-16). ESTIMATED: from the torques of the joints that carry the contact (T V), which
-    are used up by it. NONE: nothing touches the robot.
+    Jacobians (Y 14-16). HORIZONTAL: the same of the forces along x and y of the wrench frame alone, which a
+    badly calibrated sensor does not give (Y III-C); the others are measured. ESTIMATED: from the torques of
+    the joints that carry the contact (T V), which are used up by it. NONE: nothing touches the robot.
     """
 
     MEASURED = "measured"
     PROJECTED = "projected"
+    HORIZONTAL = "horizontal_projected"
     ESTIMATED = "estimated"
     NONE = "none"
+
+    @property
+    def senses(self) -> bool:
+        """Whether a sensor at the contact is needed."""
+        return self in (ContactMode.MEASURED, ContactMode.HORIZONTAL)
+
+    @property
+    def projects(self) -> bool:
+        """Whether rows are mixed by a basis of a null space."""
+        return self in (ContactMode.PROJECTED, ContactMode.HORIZONTAL)
 
 
 @dataclass(frozen=True)
@@ -48,12 +61,30 @@ class RowSelection:
         joints: Joints whose torque is measured, by name or shell pattern.
         contacts: What is known of contact wrenches.
         point_contacts: Whether contacts carry a force but no moment.
+        by_contact: What is known of each contact's wrench, where the contacts differ; empty: `contacts`.
     """
 
     base: bool = True
     joints: tuple[str, ...] = ("*",)
     contacts: ContactMode = ContactMode.NONE
     point_contacts: bool = False
+    by_contact: tuple[ContactMode, ...] = ()
+
+    def modes(self, n_contacts: int) -> tuple[ContactMode, ...]:
+        """Return what is known of each contact's wrench.
+
+        Args:
+            n_contacts: Number of contacts.
+
+        Raises:
+            ConfigurationError: If `by_contact` has another length.
+        """
+        if self.by_contact and len(self.by_contact) != n_contacts:
+            raise ConfigurationError(
+                f"'contact_modes' has {len(self.by_contact)} entries, expected one for each of the "
+                f"{n_contacts} contacts"
+            )
+        return self.by_contact or (self.contacts,) * n_contacts
 
     def resolved(self, robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> "ResolvedRows":
         """Look the rows up in a robot.
@@ -68,11 +99,21 @@ class RowSelection:
         names = (BASE_ROWS if base else ()) + tuple(robot.joint_names[j] for j in joints)
         if not names:
             raise ConfigurationError("no measurement row is selected: neither base rows nor joint torques")
-        mode = self.contacts if contacts else ContactMode.NONE
-        rows = ResolvedRows(picked, names, mode, self.point_contacts, (), np.arange(0, dtype=np.int64))
-        if mode is ContactMode.PROJECTED:
-            return _with_projection(rows, len(contacts))
-        return _with_limbs(rows, robot, contacts) if mode is ContactMode.ESTIMATED else rows
+        modes = self.modes(len(contacts))
+        limbs = _limbs(robot, contacts, modes, picked, 3 if self.point_contacts else 6)
+        used = np.unique(np.concatenate([*limbs.values(), np.arange(0)])).astype(np.int64)
+        kept = np.setdiff1d(np.arange(len(picked)), used)
+        unknown = _unknown(modes, point_contacts=self.point_contacts)
+        left = len(kept) - int(unknown.sum())
+        if left <= 0:
+            raise ConfigurationError(
+                f"{len(picked)} rows cannot be freed of {sum(mode.projects for mode in modes)} unknown "
+                "contact wrenches; measure more joint torques, or the wrenches"
+            )
+        names = tuple(names[i] for i in kept)
+        if unknown.any():
+            names = tuple(f"projected_{i:02d}" for i in range(left))
+        return ResolvedRows(picked, names, modes, self.point_contacts, limbs, kept, unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,29 +123,43 @@ class ResolvedRows:
     Attributes:
         picked: Indices into the generalized forces, shape (m,).
         names: Name of each row after projection.
-        contacts: What is known of contact wrenches.
+        modes: What is known of each contact's wrench.
         point_contacts: Whether contacts carry no moment.
-        limbs: For ESTIMATED: of each contact the positions in `picked` of its limb's joints.
-        kept: For ESTIMATED: positions in `picked` of the rows that are left.
+        limbs: Of each contact that is estimated, by its number, the positions of its limb's joints in
+            `picked`.
+        kept: Positions in `picked` of the rows that are left of those.
+        unknown: Which components of all wrenches are removed by a null space, shape (6 n_contacts,).
     """
 
     picked: Indices
     names: tuple[str, ...]
-    contacts: ContactMode
+    modes: tuple[ContactMode, ...]
     point_contacts: bool
-    limbs: tuple[Indices, ...]
+    limbs: Mapping[int, Indices]
     kept: Indices
+    unknown: NDArray[np.bool_]
 
     @property
     def projects(self) -> bool:
         """Whether the equations are multiplied by a matrix that eliminates unknown wrenches."""
-        return self.contacts in (ContactMode.PROJECTED, ContactMode.ESTIMATED)
+        return bool(self.limbs) or self.mixed
+
+    @property
+    def mixed(self) -> bool:
+        """Whether that matrix has a basis of a null space, so that a row belongs to no joint."""
+        return bool(self.unknown.any())
+
+    @property
+    def sensed(self) -> bool:
+        """Whether the wrench of any contact is measured."""
+        return any(mode.senses for mode in self.modes)
 
     def projection(self, J_C: Array) -> Array:
-        """Return N with N' J_C' = 0 in the picked rows; N' multiplies the equation from the left.
+        """Return N with N' J_C' = 0 in the picked rows and unknown components; N' multiplies the equation.
 
-        PROJECTED takes an orthonormal basis of the null space. ESTIMATED takes a wrench from each limb,
-        f = pinv(J_limb') (torque left over in the limb), and subtracts J_kept' f from the kept rows.
+        ESTIMATED takes a wrench from each limb, f = pinv(J_limb') (torque left over in the limb), and
+        subtracts J_kept' f from the kept rows. What is projected is removed from the rest with an orthonormal
+        basis of the null space.
 
         Args:
             J_C: Contact Jacobians, shape (6 n_contacts, nv).
@@ -113,49 +168,55 @@ class ResolvedRows:
             Shape (m, number of names).
         """
         E = J_C[:, self.picked].T
-        if self.point_contacts:
-            E = E[:, np.arange(E.shape[1]) % 6 < 3]
-        if self.contacts is ContactMode.PROJECTED:
-            Q, _R = np.linalg.qr(E, mode="complete")
-            basis: Array = Q[:, E.shape[1] :]
-            return basis
+        N = self._without_limbs(E) if self.limbs else None
+        if not self.mixed:
+            assert N is not None
+            return N
+        unknown = E[:, self.unknown] if N is None else N.T @ E[:, self.unknown]
+        Q, _R = np.linalg.qr(unknown, mode="complete")
+        basis: Array = Q[:, unknown.shape[1] :]
+        return basis if N is None else N @ basis
+
+    def _without_limbs(self, E: Array) -> Array:
         N = np.zeros((len(self.picked), len(self.kept)))
         N[self.kept, np.arange(len(self.kept))] = 1.0
-        unknowns = E.shape[1] // len(self.limbs)
-        for i, limb in enumerate(self.limbs):
-            E_i = E[:, unknowns * i : unknowns * (i + 1)]
+        unknowns = 3 if self.point_contacts else 6
+        for i, limb in self.limbs.items():
+            E_i = E[:, 6 * i : 6 * i + unknowns]
             N[limb] -= (E_i[self.kept] @ linear_algebra.pinv(E_i[limb], rcond=1e-6)).T
         return N
 
 
-def _with_projection(rows: ResolvedRows, contacts: int) -> ResolvedRows:
-    left = len(rows.picked) - contacts * (3 if rows.point_contacts else 6)
-    if left <= 0:
-        raise ConfigurationError(
-            f"{len(rows.picked)} rows cannot be freed of {contacts} unknown contact wrenches; "
-            "measure more joint torques, or the wrenches"
-        )
-    names = tuple(f"projected_{i:02d}" for i in range(left))
-    return ResolvedRows(rows.picked, names, rows.contacts, rows.point_contacts, (), rows.kept)
+def _unknown(modes: Sequence[ContactMode], *, point_contacts: bool) -> NDArray[np.bool_]:
+    """Return which components of all wrenches are removed by a null space, shape (6 n_contacts,)."""
+    components = {ContactMode.PROJECTED: 3 if point_contacts else 6, ContactMode.HORIZONTAL: 2}
+    unknown = [np.arange(6) < components.get(mode, 0) for mode in modes]
+    return np.concatenate([*unknown, np.zeros(0, dtype=bool)])
 
 
-def _with_limbs(rows: ResolvedRows, robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> ResolvedRows:
-    position = {int(row): i for i, row in enumerate(rows.picked)}
-    limbs = []
-    for contact in contacts:
+def _limbs(
+    robot: RobotModel,
+    contacts: Sequence[ContactFrames],
+    modes: Sequence[ContactMode],
+    picked: Indices,
+    unknowns: int,
+) -> dict[int, Indices]:
+    """Return the positions in `picked` of the joints that carry each estimated contact, by its number."""
+    position = {int(row): i for i, row in enumerate(picked)}
+    limbs = {}
+    for number, (contact, mode) in enumerate(zip(contacts, modes, strict=True)):
+        if mode is not ContactMode.ESTIMATED:
+            continue
         joint_id = robot.model.frames[robot.frame_id(contact.wrench_frame)].parentJoint
         velocities = [robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > 0]
         limb = [position[v] for v in velocities if v >= robot.n_base and v in position]
-        if len(limb) < (3 if rows.point_contacts else 6):
+        if len(limb) < unknowns:
             raise ConfigurationError(
                 f"contact '{contact.name}' has {len(limb)} measured joint torques in its limb, expected at "
-                f"least {3 if rows.point_contacts else 6} to estimate its wrench"
+                f"least {unknowns} to estimate its wrench"
             )
-        limbs.append(np.array(limb, dtype=np.int64))
-    used = np.unique(np.concatenate(limbs))
-    kept = np.array([i for i in range(len(rows.picked)) if i not in used], dtype=np.int64)
-    names = tuple(rows.names[i] for i in kept)
-    return ResolvedRows(rows.picked, names, rows.contacts, rows.point_contacts, tuple(limbs), kept)
+        limbs[number] = np.array(limb, dtype=np.int64)
+    return limbs
 
 
 def slice_if_contiguous(indices: Indices) -> slice | Indices:

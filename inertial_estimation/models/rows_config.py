@@ -20,9 +20,10 @@ class RowsConfig:
     )
     contact_wrenches: str = parameter(
         "measured",
-        "Treatment of contact wrenches: measured, unknown and projected out, estimated from the torques of "
-        "the limbs, or none.",
-        choices=("measured", "projected", "estimated", "none"),
+        "Treatment of contact wrenches: measured, unknown and projected out, measured except for the forces "
+        "along x and y of the wrench frame, which are projected out (horizontal_projected), estimated from "
+        "the torques of the limbs, or none.",
+        choices=tuple(mode.value for mode in ContactMode),
     )
     point_contacts: bool = parameter(False, "Whether contacts transmit a force but no moment (point feet).")
     base_acceleration: str = parameter(

@@ -81,7 +81,7 @@ class TorqueWrenches:
             return None
         q, v = motion
         if self._friction is not None:
-            tau = tau - self._friction.torques(q, v, np.zeros_like(v))
+            tau = tau - self._friction.torques(q, v, np.zeros_like(v), load=tau)
         if h > self._max_gap:
             self._observer.reset()
         j, base = self._joints, _base_motion(state, *imu)

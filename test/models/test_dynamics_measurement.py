@@ -327,3 +327,50 @@ def test_friction_that_grows_with_the_load_needs_the_contact_wrenches(talos):
     rows = RowSelection(contacts=ContactMode.PROJECTED)
     with pytest.raises(ConfigurationError, match=r"coulomb_load.*expected contact_wrenches to be 'measured'"):
         DynamicsMeasurement(talos, estimated_bodies(talos, LINKS), rows, MeasurementNoise(), FEET, friction)
+
+
+@pytest.mark.parametrize(
+    ("modes", "unknown"),
+    [
+        (("projected", "measured"), range(6)),
+        (("measured", "horizontal_projected"), (6, 7)),
+        (("horizontal_projected", "projected"), (0, 1, *range(6, 12))),
+    ],
+)
+def test_what_is_projected_tells_as_much_as_a_sensor_without_any_accuracy(talos, modes, unknown):
+    """Information about the parameters, contact by contact, against measured wrenches of a huge variance."""
+    bodies = estimated_bodies(talos, LINKS)
+    state, _links, _tau = simulated(talos, FEET, np.random.default_rng(4))
+    by_contact = tuple(ContactMode(mode) for mode in modes)
+    found = []
+    for rows in (RowSelection(by_contact=by_contact), RowSelection(contacts=ContactMode.MEASURED)):
+        measurement = DynamicsMeasurement(talos, bodies, rows, MeasurementNoise(), FEET)
+        equation = measurement.equation(state)
+        R = equation.noise
+        if rows.contacts is ContactMode.MEASURED:
+            J = equation.paths.contacts[list(unknown)]
+            R = R + 1e8 * J.T @ J
+        weighted = equation.regressor.T @ np.linalg.inv(R)
+        found.append((weighted @ equation.regressor, weighted @ equation.value))
+    for projected, unsure in zip(*found, strict=True):
+        np.testing.assert_allclose(projected, unsure, atol=1e-5 * np.abs(unsure).max())
+
+
+def test_estimated_and_measured_contacts_go_together(talos):
+    """The torques of one leg are used up, those of the other stay; what is left holds without noise."""
+    modes = (ContactMode.ESTIMATED, ContactMode.MEASURED)
+    rows = RowSelection(True, ("leg_*",), by_contact=modes).resolved(talos, FEET)
+    assert not any(name.startswith("leg_left") for name in rows.names)
+    assert sum(name.startswith("leg_right") for name in rows.names) == 6
+    J_C = np.random.default_rng(1).standard_normal((12, 6 + talos.n_joints))
+    J_C[:6, [i for i, name in enumerate(talos.joint_names, 6) if not name.startswith("leg_left")]] = 0.0
+    N = rows.projection(J_C)
+    np.testing.assert_allclose(N.T @ J_C[:6, rows.picked].T, 0.0, atol=1e-9)
+    assert np.abs(N.T @ J_C[6:, rows.picked].T).max() > 0.1
+
+
+def test_a_mode_for_each_contact_or_none(talos):
+    with pytest.raises(
+        ConfigurationError, match="'contact_modes' has 1 entries, expected one for each of the 2"
+    ):
+        RowSelection(by_contact=(ContactMode.MEASURED,)).resolved(talos, FEET)

@@ -54,7 +54,7 @@ class ArmScene:
         links = candidate_links(self.robot, ("*",), named)
         candidates = CandidateColumns(self.robot, links)
         classes = load_classes(self.robot, self.measurement, candidates)
-        names = InputNames(self.robot.joint_names, 0, (), "")
+        names = InputNames(self.robot.joint_names, 0, {}, "")
         config = LocatorConfig()
         model = CauseModel(self.measurement, candidates, classes, names, config, self.robot.total_mass)
         bodies = {link: i for i, link in enumerate(named)}

@@ -116,7 +116,7 @@ class EstimationModel:
         measurement = DynamicsMeasurement(
             robot,
             bodies,
-            config.rows.selection(),
+            config.row_selection,
             config.noise,
             setup.contacts,
             friction,

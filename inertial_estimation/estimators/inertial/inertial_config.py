@@ -1,7 +1,7 @@
 """Parameters of the inertial pipeline, declared once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
 from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
@@ -142,6 +143,12 @@ class InertialPipelineConfig:
         choices=tuple(CONVENTIONS),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
+    contact_modes: tuple[str, ...] = parameter(
+        (),
+        "Treatment of the wrench of each entry of `contacts` in the inertial filter, where they differ, with "
+        "the values of `contact_wrenches`; empty means that of `contact_wrenches` for all.",
+        choices=tuple(mode.value for mode in ContactMode),
+    )
     window: float = parameter(
         0.1,
         "Length of the window in which velocities are differentiated and all other signals averaged; "
@@ -209,6 +216,17 @@ class InertialPipelineConfig:
     enabled: bool = parameter(
         True, "Whether the filter updates its estimates; if false, it only reports residuals."
     )
+
+    @property
+    def row_selection(self) -> RowSelection:
+        """Rows of the measurement equation, and what is known of each contact's wrench."""
+        by_contact = tuple(ContactMode(mode) for mode in self.contact_modes)
+        return replace(self.rows.selection(), by_contact=by_contact)
+
+    @property
+    def needs_wrenches(self) -> bool:
+        """Whether the sensed wrench of any contact is needed."""
+        return any(mode.senses for mode in self.row_selection.modes(len(self.robot.contacts)))
 
     @property
     def coulomb_law(self) -> CoulombLaw:

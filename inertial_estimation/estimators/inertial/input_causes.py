@@ -1,5 +1,6 @@
 """Faults of single inputs as causes of an innovation: the directions in which they change the rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -26,13 +27,13 @@ class InputNames:
     Attributes:
         joints: Joints in the robot's order.
         base: Velocities of the base, 6 or 0.
-        contacts: Contacts whose wrenches are measured.
+        contacts: Contacts whose wrenches are measured, and their places among the robot's contacts.
         acceleration: Source of the base's acceleration; empty for a fixed base.
     """
 
     joints: tuple[str, ...]
     base: int
-    contacts: tuple[str, ...]
+    contacts: Mapping[str, int]
     acceleration: str
 
 
@@ -69,7 +70,7 @@ def spatial_causes(names: InputNames, paths: InputPaths) -> list[InputCause]:
     """
     causes = [
         InputCause(InputKind.WRENCH, wrench_stream(contact), paths.contacts[6 * i : 6 * i + 6].T)
-        for i, contact in enumerate(names.contacts)
+        for contact, i in names.contacts.items()
     ]
     if names.acceleration:
         columns = paths.inertia[:, : names.base]

@@ -1,5 +1,6 @@
 """Reduction of the aligned streams over one window to the state of the measurement equation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,13 +45,15 @@ class InertialInputs:
     Attributes:
         imu: IMU that senses the acceleration of the base; None if it is not needed.
         base_state: Whether that acceleration comes from differences of the base state instead.
-        contacts: Contacts whose wrenches are needed.
+        contacts: Contacts whose wrenches are needed, and their places among the robot's contacts.
+        n_contacts: Number of the robot's contacts.
         checks: Compares all inputs, needed or not, with the robot's description.
     """
 
     imu: ImuMount | None
     base_state: bool
-    contacts: tuple[str, ...]
+    contacts: Mapping[str, int]
+    n_contacts: int
     checks: DataChecks
 
     @classmethod
@@ -67,10 +70,11 @@ class InertialInputs:
                 "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
                 "IMU, or use 'finite_difference' of the base state"
             )
-        measured = config.rows.contact_wrenches == "measured"
-        contacts = setup.contact_names if measured else ()
-        checks = DataChecks(setup, config.robot)
-        return cls(setup.imu if sensed else None, floating and not sensed, contacts, checks)
+        names = setup.contact_names
+        modes = config.row_selection.modes(len(names))
+        contacts = {name: i for i, (name, mode) in enumerate(zip(names, modes, strict=True)) if mode.senses}
+        imu, checks = setup.imu if sensed else None, DataChecks(setup, config.robot)
+        return cls(imu, floating and not sensed, contacts, len(names), checks)
 
     def names(self, robot: RobotModel) -> InputNames:
         """Return the names of the inputs, for messages."""
@@ -106,7 +110,8 @@ class StateWindows:
         self._aligner = aligner
         self._imu = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
         self._with_base_state = inputs.base_state
-        self._wrench_streams = tuple(wrench_stream(contact) for contact in inputs.contacts)
+        self._wrench_streams = {wrench_stream(contact): i for contact, i in inputs.contacts.items()}
+        self._n_contacts = inputs.n_contacts
         self.short = 0
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | None:
@@ -165,8 +170,8 @@ class StateWindows:
         return None, None, None
 
     def _wrenches(self, time_ns: int, centroid: float) -> Array | None:
-        wrenches = np.zeros((len(self._wrench_streams), WRENCH_WIDTH))
-        for i, stream in enumerate(self._wrench_streams):
+        wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
+        for stream, i in self._wrench_streams.items():
             reduced = self._reduce(stream, time_ns, centroid)
             if reduced is None:
                 return None

@@ -102,6 +102,7 @@ def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_we
         {"contact_wrenches": "projected"},
         {"torque_rows": ()},
         {"torque_rows": ("leg_*",), "contact_wrenches": "estimated"},
+        {"contact_modes": ("projected", "horizontal_projected")},
         {"base_rows": False, "torque_rows": ("arm_left_*",)},
         {"filter": "linear"},
         {"convention": "foster"},
