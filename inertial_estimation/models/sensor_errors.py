@@ -17,7 +17,7 @@ import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
-from inertial_estimation.models.measurement_rows import ContactMode, Indices, ResolvedRows
+from inertial_estimation.models.measurement_rows import Indices, ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.signals import Array
@@ -209,8 +209,7 @@ def sensor_errors(
     base = [i for j, i in position.items() if j < 0]
     if base:
         kinds += _base_errors(config)
-    if rows.contacts is ContactMode.MEASURED:
-        kinds += _contact_errors(config, contacts, point_contacts=rows.point_contacts)
+    kinds += _contact_errors(config, rows, contacts)
     if accelerometer and robot.floating_base:
         kinds += _accelerometer_errors(config)
     informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
@@ -241,12 +240,11 @@ def _base_errors(config: SensorErrorConfig) -> list[_Kind]:
     return [_Constants([f"base_{WRENCH[i].replace('_', '/')}" for i in used], sigmas[used], used)]
 
 
-def _contact_errors(
-    config: SensorErrorConfig, contacts: Sequence[str], *, point_contacts: bool
-) -> list[_Kind]:
+def _contact_errors(config: SensorErrorConfig, rows: ResolvedRows, contacts: Sequence[str]) -> list[_Kind]:
     """Return the errors of measured wrenches."""
-    moment = 0.0 if point_contacts else config.contact_moment
-    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(contacts))
+    moment = 0.0 if rows.point_contacts else config.contact_moment
+    sensed = np.repeat(np.array([mode.senses for mode in rows.modes], dtype=bool), len(WRENCH))
+    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(rows.modes)) * (sensed & ~rows.unknown)
     used = np.flatnonzero(sigmas)
     names = [f"contact_{WRENCH[i % 6]}/{contacts[i // 6]}" for i in used]
     return [_ContactWrenches(names, sigmas[used], used)]

@@ -71,7 +71,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
-        self._residual = self.add_output(JointState, "torque_residual")
+        self._by_joint = {"residual": self.add_output(JointState, "torque_residual")}
         model, noise = self.pipeline.model, self.pipeline.noise_parameters
         links = model.links
         for link in links:
@@ -85,7 +85,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         figures = InertialTelemetry(links, model.friction_names, noise, model.error_names)
         self._telemetry = TelemetryOutput(self, figures)
         self._covariances = CovarianceOutputs(self, links)
-        self._torque_errors = self.add_output(JointState, "torque_errors") if model.errors else None
+        if model.errors:
+            self._by_joint["errors"] = self.add_output(JointState, "torque_errors")
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/export_urdf", self._export_urdf)
@@ -101,7 +102,9 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 name = link.published.link
                 self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
                 self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
-            self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
+            self.send(
+                self._by_joint["residual"], partial(torque_residual_to_msg, estimate, self._residual_msg)
+            )
             self._publish_torque_errors(estimate)
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
@@ -110,10 +113,10 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
 
     def _publish_torque_errors(self, estimate: InertialEstimate) -> None:
         """Publish what the readings of joint torques are wrong by, where it is estimated."""
-        if self._torque_errors is not None:
+        if "errors" in self._by_joint:
             errors = torque_errors_of(estimate)
             command = TorqueCommand(estimate.stamp_ns, tuple(errors), np.array(list(errors.values())))
-            self.send(self._torque_errors, partial(torque_command_to_msg, command))
+            self.send(self._by_joint["errors"], partial(torque_command_to_msg, command))
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
         """Publish the wrench of a push, and what the locator has found when it changes."""
