@@ -34,7 +34,8 @@ SOURCES = ("wrench", "joint_torques")
 LEVER = 1e-3  # on which the weight gives noise and Coulomb friction of the torques [m]
 LOADS = {"hyq": ("trunk", 100.0, (-0.75, 0.4, 0.0), 0.3), "go2": ("base", 20.0, (-0.1, 0.05, 0.1), 0.1)}
 """Link, weight [N], place in the base [m] of the load, and stride [m], by robot."""
-LOAD_S, APART_S, LOOKED_S = 5.0, 0.1, 0.2
+SWINGS = 1000  # more than a run has
+STANDS_S, LOAD_S, APART_S, LOOKED_S = 1.0, 5.0, 0.1, 0.2
 Booleans = NDArray[np.bool_]
 
 
@@ -71,7 +72,8 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=["gaits", "crawl"], choices=["gaits", "crawl"])
     parser.add_argument("--robots", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--sources", nargs="+", default=list(SOURCES), choices=list(SOURCES))
-    parser.add_argument("--observers", nargs="+", default=["two_stage"], help="of the gaits")
+    parser.add_argument("--gaits", nargs="+", default=list(GAITS), choices=list(GAITS))
+    parser.add_argument("--observers", nargs="+", default=["two_stage", "kalman"], help="of the gaits")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--duration", type=float, default=16.0, help="of each gait [s]")
@@ -92,6 +94,8 @@ def gaits(robot: str, seed: int, arguments: argparse.Namespace) -> None:
     """Report the synthetic gaits of one robot."""
     config, setup, posture = quadruped(robot)
     for number, (name, (gait, sensors)) in enumerate(GAITS.items()):
+        if name not in arguments.gaits:
+            continue
         rng = np.random.default_rng([seed + 1, number])
         gait = replace(gait, stride_hz=STRIDES[robot] * gait.stride_hz)
         motion = gait_motion(gait, feet_at_rest(setup, posture), arguments.duration, RATE_HZ, rng)
@@ -136,8 +140,9 @@ def crawl(robot: str, source: str, seed: int, arguments: argparse.Namespace) -> 
     loop = builder.build(overrides=unlike, disturbances=[load], seed=seed, true_urdf=urdf)
     loop.release(HOIST_S)
     watch = _Watch(loop)
-    loop.controller.push_walk_command(WalkCommand(100_000, stride))
-    loop.run(LOAD_S + arguments.walked, watch.tick)
+    loop.run(STANDS_S, watch.tick)
+    loop.controller.push_walk_command(WalkCommand(SWINGS, stride))
+    loop.run(LOAD_S - STANDS_S + arguments.walked, watch.tick)
     return watch.outcome()
 
 

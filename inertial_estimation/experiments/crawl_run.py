@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 100_000  # commanded swings, more than a run contains
+ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `walking.most_steps`
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 Believed = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""

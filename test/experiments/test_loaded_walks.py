@@ -9,8 +9,9 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
-from inertial_estimation.experiments.crawl_run import perturbed_robot
+from inertial_estimation.experiments.crawl_run import ENDLESS_SWINGS, perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -61,3 +62,8 @@ def test_a_robot_perturbed_robot_differs_in_masses_offsets_and_bias():
     assert len(simulator["nominal_friction.offset"]) == len(simulator["nominal_friction.joints"]) == 12
     assert perturbed_robot(robot, 3)[0] == urdf
     assert perturbed_robot(robot, 4)[0] != urdf
+
+
+def test_the_walk_is_no_longer_than_the_controller_accepts() -> None:
+    """A command of more steps is refused, and the robot stands through the experiment."""
+    assert WalkingConfig().most_steps >= ENDLESS_SWINGS
