@@ -1,6 +1,7 @@
 """Inputs of the controller in a closed loop, and their activation."""
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate, OrientationSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -43,10 +44,13 @@ class ControllerFeed:
             self.controller.push_base_state(state)
 
     def push_inertias(self, estimate: InertialEstimate) -> None:
-        """Push the published inertias of the inertial filter, with adaptation."""
+        """Push the published inertias and torque errors of the inertial filter, with adaptation."""
         if self.adaptation:
             for link in estimate.links:
                 self.controller.push_inertia(estimate.stamp_ns, link.published)
+            errors = torque_errors_of(estimate)
+            if errors:
+                self.controller.torque_errors.push(errors)
 
     def push_payload(self, estimate: PayloadEstimate) -> None:
         """Push the trunk of the payload pipeline, with adaptation, and the posture and hold it requests."""

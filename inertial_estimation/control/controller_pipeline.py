@@ -10,6 +10,7 @@ from inertial_estimation.control.inertia_intake import InertiaIntake
 from inertial_estimation.control.inertia_limits import InertiaLimits
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.torque_error_intake import TorqueErrorIntake
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import robot_from_config
@@ -42,6 +43,7 @@ class ControllerPipeline:
         last: Result of the last step; None before the first.
         controller: The controller itself.
         supervisor: Decides whether its torques are sent; counts what became of the joint states.
+        torque_errors: Takes estimated errors of joint torques, which are added to what the model says.
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
@@ -73,6 +75,7 @@ class ControllerPipeline:
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
         dynamics = self.controller.dynamics
         tau_max = config.torque_scale * dynamics.torque_limits
+        self.torque_errors = TorqueErrorIntake(self.robot.joint_names, tau_max)
         self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, tau_max)
 
     def push_orientation(self, sample: OrientationSample) -> None:
@@ -147,6 +150,7 @@ class ControllerPipeline:
             self._adaptation.set_estimates(inertias)
             adapted = self._adaptation.inertias if self._adaptation.active else inertias
             self.controller.dynamics.set_inertias(adapted)
+        self.controller.dynamics.set_torque_errors(self.torque_errors.errors)
         commands = [self._answer(stamp) for stamp in self._ready()]
         return [] if self._inputs.stale(now_ns) else commands
 
@@ -164,7 +168,8 @@ class ControllerPipeline:
             now_ns,
             held=self.controller.gait.held,
         )
-        return [*self._inputs.health(now_ns), self._inertias.health(now_ns), controller]
+        received = (self._inertias.health(now_ns), *self.torque_errors.health())
+        return [*self._inputs.health(now_ns), *received, controller]
 
     def reset(self) -> None:
         """Forget state, references, inertias and buffered inputs, as at start."""
@@ -192,6 +197,7 @@ class ControllerPipeline:
         """Forget all but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
+        self.torque_errors.reset()
         self._adaptation.reset()
         self.supervisor.reset()
         self._inputs.forget_wrenches()

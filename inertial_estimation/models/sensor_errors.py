@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
@@ -105,13 +104,17 @@ class SensorErrors:
         names: Of each error, ``kind/where``.
         sigmas: Prior standard deviations [Nm, N, m/s^2; gain and scale without unit], shape (size,).
         informing: Positions of the rows whose errors are described, which may correct an estimate; None: all.
+        joints: The joints whose torques have errors, by name the index in the model's order.
     """
 
-    def __init__(self, kinds: Sequence[_Kind], informing: Indices | None = None) -> None:
+    def __init__(
+        self, kinds: Sequence[_Kind], joints: Mapping[str, int], informing: Indices | None = None
+    ) -> None:
         """Put the errors of all kinds in a row.
 
         Args:
             kinds: The kinds.
+            joints: The joints whose torques may have errors, by name the index in the model's order.
             informing: Positions of the rows whose errors they describe; None: all.
         """
         self.informing = informing
@@ -119,11 +122,35 @@ class SensorErrors:
         self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
         ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
         self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
+        described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
+        self.joints = {name: joint for name, joint in joints.items() if name in described}
+        self._of_joints = _indices(self.joints.values())
+        labels = np.array(self.names)
+        self._constant, self._per_torque = (
+            np.array([labels == f"torque_{kind}/{name}" for name in self.joints], dtype=float)
+            for kind in ("offset", "gain")
+        )
 
     @property
     def size(self) -> int:
         """Number of errors."""
         return len(self.names)
+
+    def torque_errors(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
+        """Return the error of each joint's reading, g tau + o, and its standard deviation [Nm].
+
+        Offset and gain can hardly be told apart while a joint carries a constant torque; their sum can.
+
+        Args:
+            errors: The errors, shape (size,).
+            P: Their covariance, shape (size, size).
+            tau: Torques as read [Nm], shape (n_joints,).
+
+        Returns:
+            Of the joints in `joints`, shape (k,) each.
+        """
+        T = self._constant + self._per_torque * tau[self._of_joints, None]
+        return T @ errors, np.sqrt(np.maximum(((T @ P) * T).sum(axis=1), 0.0))
 
     def appended(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation with the columns of the errors after its own.
@@ -182,14 +209,12 @@ def sensor_errors(
     base = [i for j, i in position.items() if j < 0]
     if base:
         kinds += _base_errors(config)
-    if rows.sensed:
-        sensed = np.repeat([mode.senses for mode in rows.modes], 6) & ~rows.unknown
-        kinds += _contact_errors(config, contacts, sensed, point_contacts=rows.point_contacts)
+    kinds += _contact_errors(config, rows, contacts)
     if accelerometer and robot.floating_base:
         kinds += _accelerometer_errors(config)
     informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
     everything = rows.projects or len(informing) in (0, len(rows.picked))
-    errors = SensorErrors(kinds, None if everything else informing)
+    errors = SensorErrors(kinds, {robot.joint_names[j]: j for j in joints}, None if everything else informing)
     return errors if errors.size else None
 
 
@@ -215,12 +240,11 @@ def _base_errors(config: SensorErrorConfig) -> list[_Kind]:
     return [_Constants([f"base_{WRENCH[i].replace('_', '/')}" for i in used], sigmas[used], used)]
 
 
-def _contact_errors(
-    config: SensorErrorConfig, contacts: Sequence[str], sensed: NDArray[np.bool_], *, point_contacts: bool
-) -> list[_Kind]:
+def _contact_errors(config: SensorErrorConfig, rows: ResolvedRows, contacts: Sequence[str]) -> list[_Kind]:
     """Return the errors of measured wrenches."""
-    moment = 0.0 if point_contacts else config.contact_moment
-    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(contacts)) * sensed
+    moment = 0.0 if rows.point_contacts else config.contact_moment
+    sensed = np.repeat(np.array([mode.senses for mode in rows.modes], dtype=bool), len(WRENCH))
+    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(rows.modes)) * (sensed & ~rows.unknown)
     used = np.flatnonzero(sigmas)
     names = [f"contact_{WRENCH[i % 6]}/{contacts[i // 6]}" for i in used]
     return [_ContactWrenches(names, sigmas[used], used)]

@@ -62,7 +62,7 @@ class DynamicsState:
         q: Joint positions [rad], shape (n_joints,).
         v: Velocities (base linear and angular in the base frame, joints), shape (nv,).
         M: Mass matrix, shape (nv, nv).
-        h: Coriolis, centrifugal and gravity forces, shape (nv,).
+        h: Coriolis, centrifugal and gravity forces, and errors of the joint torques, shape (nv,).
         frames: Motion of the requested frames, in their order.
         base: The frame of the base; the world for a fixed base.
         com: Centre of mass relative to the base origin, world axes [m], shape (3,).
@@ -113,6 +113,7 @@ class WholeBodyDynamics:
         self._base_id = robot.frame_id(robot.base_link)
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
+        self._torque_errors: Array = np.zeros(robot.n_joints)
 
     @property
     def nv(self) -> int:
@@ -189,6 +190,14 @@ class WholeBodyDynamics:
             self._model.inertias[body.joint_id] = value.expressed_in(body.T_JL).to_pinocchio()
         self._mass = float(sum(inertia.mass for inertia in self._model.inertias))
 
+    def set_torque_errors(self, errors: Array) -> None:
+        """Add constants to the torques that a motion takes: a joint needs its model's torque and this.
+
+        Args:
+            errors: Torque as read less that of the model [Nm], shape (n_joints,).
+        """
+        self._torque_errors = errors
+
     def reset_inertias(self) -> None:
         """Return to the inertias of the URDF."""
         for j, inertia in enumerate(self.robot.model.inertias):
@@ -209,6 +218,7 @@ class WholeBodyDynamics:
         model, data = self._model, self._data
         configuration, velocity = self._coordinates(base, q, v)
         h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
+        h[self.robot.n_base :] += self._torque_errors
         M = pin.crba(model, data, configuration).copy()
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -11,6 +12,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
+from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.inertial.located_events import LocatedEvents
@@ -22,12 +24,13 @@ from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
-from inertial_estimation.signals import InertialEstimate
+from inertial_estimation.signals import InertialEstimate, TorqueCommand
 
 __all__ = ["InertialEkfNode", "InertialNodeConfig"]
 
@@ -68,7 +71,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
-        self._residual = self.add_output(JointState, "torque_residual")
+        self._by_joint = {"residual": self.add_output(JointState, "torque_residual")}
         model, noise = self.pipeline.model, self.pipeline.noise_parameters
         links = model.links
         for link in links:
@@ -82,6 +85,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         figures = InertialTelemetry(links, model.friction_names, noise, model.error_names)
         self._telemetry = TelemetryOutput(self, figures)
         self._covariances = CovarianceOutputs(self, links)
+        if model.errors:
+            self._by_joint["errors"] = self.add_output(JointState, "torque_errors")
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/export_urdf", self._export_urdf)
@@ -97,11 +102,21 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 name = link.published.link
                 self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
                 self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
-            self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
+            self.send(
+                self._by_joint["residual"], partial(torque_residual_to_msg, estimate, self._residual_msg)
+            )
+            self._publish_torque_errors(estimate)
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
             self._covariances.send(estimate)
         self._markers.send(estimates[-1].stamp_ns, lambda new: inertial_markers(new, estimates[-1]))
+
+    def _publish_torque_errors(self, estimate: InertialEstimate) -> None:
+        """Publish what the readings of joint torques are wrong by, where it is estimated."""
+        if "errors" in self._by_joint:
+            errors = torque_errors_of(estimate)
+            command = TorqueCommand(estimate.stamp_ns, tuple(errors), np.array(list(errors.values())))
+            self.send(self._by_joint["errors"], partial(torque_command_to_msg, command))
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
         """Publish the wrench of a push, and what the locator has found when it changes."""

@@ -22,6 +22,7 @@ from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     effort_array_to_msg,
+    torque_command_from_msg,
     torque_command_to_msg,
     walk_command_from_msg,
 )
@@ -66,6 +67,9 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         for link in self.config.pipeline.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
             self.subscribe(InertiaStamped, topic, partial(self._push_inertia, link))
+        if self.config.pipeline.inertias.links:
+            convert = torque_command_from_msg
+            self.subscribe(JointState, "torque_errors", self._push_torque_errors, convert=convert)
         self._subscribe_to_commands()
 
     def _subscribe_to_commands(self) -> None:
@@ -138,6 +142,9 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         """Take the link from the topic, since the frame in the message may carry a prefix."""
         self._unheard.discard(link)
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
+
+    def _push_torque_errors(self, errors: TorqueCommand) -> None:
+        self.pipeline.torque_errors.push(dict(zip(errors.names, errors.tau.tolist(), strict=True)))
 
     def _health(self, now_ns: int) -> list[Health]:
         parts = [*super()._health(now_ns), self._times.health(now_ns)]

@@ -316,6 +316,32 @@ def test_an_arm_gets_the_torques_of_inverse_dynamics() -> None:
     np.testing.assert_allclose(tau, oracle, atol=1e-3)
 
 
+def test_torque_errors_are_added_to_what_the_model_says(fresh) -> None:
+    """They change the torques of these joints alone, within the tolerance of the program."""
+    names = fresh.robot.joint_names
+    before = torques(fresh, 0)
+    errors = {"arm_left_4_joint": 0.8, "torso_1_joint": -1.5}
+    fresh.torque_errors.push(errors)
+    change = torques(fresh, 3_000_000) - before
+    expected = np.array([errors.get(name, 0.0) for name in names])
+    upper = [i for i, name in enumerate(names) if not name.startswith("leg_")]
+    np.testing.assert_allclose(change[upper], expected[upper], atol=0.05)
+    fresh.reset()
+    np.testing.assert_allclose(torques(fresh, 0), before, atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [{"no_joint": 0.1}, {"torso_1_joint": np.nan}, {"torso_1_joint": 1e3}])
+def test_impossible_torque_errors_are_refused_in_health(fresh, bad) -> None:
+    fresh.torque_errors.push({"torso_1_joint": 0.5})
+    assert "torque_errors" not in [part.name for part in fresh.health(0)]
+    fresh.torque_errors.push({"torso_2_joint": 0.5, **bad})
+    assert level(fresh, "torque_errors", 0) is HealthLevel.WARN
+    assert sorted(fresh.torque_errors.errors) == [0.0] * (fresh.robot.n_joints - 1) + [0.5]
+    fresh.torque_errors.push({})
+    assert level(fresh, "torque_errors", 0) is HealthLevel.OK
+    assert not fresh.torque_errors.errors.any()
+
+
 def test_unknown_names_raise_at_construction() -> None:
     with pytest.raises(ModelError, match="nose"):
         pipeline_of("talos", **{"inertias.links": ("nose",)})

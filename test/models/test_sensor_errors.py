@@ -135,3 +135,15 @@ def test_every_kind_can_be_switched_off(talos):
         assert some.size
     assert Case(*arguments, config=replace(CONFIG, **dict.fromkeys(kinds, 0.0))).errors is None
     assert Case(*arguments, config=replace(CONFIG, treatment="none")).errors is None
+
+
+def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
+    case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+    errors, rng = case.errors, np.random.default_rng(0)
+    values, L = rng.normal(size=errors.size), rng.normal(size=(errors.size,) * 2)
+    found, sigmas = errors.torque_errors(values, L @ L.T, case.tau)
+    samples = (values + rng.normal(size=(20000, errors.size)) @ L.T).T
+    rows = errors.appended(case.equation({})).regressor[:, 20:]
+    assert list(errors.joints) == list(case.measurement.row_names)
+    assert np.allclose(found, rows @ values)
+    assert np.allclose((rows @ samples).std(axis=1), sigmas, rtol=0.05)

@@ -28,10 +28,11 @@ from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
-from inertial_estimation.signals import Array, LinkEstimate
+from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
-__all__ = ["EstimationModel"]
+__all__ = ["EstimationModel", "torque_errors_of"]
 
+TORQUE_ERROR = "torque_error"  # kind of error that offset and gain make at the present torque
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 
 
@@ -147,8 +148,10 @@ class EstimationModel:
 
     @property
     def error_names(self) -> tuple[str, ...]:
-        """Names of the sensors' errors, ``kind/where``; empty where none is assumed."""
-        return self.errors.names if self.errors else ()
+        """Names of the sensors' errors and of those of the torques in all; empty where none is assumed."""
+        if self.errors is None:
+            return ()
+        return (*self.errors.names, *(f"{TORQUE_ERROR}/{joint}" for joint in self.errors.joints))
 
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
@@ -180,15 +183,21 @@ class EstimationModel:
         considered = own.treatment == "considered"
         return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
 
-    def named_errors(self, errors: Array, sigmas: Array) -> dict[str, tuple[float, float]]:
+    def named_errors(self, errors: Array, P: Array, tau: Array | None) -> dict[str, tuple[float, float]]:
         """Return errors of the sensors and their standard deviations by name.
 
         Args:
             errors: The errors, shape (k,).
-            sigmas: Their standard deviations, shape (k,).
+            P: Their covariance, shape (k, k).
+            tau: Torques as read [Nm], shape (n_joints,); None where not measured.
         """
-        pairs = zip(errors.tolist(), sigmas.tolist(), strict=True)
-        return dict(zip(self.error_names, pairs, strict=True))
+        if self.errors is None:
+            return {}
+        sigmas = np.sqrt(np.maximum(P.diagonal(), 0.0))
+        torques = np.zeros(self.robot.n_joints) if tau is None else tau
+        of_torques = self.errors.torque_errors(errors, P, torques)
+        values = (np.concatenate(both).tolist() for both in zip((errors, sigmas), of_torques, strict=True))
+        return dict(zip(self.error_names, zip(*values, strict=True), strict=True))
 
     def with_errors(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation with the columns of the sensors' errors after its own.
@@ -231,3 +240,13 @@ class EstimationModel:
         """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""
         nominal = sum(body.nominal_J.mass for body in self.bodies)
         return self.robot.total_mass + float(pi_C[:, 0].sum()) - nominal
+
+
+def torque_errors_of(estimate: InertialEstimate) -> dict[str, float]:
+    """Return the error of each joint's torque, as read less that of the model [Nm]; empty without any.
+
+    Args:
+        estimate: Estimate of the inertial filter.
+    """
+    named = ((name.partition("/"), value) for name, (value, _sigma) in estimate.sensor_errors.items())
+    return {joint: value for (kind, _slash, joint), value in named if kind == TORQUE_ERROR}

@@ -158,7 +158,6 @@ class InertialEstimator:
         n = self.filter.kinds.inferred
         information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
-        errors = self.filter.kinds.errors_of(self.filter.x, self.filter.P)
         return InertialEstimate(
             stamp_ns=step.stamp_ns,
             links=links,
@@ -173,8 +172,15 @@ class InertialEstimator:
             friction=friction,
             noise=noise.factors(),
             located=guarded.inquiry.certain,
-            sensor_errors=self.model.named_errors(*errors),
+            sensor_errors=self._sensor_errors(step),
         )
+
+    def _sensor_errors(self, step: MeasuredStep) -> dict[str, tuple[float, float]]:
+        """Return the errors of the sensors by name, as they were before suspect data."""
+        assert step.equation.state is not None
+        guarded, k = self.corrected.guarded, self.filter.kinds.inferred
+        state = self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
+        return self.model.named_errors(state.x[k:], state.P[k:, k:], step.equation.state.tau)
 
     def whole_posterior(self) -> InertiaPosterior:
         """Return the distribution of the parameters of all bodies together, about the link frames."""

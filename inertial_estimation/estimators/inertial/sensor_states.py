@@ -65,16 +65,6 @@ class StateKinds:
         corrected = np.concatenate((np.ones(inferred), np.full(k, float(not sensors.considered))))
         return cls(inferred, memories, corrected, sensors.informing)
 
-    def errors_of(self, x: Array, P: Array) -> tuple[Array, Array]:
-        """Return the errors of the sensors in a state, and their standard deviations, shape (k,) each.
-
-        Args:
-            x: The state, shape (n,).
-            P: Its covariance, shape (n, n).
-        """
-        k = self.inferred
-        return x[k:].copy(), np.sqrt(np.maximum(P.diagonal()[k:], 0.0))
-
     def informed(
         self, H: Array, HP: Array, y: Array, S: Array, noise: Array
     ) -> tuple[Array, Array, Array, Array, Array]:
