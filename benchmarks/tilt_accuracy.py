@@ -37,7 +37,7 @@ def gains(observer: str, **values: float) -> list[tuple[str, str, object]]:
 
 # Equally tuned: the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the observer.
 OBSERVERS: dict[str, list[tuple[str, str, object]]] = {
-    "two_stage, adaptive (config/icub.yaml)": [],
+    "two_stage (default, adaptive)": [],
     "kalman, its defaults": [("tilt_observer", "observer", "kalman")],
     "two_stage, 20 / 100 / 1, fixed": gains("two_stage"),
     "r3s2, equally tuned, 20 / 20": gains("r3s2", k1v=20.0, k1r=20.0),

@@ -67,13 +67,7 @@ def scene(tmp_path_factory):
     shared = {name: list(value) if isinstance(value, tuple) else value for name, value in CONFIG.items()}
     sections = {
         "/**": {"ros__parameters": {"urdf": "robot.urdf", **shared}},
-        "/**/tilt_observer": {
-            "ros__parameters": {
-                "observer": "two_stage",
-                "two_stage": BAD,
-                "adaptation": {"enabled": False},
-            }
-        },
+        "/**/tilt_observer": {"ros__parameters": {"two_stage": BAD, "adaptation": {"enabled": False}}},
     }
     (folder / "robot.yaml").write_text(yaml.safe_dump(sections))
     return folder

@@ -65,23 +65,23 @@ def test_a_slippery_trot_is_estimated_better_by_what_follows_the_noise(go2):
     config, setup, _ = go2
     gait, sensors = GAITS["trot, soft and slippery"]
     _, readings = readings_of(go2, replace(gait, stride_hz=2.6), sensors, 8.0)
-    two_stage = replace(config, observer="two_stage")
-    fixed = replace(two_stage, adaptation=AdaptationConfig(enabled=False))
+    kalman = replace(config, observer="kalman")
+    fixed = replace(config, adaptation=AdaptationConfig(enabled=False))
     moving = readings.times_s > 4.0
-    default, adaptive, constant = (
+    adaptive, covariant, constant = (
         rms(errors(estimated(c, setup, readings, 0.0).tilts, readings)[moving])
-        for c in (config, two_stage, fixed)
+        for c in (config, kalman, fixed)
     )
     assert adaptive < 0.8 * constant
-    assert default < 0.8 * constant
-    assert max(default, adaptive) < 0.4
+    assert covariant < 0.8 * constant
+    assert max(adaptive, covariant) < 0.4
 
 
 def test_the_checks_leave_a_trot_with_flight_alone(go2):
     config, setup, _ = go2
     gait, sensors = GAITS["trot with flight"]
     _, readings = readings_of(go2, replace(gait, stride_hz=3.4), sensors, 7.0)
-    run, other = (estimated(c, setup, readings, 0.0) for c in (config, replace(config, observer="two_stage")))
+    run, other = (estimated(c, setup, readings, 0.0) for c in (replace(config, observer="kalman"), config))
     assert run.anew == 0
     error, of_two_stage = (rms(errors(r.tilts, readings)[readings.times_s > 3.0]) for r in (run, other))
     assert error < min(1.0, of_two_stage)
