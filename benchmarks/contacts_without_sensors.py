@@ -1,4 +1,4 @@
-"""Tilt and contacts of quadrupeds without force sensors, by joint torques, beside the same with sensors.
+"""Tilt and contacts of quadrupeds without force sensors, by joint torques, compared with sensors.
 
 Run from the root of the project: ``python -m benchmarks.contacts_without_sensors``. `gaits` are the synthetic
 gaits of `tilt_gaits`, whose torques are exact but for noise and Coulomb friction of 0.001 m times the weight;
@@ -25,6 +25,7 @@ from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEs
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.experiments.crawl_run import load_on_trunk, perturbed_robot
 from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.synthetic.gait_sensors import GaitReadings, feet_at_rest, gait_readings
@@ -162,8 +163,8 @@ class _Watch:
         assert base is not None
         up = np.array(rotation_from_quaternion(truth.base.quaternion_xyzw))[2]
         same = base.state.stamp_ns == truth.stamp_ns
-        sine = float(np.linalg.norm(np.cross(up, base.tilt_B)))
-        self._errors.append(np.degrees(np.arcsin(min(sine, 1.0))) if same else np.nan)
+        angle = np.degrees(angles_between(up[None], base.tilt_B[None])[0])
+        self._errors.append(angle if same else np.nan)
         self._forces.append([float(np.linalg.norm(truth.wrenches_C[name][:3])) for name in names])
         self._used.append([name in base.contacts for name in names])
 

@@ -21,6 +21,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.signals import Array, OrientationSample
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
@@ -83,8 +84,7 @@ def tilt_angles(orientations: list[OrientationSample], truth: list[OrientationSa
     quaternions = np.array([[a.quaternion_xyzw, b.quaternion_xyzw] for a, b in pairs]).reshape(-1, 2, 4)
     x, y, z, w = np.moveaxis(quaternions, 2, 0)
     verticals = np.stack(vertical_of_quaternion(x, y, z, w), axis=2)
-    chord = np.linalg.norm(verticals[:, 0] - verticals[:, 1], axis=1)
-    return stamps, 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
+    return stamps, angles_between(verticals[:, 0], verticals[:, 1])
 
 
 def compare(record: LiveRecord, run: ReplayRun, links: list[str]) -> None:

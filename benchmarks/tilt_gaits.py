@@ -28,6 +28,7 @@ from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.reading_checks import Finding
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Wishes, survey_robot
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
@@ -199,8 +200,7 @@ def estimated(config: TiltPipelineConfig, setup: RobotSetup, readings: GaitReadi
 
 def errors(tilts: Array, readings: GaitReadings) -> Array:
     """Angles from the true vertical [deg]."""
-    chord = np.linalg.norm(tilts - readings.up_I, axis=1)
-    angles: Array = np.degrees(2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0)))
+    angles: Array = np.degrees(angles_between(tilts, readings.up_I))
     return angles
 
 

@@ -16,6 +16,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import Array
 
 LENGTH_S = 3.0  # of data from each start
@@ -53,9 +54,8 @@ def start(
             continue
         for estimate in push(pipeline, stream, sample):
             k = int(np.argmin(np.abs(stamps - estimate.state.stamp_ns)))
-            chord = np.linalg.norm(truth[k] - estimate.tilt_B)
             times.append(1e-9 * (estimate.state.stamp_ns - begin_ns))
-            errors.append(np.degrees(2.0 * np.arcsin(0.5 * chord)))
+            errors.append(np.degrees(angles_between(truth[k][None], estimate.tilt_B[None])[0]))
     late = [error for time, error in zip(times, errors, strict=True) if time > SETTLED_S]
     return times[0], errors[0], max(late)
 

@@ -76,7 +76,7 @@ def speed(args: argparse.Namespace) -> None:
     """Trials of the observer over 60 s at 1 kHz, of the filter over 60 s at 100 Hz, the batch and VQF."""
     compiled = "compiled" if compiling() else "not compiled"
     print(f"speed, {compiled}, {args.trials} trials, {args.jobs} processes           measured   bound")
-    run = RecordedRun(trot_recording("hyq", "trot", 60.0, 1000.0), two_stage_config("hyq"))
+    run = RecordedRun(trot_recording("hyq", "trot", 60.0, 1000.0), load_configs(["hyq"]))
     problem, own = problem_of([run], GAINS, "later_readings")
     batch(problem.trials[0])
     report("200 trials of the observer, 60 s at 1 kHz [s]", timed(problem, own, args), 60.0)
@@ -238,7 +238,7 @@ def recordings_with_truth() -> Iterator[tuple[str, RecordedRun, ReplayReference]
     for robot in STRIDES:
         for gait in list(GAITS)[:3]:
             recording = trot_recording(robot, gait, 30.0, RATE_HZ)
-            run = RecordedRun(recording, two_stage_config(robot))
+            run = RecordedRun(recording, load_configs([robot]))
             reference = ReplayReference(read_orientations(recording, GROUND_TRUTH_TOPIC))
             yield f"{robot}, {gait}", run, reference
 
@@ -248,11 +248,6 @@ def icub_run(config: ConfigFile) -> tuple[RecordedRun, ReplayReference]:
         samples = read_orientations(recording, "/vicon/root_link/pose")
         run = RecordedRun(recording, only_tilt(config), urdf=str(ICUB / "iCubGenova04.urdf"))
     return run, ReplayReference(samples, read_trusted(ICUB / "walk_front_back_2021_vicon_ok.csv"))
-
-
-def two_stage_config(robot: str) -> ConfigFile:
-    """Parameter file of a robot, with the observer whose gains are tuned."""
-    return load_configs([robot]).overridden([("tilt_observer", "observer", "two_stage")])
 
 
 def only_tilt(config: ConfigFile) -> ConfigFile:

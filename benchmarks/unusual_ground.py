@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.fault_campaign.judge import longest_run
 from benchmarks.fault_campaign.readings import Reading
 from benchmarks.fault_campaign.scenes import SCENES, build_pipeline, recorded
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
@@ -24,6 +25,7 @@ from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.contact_kinematics import ContactKinematics
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.replay.metrics import angles_between
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 from inertial_estimation.spatial.rotations import rotation_from_quaternion, rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
@@ -133,8 +135,8 @@ def judged(ground: Ground) -> tuple[float, float, float, float, str]:
             getattr(pipeline, f"push_{kind}")(sample)
         for estimate in pipeline.tick(reading.clock_ns):
             stamp = estimate.state.stamp_ns
-            chord = 0.5 * np.linalg.norm(estimate.tilt_B - world.up_B(stamp))
-            errors.append((stamp, float(2.0 * DEGREES * np.arcsin(min(chord, 1.0)))))
+            angle = angles_between(estimate.tilt_B[None], world.up_B(stamp)[None])[0]
+            errors.append((stamp, DEGREES * float(angle)))
         if reading.clock_ns >= next_ns:
             next_ns = reading.clock_ns + round(HEALTH_S * NANOSECONDS)
             entries = [e for e in pipeline.health(reading.clock_ns) if e.level is not HealthLevel.OK]
@@ -146,7 +148,10 @@ def judged(ground: Ground) -> tuple[float, float, float, float, str]:
     wrong_ok = [good and at_error(times, values, t) > WRONG_DEG for t, good in ok]
     return (
         *(float(values.max()), float(values[-1])),
-        *(longest(times, values > WRONG_DEG), longest(np.array([t for t, _ in ok]), np.array(wrong_ok))),
+        *(
+            longest_run(times, values > WRONG_DEG),
+            longest_run(np.array([t for t, _ in ok]), np.array(wrong_ok)),
+        ),
         "; ".join(said)[:160],
     )
 
@@ -156,15 +161,6 @@ def at_error(times_ns: Array, errors: Array, now_ns: int) -> float:
     k = int(np.searchsorted(times_ns, now_ns, side="right")) - 1
     fresh = k >= 0 and now_ns - times_ns[k] < 0.1 * NANOSECONDS
     return float(errors[k]) if fresh else 0.0
-
-
-def longest(times_ns: Array, bad: Array) -> float:
-    """Return the longest run of bad values [s]."""
-    found, begin = 0, None
-    for time, is_bad in zip(times_ns.tolist(), bad.tolist(), strict=True):
-        begin = (time if begin is None else begin) if is_bad else None
-        found = max(found, time - begin) if begin is not None else found
-    return found / NANOSECONDS
 
 
 class World:

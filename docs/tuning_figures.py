@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.tilt_gaits import RATE_HZ
-from benchmarks.tuning import icub_run, problem_of, trot_recording, true_error, two_stage_config
+from benchmarks.tuning import icub_run, problem_of, trot_recording, true_error
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, save, tidy
 from inertial_estimation.recordings.recording import read_orientations
@@ -39,7 +39,7 @@ def main() -> None:
     truth = ReplayReference(read_orientations(recording, GROUND_TRUTH_TOPIC))
     cases = {
         "iCub walking,\nmotion capture": icub_run(load_configs(["icub"])),
-        "HyQ trotting,\nsimulated": (RecordedRun(recording, two_stage_config("hyq")), truth),
+        "HyQ trotting,\nsimulated": (RecordedRun(recording, load_configs(["hyq"])), truth),
     }
     figure = Figure(figsize=(9.0, 5.2), layout="constrained")
     axes = figure.subplots(len(cases), len(DEFAULTS), sharex="col")

@@ -11,7 +11,7 @@ from benchmarks.fault_campaign.feed import HealthSample, Put, Record
 from benchmarks.fault_campaign.outputs import Adapter
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
-__all__ = ["GRACE_S", "Errors", "Verdict", "errors_of", "judge"]
+__all__ = ["GRACE_S", "Errors", "Verdict", "errors_of", "judge", "longest_run"]
 
 GRACE_S = 0.25  # a wrong estimate may be called OK for so long, in which a fault is recognised
 SILENT_OK_S = 0.35  # the same for an output that stops: inputs.timeout (0.1 s) and the grace
@@ -168,7 +168,7 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
         non_finite=len(record.puts) - len(finite),
         inconsistent="; ".join(adapter.flaws([put.kept for put in finite])[:3]),
         worst=float(found.error[after].max(initial=0.0)),
-        wrong_s=_longest(found.arrivals_ns, bad & after),
+        wrong_s=longest_run(found.arrivals_ns, bad & after),
         wrong_ok_s=wrong_ok_s,
         silent_ok_s=_silent_ok(record, fault, clean),
         named=named,
@@ -209,13 +209,13 @@ def _expected(adapter: Adapter, fault: Fault, found: Errors, clean: Errors) -> A
     return both
 
 
-def _longest(times_ns: Array, bad: Array) -> float:
+def longest_run(times_ns: Array, bad: Array) -> float:
     """Return the longest run of bad results [s]."""
-    longest, begin = 0, None
+    found, begin = 0, None
     for time, is_bad in zip(times_ns.tolist(), bad.tolist(), strict=True):
         begin = (time if begin is None else begin) if is_bad else None
-        longest = max(longest, time - begin) if begin is not None else longest
-    return longest / NANOSECONDS
+        found = max(found, time - begin) if begin is not None else found
+    return found / NANOSECONDS
 
 
 def _recovery(

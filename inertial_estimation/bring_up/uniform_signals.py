@@ -21,7 +21,7 @@ WINDOW_S = 0.1  # of the means and parabolas
 ORDER = 2
 APART = 5  # times from one window of the checks to the next; smoothed, they hardly vary in between
 GAP_S = 0.1  # between two readings of a stream, beyond which nothing is known
-SPARSE_S = 0.5  # likewise, of a stream however slow: what happens between single postures is not known
+SPARSE_S = 0.5  # longest gap that is bridged in a slow stream: the motion between single postures is unknown
 BURST = 0.2  # of the mean step, a shorter one is of a message that waited
 BURSTS = 0.1  # share of such steps from which stamps are times of arrival
 

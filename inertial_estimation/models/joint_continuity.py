@@ -222,9 +222,8 @@ class _Travel:
     def __init__(self, robot: RobotModel) -> None:
         self._names, self._turning = robot.joint_names, robot.continuous_joints
         self._nowhere: Array = np.zeros(len(self._names))
-        self._differences: Array = np.zeros(
-            (BLOCKS, len(self._names))
-        )  # of the last blocks, the oldest first
+        # of the last blocks, the oldest first
+        self._differences: Array = np.zeros((BLOCKS, len(self._names)))
         self._speeds: Array = np.zeros((BLOCKS, len(self._names)))
         warm_up()
         self.restart()
@@ -264,10 +263,8 @@ class _Travel:
         return off
 
     def _block(self, q: Array, v: Array) -> str:
-        if (
-            not _largest_change(self._nowhere, self._travel) < FREE_POSITION
-        ):  # of velocities that no joint has
-            self.restart()
+        if not _largest_change(self._nowhere, self._travel) < FREE_POSITION:
+            self.restart()  # velocities that no joint has
             return ""
         difference = self._off(q)
         self._memory = FORGETTING * self._memory + difference

@@ -7,7 +7,7 @@ arm, and errors of the joints between base and IMU enter twice: as accelerations
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
@@ -22,7 +22,7 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.row_weights import noise_scale
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import parameter, replace_negative
 from inertial_estimation.signals import Array
 
 __all__ = ["DEFAULTS", "MeasurementNoise", "RowCovariance", "SensedAccelerations"]
@@ -120,10 +120,7 @@ class MeasurementNoise:
         if not robot.floating_base:
             limits = urdf_limits(robot).effort
             shares["torque"] = min(float(limits.max(initial=0.0)) / STRONG, 1.0) if len(limits) else 1.0
-        derived = {
-            name: share * DEFAULTS[name] for name, share in shares.items() if getattr(self, name) < 0.0
-        }
-        return replace(self, **derived)
+        return replace_negative(self, {name: share * DEFAULTS[name] for name, share in shares.items()})
 
 
 class RowCovariance:

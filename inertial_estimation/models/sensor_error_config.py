@@ -1,6 +1,6 @@
 """Parameters of slowly varying errors of the sensors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_noise import FULL_SIZE
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import parameter, replace_negative
 from inertial_estimation.signals import Array
 
 __all__ = ["TREATMENTS", "SensorErrorConfig"]
@@ -107,17 +107,8 @@ class SensorErrorConfig:
         """
         force = SHARE * STANDARD_GRAVITY * robot.total_mass
         moment = force * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))
-
-        def of(value: float, default: float) -> float:
-            return default if value < 0.0 else value
-
-        return replace(
-            self,
-            contact_force=of(self.contact_force, force),
-            contact_moment=of(self.contact_moment, moment),
-            base_force=of(self.base_force, force),
-            base_moment=of(self.base_moment, moment),
-        )
+        forces, moments = ("contact_force", "base_force"), ("contact_moment", "base_moment")
+        return replace_negative(self, dict.fromkeys(forces, force) | dict.fromkeys(moments, moment))
 
     def offsets(self, robot: RobotModel) -> Array:
         """Return the standard deviation of each joint's torque offset [Nm], shape (n_joints,).

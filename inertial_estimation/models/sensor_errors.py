@@ -139,7 +139,7 @@ class SensorErrors:
     def torque_errors(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return the error of each joint's reading, g tau + o, and its standard deviation [Nm].
 
-        Offset and gain can hardly be told apart while a joint carries a constant torque; their sum can.
+        At a constant torque, offset and gain of a joint are hardly distinguished, but their sum is known.
 
         Args:
             errors: The errors, shape (size,).

@@ -7,7 +7,7 @@ from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFi
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import FilterState, FilterUpdate, InertialFilter
 from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.input_causes import InputNames
@@ -120,9 +120,7 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
-        guarded = self.corrected.guarded
-        state = self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
-        return state.phi
+        return self._unsuspected.phi
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
@@ -175,11 +173,16 @@ class InertialEstimator:
             sensor_errors=self._sensor_errors(step),
         )
 
+    @property
+    def _unsuspected(self) -> FilterState:
+        """The state, while data are suspect that before the first of these."""
+        guarded = self.corrected.guarded
+        return self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
+
     def _sensor_errors(self, step: MeasuredStep) -> dict[str, tuple[float, float]]:
         """Return the errors of the sensors by name, as they were before suspect data."""
         assert step.equation.state is not None
-        guarded, k = self.corrected.guarded, self.filter.kinds.inferred
-        state = self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
+        state, k = self._unsuspected, self.filter.kinds.inferred
         return self.model.named_errors(state.x[k:], state.P[k:, k:], step.equation.state.tau)
 
     def whole_posterior(self) -> InertiaPosterior:

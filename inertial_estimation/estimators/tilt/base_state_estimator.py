@@ -61,7 +61,7 @@ class BaseStateEstimator:
         self.scale = AccelerometerScale()
         self.track = BaseTrack(len(setup.contacts), config.uncertainty)
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
-        by_torques = config.contact.source == ContactSource.JOINT_TORQUES.value
+        by_torques = ContactSource(config.contact.source) is ContactSource.JOINT_TORQUES
         gain = config.contact.observer_gain
         self._torques = TorqueWrenches(setup, config.robot, gain) if by_torques else None
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)

@@ -77,7 +77,7 @@ class FootRotation:
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
-        self._without_feet = 0.0  # time for which the feet have told nothing [s]
+        self._without_feet = 0.0  # time since the feet last gave a rotation [s]
         self.lost = False
         self.known = False
         self._before: KinematicState | None = None
