@@ -53,6 +53,7 @@ class ParameterSpec:
         upper: Largest value allowed, inclusive.
         choices: For strings: the values allowed; empty for any.
         runtime: Whether the value may change while the estimator runs.
+        texts: For lists: whether the items are strings and not numbers, set when the parameter is listed.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ParameterSpec:
     upper: float | None = None
     choices: tuple[str, ...] = ()
     runtime: bool = False
+    texts: bool = False
 
 
 def parameter(
@@ -270,7 +272,9 @@ def _walk(
         if _SECTION in item.metadata:
             yield from _walk(hints[item.name], prefix + _section_prefix(item), (*path, item.name))
         elif _SPEC in item.metadata:
-            yield prefix + item.name, item.metadata[_SPEC], (*path, item.name)
+            texts = hints[item.name] == tuple[str, ...]
+            spec = dataclasses.replace(item.metadata[_SPEC], texts=texts)
+            yield prefix + item.name, spec, (*path, item.name)
         else:
             raise TypeError(f"{config_class.__name__}.{item.name} is neither a parameter nor a section")
 
@@ -333,10 +337,9 @@ def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
             )
     if len(set(texts)) > 1:
         raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {_shown(items)}")
-    if default and isinstance(default[0], str) != texts[0]:
-        raise ConfigurationError(
-            f"parameter '{spec.name}' is {_shown(items)}, expected items as in {default!r}"
-        )
+    if spec.texts != texts[0]:
+        expected = f"items as in {default!r}" if default else "strings" if spec.texts else "numbers"
+        raise ConfigurationError(f"parameter '{spec.name}' is {_shown(items)}, expected {expected}")
     return items if texts[0] else tuple(_float(spec, item) for item in items)
 
 

@@ -30,13 +30,14 @@ class Config:
     window: int = parameter(5, "Window.", lower=1)
     on: bool = parameter(True, "On.")
     gains: tuple[float, ...] = parameter((1.0, 2.0), "Gains.", lower=0.0)
+    offsets: tuple[float, ...] = parameter((), "Offsets.")
     gate: Gate = section(Gate)
     shared: Shared = section(Shared, prefix="")
 
 
 def test_names_are_dotted_and_merged_sections_have_none():
     assert [s.name for s in iterate_parameters(Config)] == [
-        "rate", "window", "on", "gains", "gate.quantile", "contacts", "mode",
+        "rate", "window", "on", "gains", "offsets", "gate.quantile", "contacts", "mode",
     ]  # fmt: skip
 
 
@@ -61,6 +62,8 @@ def test_values_round_trip():
         ({"mode": "c"}, ["'c'", "a, b"]),
         ({"contacts": "l"}, ["'l'", "list"]),
         ({"contacts": ["l", 2]}, ["mixes"]),
+        ({"contacts": [1.0, 2.0]}, ["contacts", "expected strings"]),
+        ({"offsets": ["x"]}, ["offsets", "expected numbers"]),
         ({"gains": [1.0, -1.0]}, ["-1.0", "at least 0"]),
         ({"gains": ["x"]}, ["('x',)"]),
     ],

@@ -149,7 +149,7 @@ class JointMap:
 
     def _effort(self, reading: JointReading) -> Array:
         if reading.effort is None:
-            raise MeasurementError("the joint state has no effort, but joint torque rows are selected")
+            raise MeasurementError("the joint state has no effort, but joint torques are needed")
         return reading.effort
 
     def _correct(self, row: Array) -> None:
