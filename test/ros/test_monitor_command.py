@@ -43,15 +43,20 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
     patient = {"inputs.timeout": "5.0"}  # on a busy machine this process may pause
     world.start("tilt_observer", **patient)
     world.start("inertial_ekf", links="[leg]", **patient)
+    nodes = {"tilt_observer", "inertial_ekf"}
     diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-    assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
+
+    def heard():
+        return {status.name.partition(": ")[0] for array in diagnostics for status in array.status}
+
+    assert world.run(lambda: len(diagnostics) > 4 and nodes <= heard(), timeout=60.0)
     for _attempt in range(3):  # a pause of this process, which sends the sensors, is told in the table
         out = table(world)
         rows = [line.split() for line in out.splitlines()]
         states = {row[0]: row for row in rows if row[1:2] == ["estimating"]}
-        if {"tilt_observer", "inertial_ekf"} <= states.keys():
+        if nodes <= states.keys():
             break
-    assert {"tilt_observer", "inertial_ekf"} <= states.keys(), out
+    assert nodes <= states.keys(), out
     assert float(states["tilt_observer"][2]) > 20.0, "no rate of the telemetry"
     assert any(row[:1] == ["leg"] and row[3] == "2.00" for row in rows), out
     assert any(row[:1] == ["imu/data"] and row[-1] == "arriving" for row in rows)
