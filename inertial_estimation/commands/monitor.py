@@ -58,18 +58,16 @@ def _once(args: argparse.Namespace, record: WatchRecord, console: Console, title
     from inertial_estimation.ros.watch_monitor import watch
 
     begun: float | None = None
-    found: float | None = None
-    last = 0.0
+    found, known, last = 0.0, 0, 0.0
 
     def done(now_s: float) -> bool:
-        nonlocal begun, found, last
+        nonlocal begun, found, known, last
         last = now_s
         begun = now_s if begun is None else begun
-        if found is None and record.nodes:
-            found = now_s
-        reported = bool(record.nodes) and all(node.reported_s is not None for node in record.nodes.values())
-        enough = found is not None and now_s - found > ENOUGH_S
-        return (reported and enough) or now_s - begun > args.wait
+        if len(record.nodes) > known:  # another one may follow
+            found, known = now_s, len(record.nodes)
+        reported = known > 0 and all(node.reported_s is not None for node in record.nodes.values())
+        return (reported and now_s - found > ENOUGH_S) or now_s - begun > args.wait
 
     watch(record, namespace=args.namespace, show=lambda _now_s: None, done=done, period_s=args.wait)
     if not record.nodes:
