@@ -302,7 +302,7 @@ class BaseStateEstimator:
         sound = self.initialisation.phase is Phase.TRACKING and observer.velocity_aided
         correction = observer.correction if sound else None
         fastest = ONLINE_RATE_SHARE * observer.convergence_rate
-        self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
+        self.bias.update(h, rate, force, observer.x2, correction, speed, fastest, self.checks.feet.rate)
         if self.checks.enabled and self.bias.resting:
             self.scale.learn_at_rest(h, force)
 

@@ -59,6 +59,8 @@ class FootRotation:
         replacing: Whether the rate of the feet is used.
         lost: Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost.
         known: Whether the feet told anything about the rotation at the last step.
+        rate: Angular velocity of the IMU by the feet at the last step [rad/s]; None where they did not
+            determine it.
     """
 
     def __init__(self, soles: tuple[bool, ...]) -> None:
@@ -80,6 +82,7 @@ class FootRotation:
         self._without_feet = 0.0  # time since the feet last gave a rotation [s]
         self.lost = False
         self.known = False
+        self.rate: Vector | None = None
         self._before: KinematicState | None = None
         self._since_jump = math.inf
         self._integrals: tuple[Vector, Vector] = (ZERO, ZERO)  # of the differences, short and long [rad]
@@ -136,7 +139,7 @@ class FootRotation:
             *(h, w, motions, before is not None, weights, self._soles, self._moved),
             *(self.replacing, limited, self._usual.scale, self._integrals),
         )
-        self.known = found
+        self.known, self.rate = found, rate if complete else None
         if not found:
             return self._unknown(h, w)
         self._without_feet = 0.0
@@ -153,7 +156,7 @@ class FootRotation:
 
     def _unknown(self, h: float, w: Vector) -> tuple[Vector, None]:
         """Continue where the feet tell nothing: a robot that has fallen has none that clear the gyroscope."""
-        self.known = False
+        self.known, self.rate = False, None
         self._without_feet += h
         if self._without_feet > LONGEST_BLAME:
             self.replacing = False

@@ -1,7 +1,8 @@
 """Gyroscope bias: averaged at rest, and online from what the tilt observer has to correct.
 
 The bias b is a random walk with variance P_h across the vertical and P_v along it. Two measurements:
-at rest the mean rate over a window is b itself; in motion the angular velocity by which the observer
+at rest the mean rate over a window is b itself, less the rate with which the body turns on its feet by the
+joints (it settles slowly after it was set down, which passes for rest); in motion the angular velocity by which the observer
 turns the vertical beyond the gyroscope is, in the mean, the horizontal part of b (the vertical part does
 not move the vertical and is learnt at rest only). Errors of the latter while walking are not white: they
 come from feet that roll and legs that bend, so below a floor of uncertainty it is no longer used.
@@ -24,13 +25,16 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store, vector_of
 
 __all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
 
 WINDOW = 256  # readings for which a window has memory at first
-# Numbers in addition to the 12 sums of the window: its oldest row, its number of rows, its duration [s].
-FIRST, COUNT, DURATION, SIZE = 12, 13, 14, 15
+# A row of the window: duration, rate, specific force, rate by the feet, and whether they determine one.
+STEP, RATE, FORCE, BODY, KNOWN, WIDTH = 0, 1, 4, 7, 10, 11
+# Sums over the window: rates, their squares, forces, their squares, rates by the feet and how many of them;
+# then the oldest row, the number of rows and the duration [s].
+BODY_SUM, KNOWN_COUNT, FIRST, COUNT, DURATION, SIZE = 12, 15, 16, 17, 18, 19
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class GyroBiasEstimator:
 
     def clear_window(self) -> None:
         """Clear the window in which rest is detected, for example after a gap; the bias is kept."""
-        self._window = zeros(WINDOW, 7)  # a ring of durations, rates and forces
+        self._window = zeros(WINDOW, WIDTH)  # a ring
         self._sums = zeros(SIZE)
         self.resting = False
 
@@ -174,6 +178,7 @@ class GyroBiasEstimator:
         correction: Vector | None,
         joint_speed: float,
         fastest: float,
+        body_rate: Vector | None = None,
     ) -> None:
         """Process the readings of one step.
 
@@ -185,12 +190,14 @@ class GyroBiasEstimator:
             correction: `TiltObserver.correction` of this step [rad/s]; None without contact.
             joint_speed: Largest smoothed speed of the joints between IMU and contacts [rad/s].
             fastest: Upper limit of the online correction rate [1/s], for a stable loop with the observer.
+            body_rate: Angular velocity of the IMU by the feet that stand [rad/s]; None where they do not
+                determine it, which at rest counts as zero.
         """
         config = self.config
         if self._sums[COUNT] >= len(self._window):
             self._enlarge()
         quiet = _quiet_after(
-            *(h, rate_I, force_I, config.rest_window, config.rest_rate, config.rest_rate_deviation),
+            *(h, rate_I, force_I, body_rate or ZERO, body_rate is not None, config.rest_window, config.rest_rate, config.rest_rate_deviation),
             *(config.rest_force_deviation, self._window, self._sums),
         )
         self.resting = joint_speed <= config.rest_joint_speed and quiet
@@ -211,7 +218,7 @@ class GyroBiasEstimator:
         """Double the memory of the window; the oldest reading moves to its begin."""
         first, n = int(self._sums[FIRST]), len(self._window)
         kept = [self._window[(first + k) % n] for k in range(n)]
-        self._window = numbers(np.concatenate((np.array(kept), np.zeros((n, 7)))))
+        self._window = numbers(np.concatenate((np.array(kept), np.zeros((n, WIDTH)))))
         self._sums[FIRST] = 0.0
 
     @property
@@ -225,6 +232,8 @@ def _quiet_after(
     h: float,
     rate: Vector,
     force: Vector,
+    body_rate: Vector,
+    body_known: bool,
     rest_window: float,
     rest_rate: float,
     rate_deviation: float,
@@ -235,15 +244,16 @@ def _quiet_after(
     """Advance the window by a reading; return whether a whole window was quiet."""
     first, count = int(sums[FIRST]), int(sums[COUNT])
     added = window[(first + count) % len(window)]
-    added[0] = h
-    store(added, 1, rate)
-    store(added, 4, force)
+    added[STEP], added[KNOWN] = h, 1.0 if body_known else 0.0
+    store(added, RATE, rate)
+    store(added, FORCE, force)
+    store(added, BODY, body_rate)
     _accumulate(1.0, added, sums)
     sums[DURATION] += h
     count += 1
-    while count > 2 and sums[DURATION] - window[first][0] >= rest_window:
+    while count > 2 and sums[DURATION] - window[first][STEP] >= rest_window:
         _accumulate(-1.0, window[first], sums)
-        sums[DURATION] -= window[first][0]
+        sums[DURATION] -= window[first][STEP]
         first, count = (first + 1) % len(window), count - 1
     sums[FIRST], sums[COUNT] = first, count
     if count < 3 or sums[DURATION] < 0.99 * rest_window:
@@ -260,14 +270,16 @@ def _quiet_after(
 
 @inlined
 def _accumulate(sign: float, reading: Column, sums: MutableColumn) -> None:
-    """Add a reading to the sums of rates, their squares, forces, their squares, or take it away."""
+    """Add a reading to the sums of the window, or take it away."""
+    sums[KNOWN_COUNT] += sign * reading[KNOWN]
     for i in range(3):
-        r, f = reading[1 + i], reading[4 + i]
+        r, f = reading[RATE + i], reading[FORCE + i]
         signed_r, signed_f = sign * r, sign * f
         sums[i] += signed_r
         sums[3 + i] += signed_r * r
         sums[6 + i] += signed_f
         sums[9 + i] += signed_f * f
+        sums[BODY_SUM + i] += sign * reading[BODY + i]
 
 
 @compiled
@@ -277,6 +289,8 @@ def _learnt_at_rest(
     """Return bias and variances, across and along the vertical, after a step at rest."""
     n = sums[COUNT]
     y = (sums[0] / n - b[0], sums[1] / n - b[1], sums[2] / n - b[2])
+    if sums[KNOWN_COUNT] == n:  # the body sways and settles on its feet more slowly than joints that move
+        y = combine(y, -1.0 / n, vector_of(sums, BODY_SUM))
     R = rest_sigma * rest_sigma / h
     across, along = variances
     k_h, k_v = across / (across + R), along / (along + R)

@@ -49,7 +49,7 @@ LEAST_VARIANCE = 1e-14  # of velocity [m^2/s^2], vertical [rad^2] and offset [m^
 # Density of the contact velocity's noise [m^2/s], sum of the innovations of the present window [m], its
 # duration [s], and the gains of the last step on velocity and vertical [1/s], [1/s^2].
 VV, ZZ, BB, CC, VZ, VB, VC, ZB, ZC, BC = 0, 1, 2, 3, 4, 6, 8, 10, 12, 14
-OFFSET, KEPT, VELOCITY_NOISE, INNOVATIONS, WINDOW, RATES, SIZE = 16, 19, 38, 39, 42, 43, 45
+OFFSET, KEPT, VELOCITY_NOISE, INNOVATIONS, WINDOW, RATES, LAST, WINDOWS, SIZE = 16, 19, 38, 39, 42, 43, 45, 48, 49
 
 
 @inlined
@@ -197,9 +197,11 @@ def _measure_noise(
     if duration < window:
         store(state, INNOVATIONS, total)
         return
-    up = dot(total, x2)
-    square = max(dot(total, total) - up * up, 0.0) / (duration * duration)
-    seen = duration * max(0.5 * square - state[VV], 0.0)
+    scale = 1.0 / duration
+    mean = combine((0.0, 0.0, 0.0), scale, combine(total, -dot(total, x2), x2))
+    change = combine(mean, -1.0, vector_of(state, LAST))
+    store(state, LAST, mean)
+    seen = 0.25 * duration * dot(change, change)
     share = min(duration / memory, 1.0)
     noise = state[VELOCITY_NOISE] + share * (seen - state[VELOCITY_NOISE])
     state[VELOCITY_NOISE] = max(noise, LEAST_NOISE)
