@@ -227,6 +227,8 @@ class QuantityCheck:
         fault = self._fault_of(factor)
         if fault is None or self._ends_unseen(fault, last, before, square):
             return
+        if fault is SensorFault.UNIT and self._falls(last, before):
+            return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
             self._begin(fault, factor, last)
 
@@ -246,6 +248,13 @@ class QuantityCheck:
             return usual.reading is not None and float(usual.reading.dot(last)) < 0.0
         size = usual.log_square
         return size is not None and abs(math.log(square) - size) < abs(math.log(before) - size)
+
+    def _falls(self, last: Array, square: float) -> bool:
+        """Whether an accelerometer's last reading was not along gravity: landings change it by any factor."""
+        quantity, usual = self._quantity, self._known_usual.reading
+        if usual is None or quantity.one_way or not (quantity.sign and quantity.floor > 0.0):
+            return False
+        return float(usual.dot(last)) < NEAR_DIRECTION * (float(usual.dot(usual)) * square) ** 0.5
 
     def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
         """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""

@@ -2,24 +2,29 @@
 
 The first stage determines the vertical from the accelerometer and the contact velocity within 0.2 s, carried
 by the gyroscope. Its mean angle from the output tells by how much the output is wrong, and its length, which
-is 1 for readings that agree, whether the specific force is that of a body in gravity.
+is 1 for readings that agree, whether the specific force is that of a body in gravity. Two means are taken. A
+slip turns the first stage for a moment, so that the quick mean has to allow for the gait; an error d of the
+contact velocity at both ends of a time T turns the mean over T by d / (g0 T) only, so that the slow one shows
+small errors that last: those of an output that is corrected too slowly for the gyroscope's bias.
 """
 
 import math
 
-from inertial_estimation.compilation import compiled, warm_up
+from inertial_estimation.compilation import compiled, inlined, warm_up
 from inertial_estimation.estimators.tilt.linear_stage import first_stage
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.usual_size import UsualSize
-from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotation
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, rotation
 
 __all__ = ["Agreement"]
 
 GAINS = (20.0, 100.0)  # of the stage that is compared with an observer that has none: both poles at 10 rad/s
 MEMORY = 0.2  # time constant of the means [s]
-REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output that is reported
-TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew
-REPORTED_SHARE = REPORTED_TURN / TURN_LIMIT
+SLOW_MEMORY = 1.0  # time constant of the slow mean of the turn [s]
+STOOD = 1.0  # time with contact before that mean: in a gait with flight a stance begins at the output [s]
+DRIFTED = math.radians(1.5)  # slow mean of the turn from which the output is wrong for longer than a slip,
+DRIFTED_SHARE = 0.4  # or this share of the quick one's limit; slips leave up to 0.3 of it
+TURN_LIMIT = math.radians(2.0)  # mean angle between first stage and output for which it is determined anew
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
 USUAL = 4.0  # limits follow this many times the usual size,
 LARGEST_TURN, LARGEST_LENGTH = 6.0, 3.0  # up to this many times those above
@@ -46,6 +51,8 @@ class Agreement:
         self.turn: Vector = ZERO
         self.angle = 0.0
         self.length = 0.0
+        self._slow: Vector = ZERO
+        self._stood = 0.0  # time since the last flight [s]
         self._state: tuple[Vector, Vector] | None = None
 
     @property
@@ -56,7 +63,17 @@ class Agreement:
     @property
     def reportable(self) -> bool:
         """Whether the output may be wrong."""
-        return self.angle > REPORTED_SHARE * self._turns.limit or self.stretched
+        return self.disagrees or self.drifted
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the output has been turned from the vertical of the first stage for seconds."""
+        return self.slow_angle > max(DRIFTED, DRIFTED_SHARE * self._turns.limit)
+
+    @property
+    def slow_angle(self) -> float:
+        """Angle between output and first stage, mean over seconds [rad]."""
+        return math.asin(min(1.0, norm(self._slow)))
 
     @property
     def turned(self) -> bool:
@@ -86,7 +103,7 @@ class Agreement:
         Args:
             h: Its duration [s].
         """
-        self._turns.learn(h, self.angle)
+        self._turns.learn(h, norm(combine(self.turn, -1.0, self._slow)))  # an error that lasts is not usual
         self._lengths.learn(h, abs(self.length))
 
     def update(
@@ -110,8 +127,9 @@ class Agreement:
             held: Whether the observer made it without this specific force.
         """
         if y_v is None:
-            self._state = None
+            self._state, self._slow, self._stood = None, ZERO, 0.0
             return
+        self._stood += h
         x2, z = observer.x2, observer.x2_intermediate
         if z is None or held:
             begin = (y_v if z is None else observer.x1), x2
@@ -119,7 +137,11 @@ class Agreement:
             self._state = x1, z
         else:
             self._state = observer.x1, z
-        self.turn, self.angle, self.length = _averaged(h, x2, z, self.turn, self.length)
+        self.turn, self._slow, self.angle, self.length = _averaged(
+            h, x2, z, (self.turn, self._slow), self.length
+        )
+        if held or self._stood < STOOD:  # the output is known to differ; or every stance begins with it
+            self._slow = ZERO
 
 
 @compiled
@@ -133,14 +155,19 @@ def _propagated(
 
 
 @compiled
-def _averaged(h: float, x2: Vector, z: Vector, turn: Vector, length: float) -> tuple[Vector, float, float]:
-    """Return the means of the turn, of its angle and of the error of the length after a step."""
+def _averaged(
+    h: float, x2: Vector, z: Vector, turns: tuple[Vector, Vector], length: float
+) -> tuple[Vector, Vector, float, float]:
+    """Return quick and slow mean of the turn, the quick one's angle and the mean error of the length."""
     size = norm(z)
-    share = h / (h + MEMORY)
-    a, scale = cross(x2, z), 1.0 / max(size, 1e-3)
-    turn = (
-        turn[0] + share * (scale * a[0] - turn[0]),
-        turn[1] + share * (scale * a[1] - turn[1]),
-        turn[2] + share * (scale * a[2] - turn[2]),
-    )
-    return turn, math.asin(min(1.0, norm(turn))), length + share * (size - 1.0 - length)
+    scale = 1.0 / max(size, 1e-3)
+    a = cross(x2, z)
+    a = (scale * a[0], scale * a[1], scale * a[2])
+    turn, slow = _approached(turns[0], h / (h + MEMORY), a), _approached(turns[1], h / (h + SLOW_MEMORY), a)
+    length += h / (h + MEMORY) * (size - 1.0 - length)
+    return turn, slow, math.asin(min(1.0, norm(turn))), length
+
+
+@inlined
+def _approached(mean: Vector, share: float, a: Vector) -> Vector:
+    return combine(mean, share, combine(a, -1.0, mean))

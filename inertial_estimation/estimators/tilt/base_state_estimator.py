@@ -248,6 +248,8 @@ class BaseStateEstimator:
         if hold.exhausted:
             self._start_again()
         elif checks.doubtful and not hold.active:
+            if agreement.drifted and not agreement.disagrees:
+                self.bias.doubt(agreement.slow_angle * observer.convergence_rate)
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
     def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:

@@ -1,11 +1,12 @@
 """Gyroscope bias: averaged at rest, and online from what the tilt observer has to correct.
 
 The bias b is a random walk with variance P_h across the vertical and P_v along it. Two measurements:
-at rest the mean rate over a window is b itself, less the rate with which the body turns on its feet by the
-joints (it settles slowly after it was set down, which passes for rest); in motion the angular velocity by which the observer
-turns the vertical beyond the gyroscope is, in the mean, the horizontal part of b (the vertical part does
-not move the vertical and is learnt at rest only). Errors of the latter while walking are not white: they
-come from feet that roll and legs that bend, so below a floor of uncertainty it is no longer used.
+at rest the mean rate over a window is b itself, less the rate with which the body still turns on its feet by
+the joints (a body that settles after it was set down passes for rest); in motion the angular velocity by
+which the observer turns the vertical beyond the gyroscope is, in the mean, the horizontal part of b (the
+vertical part does not move the vertical and is learnt at rest only). Errors of the latter while walking are
+not white: they come from feet that roll and legs that bend, so below a floor of uncertainty it is no longer
+used.
 """
 
 import math
@@ -169,6 +170,14 @@ class GyroBiasEstimator:
         """Reset the variances to those at the start, so that the next rest determines the bias again."""
         self.variance_horizontal = self.variance_vertical = self.config.initial_sigma**2
 
+    def doubt(self, sigma: float) -> None:
+        """Raise the standard deviation across the vertical: the bias has left the tilt wrong.
+
+        Args:
+            sigma: Bias that explains the error of the tilt [rad/s]; that at the start, if it is larger.
+        """
+        self.variance_horizontal = max(self.variance_horizontal, self.config.initial_sigma**2, sigma * sigma)
+
     def update(
         self,
         h: float,
@@ -197,8 +206,9 @@ class GyroBiasEstimator:
         if self._sums[COUNT] >= len(self._window):
             self._enlarge()
         quiet = _quiet_after(
-            *(h, rate_I, force_I, body_rate or ZERO, body_rate is not None, config.rest_window, config.rest_rate, config.rest_rate_deviation),
-            *(config.rest_force_deviation, self._window, self._sums),
+            *(h, rate_I, force_I, body_rate or ZERO, body_rate is not None, config.rest_window),
+            *(config.rest_rate, config.rest_rate_deviation, config.rest_force_deviation),
+            *(self._window, self._sums),
         )
         self.resting = joint_speed <= config.rest_joint_speed and quiet
         drift = config.drift * config.drift * h

@@ -47,9 +47,10 @@ LEAST_VARIANCE = 1e-14  # of velocity [m^2/s^2], vertical [rad^2] and offset [m^
 # Numbers of the state. Covariance: variances of velocity, vertical, bias and offset, then real and imaginary
 # part of the six covariances. Offset of the specific force [m/s^2]. Copy of both before the last correction.
 # Density of the contact velocity's noise [m^2/s], sum of the innovations of the present window [m], its
-# duration [s], and the gains of the last step on velocity and vertical [1/s], [1/s^2].
+# duration [s], the gains of the last step on velocity and vertical [1/s], [1/s^2], and the mean innovation
+# of the window before [m/s].
 VV, ZZ, BB, CC, VZ, VB, VC, ZB, ZC, BC = 0, 1, 2, 3, 4, 6, 8, 10, 12, 14
-OFFSET, KEPT, VELOCITY_NOISE, INNOVATIONS, WINDOW, RATES, LAST, WINDOWS, SIZE = 16, 19, 38, 39, 42, 43, 45, 48, 49
+OFFSET, KEPT, VELOCITY_NOISE, INNOVATIONS, WINDOW, RATES, LAST, SIZE = 16, 19, 38, 39, 42, 43, 45, 48
 
 
 @inlined
@@ -186,10 +187,11 @@ def _correct(variance: float, state: MutableColumn) -> tuple[float, complex, com
 def _measure_noise(
     h: float, innovation: Vector, x2: Vector, window: float, memory: float, state: MutableColumn
 ) -> None:
-    """Measure the density of the contact velocity's noise by the mean innovation of a window.
+    """Measure the density of the contact velocity's noise by mean innovations of successive windows.
 
     Errors of a step of the gait that average out within the window do not count, since they do not turn the
-    vertical either; slips, and errors that last, do.
+    vertical either; slips do. The mean square of the differences of successive means (von Neumann) leaves out
+    what lasts: a wrong tilt or gyro bias, by which the innovation grows slowly, must not lower the gains.
     """
     total = combine(vector_of(state, INNOVATIONS), h, innovation)
     state[WINDOW] += h
@@ -198,7 +200,7 @@ def _measure_noise(
         store(state, INNOVATIONS, total)
         return
     scale = 1.0 / duration
-    mean = combine((0.0, 0.0, 0.0), scale, combine(total, -dot(total, x2), x2))
+    mean = combine(ZERO, scale, combine(total, -dot(total, x2), x2))
     change = combine(mean, -1.0, vector_of(state, LAST))
     store(state, LAST, mean)
     seen = 0.25 * duration * dot(change, change)

@@ -8,6 +8,7 @@ from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
 from inertial_estimation.models.drop_reasons import REPORTED_NS
@@ -17,7 +18,6 @@ from inertial_estimation.spatial.vectors import Vector
 __all__ = ["Finding", "ReadingChecks"]
 
 REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
-FREQUENT = 4.0  # outliers of specific force or contact velocity in one second that are no longer usual
 LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
 GYRO_WRONG, GYRO_RIGHT = (
     0.8,
@@ -53,7 +53,11 @@ class Finding(Enum):
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
 
 
-OUTLIERS = (Finding.GYRO_OUTLIER, Finding.FORCE_OUTLIER, Finding.VELOCITY_OUTLIER)
+OUTLIERS = (  # by the kinds of `OutlierFrequency`
+    Finding.GYRO_OUTLIER,
+    Finding.FORCE_OUTLIER,
+    Finding.VELOCITY_OUTLIER,
+)
 
 
 class ReadingChecks:
@@ -83,9 +87,7 @@ class ReadingChecks:
         self.found_ns: dict[Finding, int] = {}
         self.feet = FootRotation(soles)
         self.hold = ForceHold()
-        self._seen = (0, 0, 0)
-        self._frequency = [0.0, 0.0, 0.0]  # of each kind of outlier, in the last second
-        self._counted_ns = [0, 0, 0]
+        self._outliers = OutlierFrequency()
         self._contradicted = 0.0  # time for which forces have contradicted the tilt [s]
         self._stamp_ns = 0
 
@@ -106,7 +108,7 @@ class ReadingChecks:
     @property
     def doubtful(self) -> bool:
         """Whether the tilt should be determined anew."""
-        return self.agreement.disagrees or self.contradicted
+        return self.agreement.disagrees or self.agreement.drifted or self.contradicted
 
     @property
     def contradicted(self) -> bool:
@@ -149,9 +151,13 @@ class ReadingChecks:
         self._stamp_ns = stamp_ns
         agreement = self.agreement
         agreement.update(h, w_I, f_I, y_v, observer, held=self.hold.active)
-        counts = self.readings.doubts, self.velocity.force_outliers, self.velocity.velocity_outliers
-        if counts != self._seen:
-            self._count(stamp_ns, counts)
+        velocity = self.velocity
+        counts = self.readings.doubts, velocity.force_outliers, velocity.velocity_outliers
+        left_out, jumped = velocity.doubting, velocity.contradiction
+        for kind in self._outliers.update(
+            stamp_ns, h, counts, contacts.in_use, left_out=left_out, contradiction=jumped
+        ):
+            self.found_ns[OUTLIERS[kind]] = stamp_ns
         if y_v is None and contacts.contradictory:
             self._contradicted += h
             if self.contradicted:
@@ -162,18 +168,6 @@ class ReadingChecks:
             self.found_ns[Finding.GYROSCOPE] = stamp_ns
         if agreement.reportable:
             self.found_ns[self._culprit()] = stamp_ns
-
-    def _count(self, stamp_ns: int, counts: tuple[int, int, int]) -> None:
-        """Find outliers: rates at once; the others, which impacts cause too, where they are frequent."""
-        for i, (kind, n, seen) in enumerate(zip(OUTLIERS, counts, self._seen, strict=True)):
-            if n == seen:
-                continue
-            elapsed = (stamp_ns - self._counted_ns[i]) / NANOSECONDS
-            self._counted_ns[i] = stamp_ns
-            self._frequency[i] = self._frequency[i] * math.exp(-max(elapsed, 0.0)) + n - seen
-            if kind is Finding.GYRO_OUTLIER or self._frequency[i] > FREQUENT or self.velocity.contradiction:
-                self.found_ns[kind] = stamp_ns
-        self._seen = counts
 
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""
@@ -198,6 +192,6 @@ class ReadingChecks:
         texts = [kind.value for kind in Finding if kind in recent]
         if not self.agreement.reportable:
             return HealthLevel.WARN, "; ".join(texts)
-        angle = math.degrees(self.agreement.angle)
+        angle = math.degrees(max(self.agreement.angle, self.agreement.slow_angle))
         texts.append(f"the tilt may be wrong by {angle:.1f} deg")
         return HealthLevel.ERROR, "; ".join(texts)

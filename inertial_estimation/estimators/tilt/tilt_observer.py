@@ -122,6 +122,11 @@ class TiltObserver(ABC, Generic[GainsT]):
         self.velocity_aided, self.gravity_aided = True, False
         self._step_with_contact(h, w_I, f_I, y_v)
 
+    @property
+    def in_short_flight(self) -> bool:
+        """Whether there is no contact, but not for longer than a gait with flight has none."""
+        return 0.0 < self._flight <= LONGEST_FLIGHT
+
     def _land(self, y_v: Vector) -> None:
         """Begin with the first contact velocity after a flight.
 

@@ -260,7 +260,7 @@ class TiltPipeline:
         if failed or level:
             message = "; ".join(filter(None, (failed, found)))
             return Health("estimator", max(level, HealthLevel.WARN), message, values)
-        if not self._estimator.contacts:
+        if not self._estimator.contacts and not self._estimator.observer.in_short_flight:
             aided = self._estimator.observer.gravity_aided
             by = "corrected by the accelerometer alone" if aided else "propagated by the gyroscope"
             return Health("estimator", HealthLevel.WARN, f"no contact: the tilt is {by}", values)

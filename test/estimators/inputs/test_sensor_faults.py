@@ -10,7 +10,7 @@ from support.leg_robot import URDF
 
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import IMU, JointRow, imu_spec, joint_spec, wrench_spec
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck, VectorCheck
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.input_ranges import joint_range, wrench_range
 from inertial_estimation.models.range_config import RangeConfig
@@ -280,3 +280,15 @@ def test_readings_that_are_usual_again_are_believed(end):
         check.update(bad, lambda _own: True)
     faults = [check.update(usual + 0.001 * rng.standard_normal(3), lambda _own: True) for _ in range(50)]
     assert faults[5:] == [None] * 45
+
+
+@pytest.mark.parametrize(("before", "told"), [((0.0, 0.5, 1.0), True), ((1.0, 0.4, -0.3), False)])
+def test_the_accelerometer_of_a_robot_that_lands_has_not_changed_its_unit(before, told):
+    """A reading multiplied by 9.8 is a change of unit only where the one before was along gravity."""
+    accelerometer = next(q for q in imu_spec(INPUTS).quantities if q.sign)
+    check, rng = VectorCheck(accelerometer), np.random.default_rng(2)
+    for _ in range(200):
+        check.update(np.array([0.3, 0.5, 9.7]) + 0.05 * rng.normal(size=3), lambda _: True)
+    falling = 5.0 * np.array(before) / np.linalg.norm(before)
+    assert check.update(falling, lambda _: True) is None
+    assert (check.update(9.8 * falling, lambda _: True) is not None) is told

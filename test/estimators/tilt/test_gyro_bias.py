@@ -7,13 +7,25 @@ UP = (0.0, 0.0, 1.0)
 TRUE = np.array([-0.003, 0.004, -0.007])
 
 
-def drive(estimator, seconds, rate, *, force=9.8, noise=0.005, speed=0.0, correction=None, seed=0, h=0.01):
+def drive(
+    estimator,
+    seconds,
+    rate,
+    *,
+    force=9.8,
+    noise=0.005,
+    speed=0.0,
+    correction=None,
+    seed=0,
+    h=0.01,
+    body_rate=None,
+):
     rng = np.random.default_rng(seed)
     for _ in range(round(seconds / h)):
         reading = tuple(rate + noise * rng.normal(size=3))
         push = (0.0, 0.0, force + 0.1 * rng.normal())
         wanted = correction(estimator) if correction else None
-        estimator.update(h, reading, push, UP, wanted, speed, 0.1)
+        estimator.update(h, reading, push, UP, wanted, speed, 0.1, body_rate)
 
 
 def test_found_at_rest_within_its_own_sigma():
@@ -28,6 +40,25 @@ def test_noiseless_rest_gives_the_bias_exactly():
     estimator = GyroBiasEstimator(GyroBiasConfig())
     drive(estimator, 60.0, TRUE, noise=0.0)
     np.testing.assert_allclose(estimator.bias, TRUE, atol=1e-5)
+
+
+def test_a_body_that_settles_on_its_feet_is_no_bias():
+    estimator = GyroBiasEstimator(GyroBiasConfig())
+    settling = np.array([0.02, -0.01, 0.005])
+    drive(estimator, 10.0, TRUE + settling, body_rate=tuple(settling))
+    assert estimator.resting
+    np.testing.assert_allclose(estimator.bias, TRUE, atol=3.0 * estimator.sigma)
+
+
+def test_a_doubted_bias_is_found_anew_at_rest():
+    estimator = GyroBiasEstimator(GyroBiasConfig())
+    drive(estimator, 10.0, TRUE)
+    before = estimator.variance_vertical
+    estimator.doubt(0.02)
+    assert estimator.sigma == pytest.approx(0.02)
+    assert estimator.variance_vertical == before
+    drive(estimator, 3.0, TRUE + 0.01)
+    np.testing.assert_allclose(estimator.bias[:2], TRUE[:2] + 0.01, atol=2e-3)
 
 
 @pytest.mark.parametrize(

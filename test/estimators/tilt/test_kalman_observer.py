@@ -105,6 +105,16 @@ def test_the_noise_of_the_contact_velocity_is_measured_and_lowers_the_gains():
     assert observers[0.6].velocity_noise == make().velocity_noise
 
 
+def test_an_innovation_that_lasts_is_not_taken_for_noise_of_the_contact_velocity():
+    bias, observer = (0.02, 0.0, 0.0), make()
+    observer.see_noise(1e-6, 1e-8, 1.0)  # a bias 200 times as large as stated
+    observer.initialise((0.0, 0.0, 0.0), UPRIGHT)
+    for _ in range(2000):
+        observer.step(0.005, bias, (0.0, 0.0, G0), (0.0, 0.0, 0.0))
+    assert np.linalg.norm(observer.innovation) > 0.02
+    assert observer.velocity_noise < make().velocity_noise
+
+
 def test_a_held_step_leaves_vertical_offset_and_certainty_to_the_gyroscope():
     observer = make()
     observer.initialise((0.0, 0.0, 0.0), UPRIGHT)
