@@ -117,7 +117,7 @@ class JointMap:
         Raises:
             ~inertial_estimation.errors.MeasurementError: As `sample` does.
         """
-        if reading.names != self._names:
+        if reading.names is not self._names and reading.names != self._names:
             self._look_up(reading.names)
         velocity, sent = self._velocity, reading.velocity
         fields = [reading.position]
@@ -137,15 +137,17 @@ class JointMap:
     ) -> None:
         n, continuity = self._robot.n_joints, self._continuity
         q, v = row[:n], row[n : 2 * n]
+        usable = sent is not None and not velocity.watching and _usable(sent)
+        if usable and continuity is not None and continuity.continues(stamp_ns, q, v):
+            return
         if continuity is not None:
             fault = continuity.fault(stamp_ns, q, None if sent is None else v)
             if fault:
                 raise PositionFaultError(fault)
-        derived = sent is None or velocity.watching or not _usable(sent)
-        if derived:
+        if not usable:
             row[n : 2 * n] = velocity.of(stamp_ns, q, None if sent is None else v)
         if continuity is not None:
-            continuity.follow(v, measured=not derived)
+            continuity.follow(v, measured=usable)
 
     def _effort(self, reading: JointReading) -> Array:
         if reading.effort is None:
