@@ -1,10 +1,10 @@
 """The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,11 @@ __all__ = [
     "TorqueCommand",
     "WrenchSample",
     "frozen_array",
-    "made_of_checked",
     "seconds",
 ]
 
 Array = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000  # in one second
-ValueT = TypeVar("ValueT")
 
 
 @overload
@@ -68,30 +66,6 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
     return array
-
-
-def made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
-    """Return a constructor that takes its arguments as they are, in a quarter of the time.
-
-    It is for decoders of messages, at the rates of sensors: their arrays are new, read-only, aligned floats,
-    whose shapes follow from the layout of the message.
-
-    Args:
-        kind: A dataclass with slots.
-
-    Returns:
-        Function of the fields in the order of their declaration.
-    """
-    setters = tuple(getattr(kind, each.name).__set__ for each in fields(kind))  # type: ignore[arg-type]
-    new = object.__new__
-
-    def make(*values: Any) -> ValueT:
-        made = new(kind)
-        for set_field, value in zip(setters, values, strict=True):
-            set_field(made, value)
-        return made
-
-    return make
 
 
 @dataclass(frozen=True, slots=True, eq=False)

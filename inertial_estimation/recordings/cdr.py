@@ -12,7 +12,9 @@ a string is its length with the final zero (uint32) and its bytes; a sequence it
 
 import struct
 from collections.abc import Callable
+from dataclasses import fields
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +28,6 @@ from inertial_estimation.signals import (
     LinkInertia,
     OrientationSample,
     WrenchSample,
-    made_of_checked,
 )
 
 __all__ = [
@@ -47,11 +48,38 @@ _FRAME = 8  # offset of the frame's length
 _COUNT = 8  # bytes from the end of a sequence of doubles to the next sequence: its count, aligned
 _DOUBLE = np.dtype("<f8")
 
-_imu_sample = made_of_checked(ImuSample)
-_wrench_sample = made_of_checked(WrenchSample)
-_orientation_sample = made_of_checked(OrientationSample)
-_base_state = made_of_checked(BaseState)
-_joint_reading = made_of_checked(JointReading)
+ValueT = TypeVar("ValueT")
+
+
+def _made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
+    """Return a constructor that takes its arguments as they are, in a quarter of the time.
+
+    It is for decoders of messages, at the rates of sensors: their arrays are new, read-only, aligned floats,
+    whose shapes follow from the layout of the message.
+
+    Args:
+        kind: A dataclass with slots.
+
+    Returns:
+        Function of the fields in the order of their declaration.
+    """
+    setters = tuple(getattr(kind, each.name).__set__ for each in fields(kind))  # type: ignore[arg-type]
+    new = object.__new__
+
+    def make(*values: Any) -> ValueT:
+        made = new(kind)
+        for set_field, value in zip(setters, values, strict=True):
+            set_field(made, value)
+        return made
+
+    return make
+
+
+_imu_sample = _made_of_checked(ImuSample)
+_wrench_sample = _made_of_checked(WrenchSample)
+_orientation_sample = _made_of_checked(OrientationSample)
+_base_state = _made_of_checked(BaseState)
+_joint_reading = _made_of_checked(JointReading)
 
 
 def decode_imu(data: bytes) -> ImuSample:
