@@ -5,6 +5,7 @@ body. Here its posterior is weighed with what is known of loads: the integral of
 better prior, relative to the one under the prior of the regression.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,32 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from inertial_estimation.estimators.inertial.cause_bank import CauseFit, NoiseScale
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["PRESSING", "LoadPrior"]
+__all__ = ["LoadPrior", "log_pressing"]
 
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 RARE = 1e-4  # prior probability that a body loses some of its own mass: a push upwards is far more frequent
 PRESSING = 0.1  # share of pushes that press down so steadily that at rest they equal a load
 POINT = 1e-6  # smallest variance of the place, in squared units of the expected distance
+
+
+def log_pressing(age: float, config: LocatorConfig) -> float:
+    """Return the log odds of a push that presses down as a load at rest does, against that load, before data.
+
+    On a robot that does not move no data distinguish the two, so only the duration does. A published mass
+    that follows a push is worse than one that follows a load late, hence the odds stay the same for
+    `steady_push`; afterwards such a push is as rare as any other that has lasted as long.
+
+    Args:
+        age: Time since the cause has begun [s].
+        config: Durations of pushes.
+    """
+    lasting = 0.0 if age < config.steady_push else -age / config.push_duration
+    return math.log(PRESSING) + lasting
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.estimators.inertial.cause_bank import CauseFit, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
-from inertial_estimation.estimators.inertial.load_prior import PRESSING
+from inertial_estimation.estimators.inertial.load_prior import log_pressing
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -113,8 +113,7 @@ class PairLocator:
         if odds[near].sum() < self.config.ambiguity * odds[~near].sum():
             return None
         as_pushes = self._fitted(self._F_weights, self._b_weights, self._pairs[[best]])[1]
-        log_odds = min(float(as_pushes[0] - logs[best]), 0.0) + np.log(PRESSING)
-        push_odds = float(np.exp(log_odds - age / self.config.push_duration))
+        push_odds = float(np.exp(min(float(as_pushes[0] - logs[best]), 0.0) + log_pressing(age, self.config)))
         as_push = push_odds / (1.0 + push_odds)
         decided = self.config.odds * push_odds <= 1.0
         probability = float(odds[near].sum() / odds.sum())
