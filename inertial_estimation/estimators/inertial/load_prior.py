@@ -66,7 +66,7 @@ class LoadPrior:
         """
         return LoadPrior(self.masses[bodies], self.carried[bodies], self.spread[bodies], self.unit)
 
-    def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:
+    def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale, *, own: bool = True) -> Array:
         """Return the logarithm of the probability of the mass, relative to either sign alike, shape (n,).
 
         A load has a positive mass, and one that comes off at most that which the body carries; rarely the
@@ -76,14 +76,17 @@ class LoadPrior:
             fit: The regression on a load on each body.
             total: Number of independent residuals that it has seen.
             scale: Prior of the noise.
+            own: Whether the body can lose some of its own mass.
         """
         covariance = _covariance(fit, total, scale)
         mass = self.unit * fit.amplitudes[:, 0]
         sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
         most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
-        usual = log_ndtr((mass + most_lost) / sigma)
+        usual: Array = log_ndtr((mass + most_lost) / sigma) + np.log(2.0)
+        if not own:
+            return usual
         rare = log_ndtr((mass + most_lost + OWN_MASS * self.masses) / sigma)
-        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
+        logs: Array = np.logaddexp(usual, rare + np.log(2.0 * RARE))
         return logs
 
     def log_place(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:

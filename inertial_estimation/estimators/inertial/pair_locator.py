@@ -8,6 +8,10 @@ all bodies are accumulated once, and every pair is solved from its blocks:
 
 The evidence of a pair is that of a single load (`cause_bank`, `load_prior`), with the priors of both loads.
 It must exceed that of every single load on the same data by the configured odds, over the rarity of pairs.
+What a single load leaves need not be noise: the equation is linear in it, and its columns have errors. Such a
+remainder grows with the load, and no number of measurements averages it, so that it would be evidence for two
+loads that cancel. A single load that leaves next to nothing is therefore the cause, and in a pair no body
+loses some of its own mass.
 """
 
 from collections.abc import Mapping
@@ -30,6 +34,7 @@ __all__ = ["PairLocator"]
 
 GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
 BETTER = 0.5  # share of what the best single load leaves that a pair may leave
+NEGLIGIBLE = 0.0025  # share of the squares that a single load may leave as errors of the equation: 5 % of it
 RARE = 0.01  # prior probability of two loads at one instant, relative to one
 
 
@@ -102,6 +107,8 @@ class PairLocator:
             return None
         fit, logs = self._fitted(self._F, self._b, self._pairs)
         one, logs_of_one = self._fitted(self._F, self._b, self._singles)
+        if one.rss[np.argmax(logs_of_one)] <= NEGLIGIBLE * self._seen.rss:
+            return None
         best = int(np.argmax(logs))
         left = float(fit.rss[best])
         if not self._seen.is_explained(left) or left > BETTER * one.rss.min():
@@ -144,7 +151,7 @@ class PairLocator:
             part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
             load = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
             prior = self._prior.at(bodies[:, slot])
-            logs = logs + prior.log_mass(load, seen.total, seen.scale)
+            logs = logs + prior.log_mass(load, seen.total, seen.scale, own=False)
             logs = logs + prior.log_place(load, seen.total, seen.scale)
         return CauseFit(amplitudes, covariance, rss), logs
 
