@@ -66,6 +66,12 @@ class LoadPrior:
         """
         return LoadPrior(self.masses[bodies], self.carried[bodies], self.spread[bodies], self.unit)
 
+    @property
+    def most_lost(self) -> Array:
+        """Largest load that can come off each body [kg], shape (n,)."""
+        most: Array = (1.0 + LOST) * np.maximum(self.carried, 0.0)
+        return most
+
     def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale, *, own: bool = True) -> Array:
         """Return the logarithm of the probability of the mass, relative to either sign alike, shape (n,).
 
@@ -81,11 +87,10 @@ class LoadPrior:
         covariance = _covariance(fit, total, scale)
         mass = self.unit * fit.amplitudes[:, 0]
         sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
-        most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
-        usual: Array = log_ndtr((mass + most_lost) / sigma) + np.log(2.0)
+        usual: Array = log_ndtr((mass + self.most_lost) / sigma) + np.log(2.0)
         if not own:
             return usual
-        rare = log_ndtr((mass + most_lost + OWN_MASS * self.masses) / sigma)
+        rare = log_ndtr((mass + self.most_lost + OWN_MASS * self.masses) / sigma)
         logs: Array = np.logaddexp(usual, rare + np.log(2.0 * RARE))
         return logs
 

@@ -34,7 +34,7 @@ __all__ = ["PairLocator"]
 
 GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
 BETTER = 0.5  # share of what the best single load leaves that a pair may leave
-NEGLIGIBLE = 0.0025  # share of the squares that a single load may leave as errors of the equation: 5 % of it
+NEGLIGIBLE = 0.01  # share of the squares that a single load may leave as errors of the equation: 10 % of it
 RARE = 0.01  # prior probability of two loads at one instant, relative to one
 
 
@@ -112,6 +112,9 @@ class PairLocator:
         best = int(np.argmax(logs))
         left = float(fit.rss[best])
         if not self._seen.is_explained(left) or left > BETTER * one.rss.min():
+            return None
+        prior, masses = self._prior.at(self._pairs[best]), fit.amplitudes[best, ::LOAD_COLUMNS]
+        if (prior.unit * masses < -prior.most_lost).any():
             return None
         if logs[best] - logs_of_one.max() < np.log(self.config.odds / RARE):
             return None
