@@ -1,99 +1,143 @@
 """Share of injected errors that `inertial-estimation check` detects and names, and its false alarms.
 
-Run from the root of the project: ``python -m benchmarks.check_detection [--seeds N] [--scene TEXT]
-[--error TEXT]``. Each seed takes another part of each recording (20 s, of shorter recordings three quarters)
-and draws what is changed among what the clean part suffices to reveal; "-" where that is nothing. An error is
-detected if anything is found that is not found in the clean part, named if the right check says it of the
-right joint, contact or link, and falsely named if anything else is found, in addition to it or instead of it.
-What is found in a whole recording as it is, is printed first.
+Run from the root of the project: ``python -m benchmarks.check_detection [--seeds N] [--first N]
+[--scene TEXT] [--error TEXT] [--output FILE.jsonl]``. Each seed takes another part of each recording (20 s,
+of shorter recordings three quarters) and draws what is changed among what the clean part suffices to reveal;
+"-" where that is nothing. An error is detected if anything is found that is not found in the clean part,
+named if the right check says it of the right joint, contact or link, and falsely named if anything else is
+found, in addition to it or instead of it.
+
+Every seed of every scene is written to the file as soon as it is done, so that a run that is stopped goes on
+where it was; ``--read FILE...`` prints the table of files and runs nothing.
 """
 
 import argparse
-from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.check_errors import Error, Part, kinds
-from benchmarks.check_scenes import Scene, scenes
+from benchmarks.check_scenes import Scene, scene_named, scene_names
+from benchmarks.check_scores import Case, Unit, table
 from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
+from inertial_estimation.commands.arguments import add_workers
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parallel import open_workers
 from inertial_estimation.signals import NANOSECONDS
 
 PART_S = 20.0
 PART_SHARE = 0.75
-
-
-@dataclass
-class Score:
-    """Counts of one error in one scene."""
-
-    tried: int = 0
-    detected: int = 0
-    named: int = 0
-    falsely: int = 0
-    example: str = ""
+SCENES = Path(tempfile.gettempdir()) / "inertial_estimation_check_scenes"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    options = arguments()
+    errors = [name for name in kinds() if any(text in name for text in options.error or [""])]
+    if options.read:
+        print(table([unit for file in options.read for unit in units_of(file)], errors))
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    made = units_of(options.output) if options.output and options.output.exists() else []
+    there = {(unit.scene, unit.seed) for unit in made}
+    seeds = range(options.first, options.first + options.seeds)
+    wanted = [(name, seed) for seed in seeds for name in scene_names(options.scene)]
+    calls = [
+        partial(examine, name, seed, tuple(errors), options.cache)
+        for name, seed in wanted
+        if (name, seed) not in there
+    ]
+    try:
+        with open_workers(options.jobs, options.cluster) as workers:
+            for _number, unit in workers.completed(calls):
+                if unit is not None:
+                    made.append(unit)
+                    keep(unit, options.output)
+    except KeyboardInterrupt:
+        print("stopped: the table is of what was done", file=sys.stderr)
+    print(table(made, errors))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--scene", default="", help="only scenes whose name contains this text")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="the first seed")
+    parser.add_argument(
+        "--scene", action="append", default=[], help="only scenes whose name contains this text; repeatable"
+    )
     parser.add_argument(
         "--error", action="append", default=[], help="only errors whose name contains this text; repeatable"
     )
-    parser.add_argument("--cache", type=Path, help="folder in which simulated scenes are kept")
-    args = parser.parse_args()
-    texts = args.error or [""]
-    wanted = {name: prepare for name, prepare in kinds().items() if any(text in name for text in texts)}
-    totals: dict[str, Score] = defaultdict(Score)
-    alarms = runs = 0
-    for scene in scenes(args.scene, args.cache):
-        whole = examined(scene, scene.streams, scene.urdf)
-        known = {key(r) for r in whole.results if r.failed}
-        print(f"\n{scene.name}: {scene_summary(whole)}", flush=True)
-        scores: dict[str, Score] = defaultdict(Score)
-        for seed in range(args.seeds):
-            rng = np.random.default_rng([seed, 7])
-            part = part_of(scene, rng)
-            clean = {key(r) for r in part.clean.results if r.failed}
-            runs += 1
-            if clean - known:
-                alarms += 1
-                print(f"  false alarm of seed {seed}: {sorted(clean - known)}", flush=True)
-            for i, (name, prepare) in enumerate(wanted.items()):
-                error = prepare(part, np.random.default_rng([seed, i]))
-                if error is not None:
-                    judge(scores[name], examined(scene, error.streams, error.urdf), clean | known, error)
-        for name in wanted:
-            print_score(name, scores[name])
-            for field in ("tried", "detected", "named", "falsely"):
-                setattr(totals[name], field, getattr(totals[name], field) + getattr(scores[name], field))
-    print(f"\nall scenes: false alarms in {alarms} of {runs} clean parts")
-    for name, score in totals.items():
-        print_score(name, score)
-    everything = Score(
-        *(sum(getattr(s, f) for s in totals.values()) for f in ("tried", "detected", "named", "falsely"))
+    parser.add_argument("--cache", type=Path, default=SCENES, help="folder in which made scenes are kept")
+    parser.add_argument("--output", type=Path, metavar="FILE.jsonl", help="every seed; goes on where it was")
+    parser.add_argument(
+        "--read", type=Path, nargs="+", metavar="FILE.jsonl", help="no run: the table of these files"
     )
-    print_score("all", everything)
+    add_workers(parser, "scenes and seeds")
+    return parser.parse_args()
+
+
+def units_of(file: Path) -> list[Unit]:
+    """Read the lines of a file; a last one that was cut off is left out."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [Unit.of(json.loads(line)) for line in lines if line.endswith("\n")]
+
+
+def keep(unit: Unit, file: Path | None) -> None:
+    """Append a seed of a scene to the file, and say that it is done."""
+    wrong = [case.told for case in unit.cases if not case.right]
+    alarms = f"; false alarm: {unit.alarms}" if unit.alarms else ""
+    done = f"{unit.scene}, seed {unit.seed}: {len(unit.cases)} errors{alarms}"
+    print("\n  ".join([done, *wrong]), file=sys.stderr, flush=True)
+    if file is not None:
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(unit.as_dict) + "\n")
+
+
+def examine(name: str, seed: int, errors: Sequence[str], folder: Path) -> Unit | None:
+    """Inject errors into a part of a scene; None without its recording."""
+    scene = scene_named(name, folder)
+    if scene is None:
+        return None
+    known = whole_findings(name, folder)
+    part = part_of(scene, np.random.default_rng([seed, 7]))
+    clean = {key(r) for r in part.clean.results if r.failed}
+    unit = Unit(name, seed, sorted(f"{check} of {subject}" for check, subject in clean - known))
+    for i, (error_name, prepare) in enumerate(kinds().items()):
+        if error_name not in errors:
+            continue
+        error = prepare(part, np.random.default_rng([seed, i]))
+        if error is not None:
+            found = examined(scene, error.streams, error.urdf)
+            unit.cases.append(judged(error_name, found, clean | known, error))
+    return unit
+
+
+@cache
+def whole_findings(name: str, folder: Path) -> frozenset[tuple[str, str]]:
+    """Return what is found in a whole recording as it is."""
+    scene = scene_named(name, folder)
+    assert scene is not None
+    whole = examined(scene, scene.streams, scene.urdf)
+    failed = [r for r in whole.results if r.failed]
+    said = [f"{r.verdict.value}: {r.check} of {r.subject} ({r.sentence})" for r in failed]
+    print(f"{name}: {'; '.join(said) or 'nothing found'}", file=sys.stderr, flush=True)
+    return frozenset(key(r) for r in failed)
 
 
 def examined(scene: Scene, streams: RobotStreams, urdf: str) -> Diagnosis:
     """Check streams of a scene."""
     setup = scene.setup if urdf == scene.urdf else robot_from_config(scene.config, urdf)
     return diagnose(streams, setup, scene.config)
-
-
-def scene_summary(whole: Diagnosis) -> str:
-    """Say what is found in a recording as it is."""
-    failed = [
-        f"{r.verdict.value}: {r.check} of {r.subject} ({r.sentence})" for r in whole.results if r.failed
-    ]
-    return "; ".join(failed) if failed else "nothing found"
 
 
 def part_of(scene: Scene, rng: np.random.Generator) -> Part:
@@ -116,18 +160,17 @@ def key(result: CheckResult) -> tuple[str, str]:
     return result.check, result.subject
 
 
-def judge(score: Score, found: Diagnosis, clean: set[tuple[str, str]], error: Error) -> None:
-    """Count one run."""
+def judged(name: str, found: Diagnosis, clean: frozenset[tuple[str, str]], error: Error) -> Case:
+    """Judge what was found of an error."""
     failed = [r for r in found.results if r.failed and key(r) not in clean]
-    right = [r for r in failed if is_named(r, error)]
-    wrong = [r for r in failed if r.check not in error.checks]
-    score.tried += 1
-    score.detected += bool(failed)
-    score.named += bool(right)
-    score.falsely += bool(wrong)
-    if (not right or wrong) and not score.example:
-        seen = [f"{r.check} of {r.subject}" for r in failed][:4]
-        score.example = f"{' '.join(error.subjects[:2])} found as {seen}"
+    seen = [f"{r.check} of {r.subject}" for r in failed][:4]
+    return Case(
+        name,
+        detected=bool(failed),
+        named=any(is_named(r, error) for r in failed),
+        falsely=any(r.check not in error.checks for r in failed),
+        told=f"{name}: {' '.join(error.subjects[:2])} found as {seen}",
+    )
 
 
 def is_named(result: CheckResult, error: Error) -> bool:
@@ -140,16 +183,6 @@ def is_named(result: CheckResult, error: Error) -> bool:
         or result.subject in error.subjects
         or any(subject in result.sentence for subject in quoted)
     )
-
-
-def print_score(name: str, score: Score) -> None:
-    """Print a row of the table."""
-    if not score.tried:
-        print(f"  {name:<32} {'-':>7}")
-        return
-    counts = f"{score.tried:>7} {score.detected:>6} {score.named:>6} {score.falsely:>6}"
-    share = f"{100.0 * score.named / score.tried:6.1f} %"
-    print(f"  {name:<32} {counts} {share}  {score.example}", flush=True)
 
 
 if __name__ == "__main__":

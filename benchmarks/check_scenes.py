@@ -4,10 +4,11 @@ import contextlib
 import io
 import os
 import pickle
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import yaml
@@ -19,7 +20,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.recordings.recording import BagRecording
 
-__all__ = ["Scene", "scenes"]
+__all__ = ["Scene", "scene_named", "scene_names"]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
@@ -51,14 +52,28 @@ class Scene:
         return robot_from_config(self.config, self.urdf)
 
 
-def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
-    """Yield the scenes whose name contains a text; recordings that are not there are left out.
+def scene_names(wanted: Sequence[str] = ()) -> list[str]:
+    """Return the names of the scenes that contain one of some texts; none: all."""
+    return [name for name in _makers() if not wanted or any(text in name for text in wanted)]
+
+
+@cache
+def scene_named(name: str, folder: Path | None = None) -> Scene | None:
+    """Return a scene, None if its recording is not there; a process makes each once.
 
     Args:
-        wanted: Text; empty: all.
-        cache: Folder in which made scenes are kept for the next run.
+        name: Its name.
+        folder: Where made scenes are kept for the next run; None: nowhere.
     """
-    makers: dict[str, Callable[[], Made]] = {
+    try:
+        return Scene(name, *_cached(name, _makers()[name], folder))
+    except FileNotFoundError as error:
+        print(f"{name}: no recording {error}", file=sys.stderr)
+        return None
+
+
+def _makers() -> dict[str, Callable[[], Made]]:
+    return {
         "panda recorded": lambda: _arm(PANDA_BAG, "panda", PANDA_LOCKED),
         "panda recorded, identified description": lambda: _identified(
             PANDA_BAG, _arm(PANDA_BAG, "panda", PANDA_LOCKED)
@@ -71,24 +86,20 @@ def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
         **unseen(),
         **other(),
     }
-    for name, make in makers.items():
-        if wanted in name:
-            try:
-                yield Scene(name, *_cached(name, make, cache))
-            except FileNotFoundError as error:
-                print(f"{name}: no recording {error}")
 
 
-def _cached(name: str, make: Callable[[], Made], cache: Path | None) -> Made:
-    if cache is None:
+def _cached(name: str, make: Callable[[], Made], folder: Path | None) -> Made:
+    if folder is None:
         return make()
-    path = cache / f"{name.replace(' ', '_')}.pickle"
+    path = folder / f"{name.replace(' ', '_')}.pickle"
     if path.exists():
         kept: Made = pickle.loads(path.read_bytes())
         return kept
     made = make()
-    cache.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(pickle.dumps(made))
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_bytes(pickle.dumps(made))
+    part.replace(path)  # whole or not at all: others may read it
     return made
 
 

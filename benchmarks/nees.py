@@ -9,11 +9,15 @@ within the reported two sigma (95.4 %). "rms / CRLB" is, for each parameter at t
 the Cramer-Rao bound of its seed (with the prior, van Trees): the inverse of the prior's and the data's
 information at the truth, freed of what errors of the regressor feign (`regressor_errors`); "by the median" is
 the standard deviation that their median magnitude gives, which a few failed seeds do not move.
-Run: python -m benchmarks.nees, or with --priors wide --filters log_cholesky
+With --errors the torque sensors of the joints that carry a body and the accelerometer have errors drawn from
+the prior of `sensor_errors`, which the filter estimates or considers; NEES is then that of bodies and errors,
+"errors 2s" the share of the errors within two sigma, and there is no bound.
+Run: python -m benchmarks.nees, or with --priors wide --filters log_cholesky [--errors estimated considered]
 """
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -42,6 +46,7 @@ PRIORS = {
 }
 FILTERS = ("log_cholesky", "linear")
 MOST_FEIGNED = 0.9  # share of the information in any direction
+NO_BASE_WRENCH = {"sensor_errors.base_force": 0.0, "sensor_errors.base_moment": 0.0}  # no sensor has it
 THINNED = 5  # steps of which the information is that of one
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 
@@ -89,6 +94,7 @@ class Consistency:
         mass: Share of masses within two sigma, of every update.
         second: Share of moments and products of inertia within two sigma, of every update.
         accepted: Whether an update was accepted.
+        errors: Share of errors of sensors within two sigma, of every update; NaN without any.
         efficiency: Errors at the end over the Cramer-Rao bound of the seed, shape (n_bodies, 10).
     """
 
@@ -97,6 +103,7 @@ class Consistency:
     mass: np.ndarray
     second: np.ndarray
     accepted: np.ndarray
+    errors: np.ndarray
     efficiency: np.ndarray
 
 
@@ -106,7 +113,7 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
     filter_, bodies = pipeline.filter, pipeline.filter.bodies
     while True:  # a prior of the linear filter also contains bodies that no URDF may have
         x_true = filter_.x + filter_.prior_factor @ rng.normal(size=len(filter_.x))
-        true_C, _jacobian = filter_._body_map(x_true.reshape(-1, 10))
+        true_C, _jacobian = filter_._body_map(x_true[: filter_.kinds.inferred].reshape(-1, 10))
         if all(np.linalg.eigvalsh(pseudo_inertia(pi)).min() > 0.0 for pi in true_C):
             break
     truth_L = [body.to_link @ pi for body, pi in zip(bodies, true_C, strict=True)]
@@ -116,13 +123,35 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
     return one_run(pipeline, measure(truth, REALISTIC, rng), x_true)
 
 
+def with_errors(pipeline: InertialPipeline, x_true: np.ndarray) -> Callable[[object], object]:
+    """Return what makes a reading wrong by the errors of the sensors in a true state."""
+    described = pipeline.model.errors
+    if described is None:
+        return lambda sample: sample
+    values = dict(zip(described.names, x_true[pipeline.filter.kinds.inferred :], strict=True))
+    bias = np.array([values.get(f"accelerometer_bias/{axis}", 0.0) for axis in "xyz"])
+    scale = 1.0 + values.get("accelerometer_scale/imu", 0.0)
+
+    def faulty(sample: object) -> object:
+        if isinstance(sample, ImuSample):
+            return replace(sample, specific_force_I=scale * sample.specific_force_I + bias)
+        if isinstance(sample, JointReading):
+            gains = np.array([values.get(f"torque_gain/{name}", 0.0) for name in sample.names])
+            offsets = np.array([values.get(f"torque_offset/{name}", 0.0) for name in sample.names])
+            return replace(sample, effort=(1.0 + gains) * sample.effort + offsets)
+        return sample
+
+    return faulty
+
+
 def one_run(pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.ndarray) -> Consistency:
-    filter_, posterior = pipeline.filter, pipeline.estimator.posterior
+    filter_, posterior, faulty = pipeline.filter, pipeline.estimator.posterior, with_errors(pipeline, x_true)
     true_C = filter_.parameters_at(filter_.body_coordinates(x_true))
-    pipeline.kept_steps = []
+    n, lies = filter_.kinds.inferred, pipeline.model.errors is not None
+    pipeline.kept_steps = None if lies else []
     rows = []
     for entry in recording.entries([topic for topic in recording.topics if "ground" not in topic]):
-        sample = entry.sample
+        sample = faulty(entry.sample)
         if isinstance(sample, ImuSample):
             pipeline.push_imu(sample)
         elif isinstance(sample, JointReading):
@@ -134,8 +163,10 @@ def one_run(pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.n
             nees = float(error @ np.linalg.solve(posterior.covariance, error))
             pi_C, moments = posterior.parameters_of(filter_.state)
             inside = (pi_C - true_C) ** 2 < 4.0 * moments.diagonal(axis1=1, axis2=2)
-            rows.append((nees, estimate.nis, inside[:, 0].mean(), inside[:, 4:].mean(), estimate.accepted))
-    bound = cramer_rao_bound(pipeline, x_true)
+            of_errors = error[n:] ** 2 < 4.0 * posterior.covariance.diagonal()[n:]
+            shares = inside[:, 0].mean(), inside[:, 4:].mean(), estimate.accepted
+            rows.append((nees, estimate.nis, *shares, of_errors.mean() if lies else np.nan))
+    bound = np.full_like(pi_C, np.nan) if lies else cramer_rao_bound(pipeline, x_true)
     return Consistency(*np.array(rows).T, efficiency=(pi_C - true_C) / bound)
 
 
@@ -178,15 +209,22 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=6.0)
     parser.add_argument("--priors", nargs="+", choices=PRIORS, default=["CAD", "wide"])
     parser.add_argument("--filters", nargs="+", choices=FILTERS, default=FILTERS)
+    treatments = ["none", "estimated", "considered"]
+    parser.add_argument(
+        "--errors", nargs="+", choices=treatments, default=["none"], help="treatment of errors of sensors"
+    )
     args = parser.parse_args()
     print(f"{args.seeds} seeds, {args.duration:g} s; inside: updates whose mean over seeds is in the bounds")
     columns = f"accepted  mass 2s  second 2s {'mean':>12} {'last':>7} {'bounds':>12}   inside"
     print(f"{'prior':<8}{'filter':<14}{columns}")
     for prior in args.priors:
         for name in args.filters:
-            values = {"filter": name, **PRIORS[prior]}
-            runs = [one_seed(seed, args.duration, **values) for seed in range(args.seeds)]
-            report(f"{prior:<8}{name:<14}", runs, talos_pipeline(**values))
+            for treatment in args.errors:
+                errors = {"sensor_errors.treatment": treatment, **NO_BASE_WRENCH}
+                values = {"filter": name, **PRIORS[prior], **errors}
+                runs = [one_seed(seed, args.duration, **values) for seed in range(args.seeds)]
+                title = f"{prior:<8}{name:<14}" + ("" if treatment == "none" else f"{treatment}: ")
+                report(title, runs, talos_pipeline(**values))
 
 
 def report(name: str, runs: list[Consistency], pipeline: InertialPipeline) -> None:
@@ -196,6 +234,9 @@ def report(name: str, runs: list[Consistency], pipeline: InertialPipeline) -> No
     last = np.array([run.nees[-1] for run in runs])
     print(f"{'':<{len(start)}}  of the last update: median {np.median(last):.1f}, worst {last.max():.3g}")
     print(f"{'':<{len(start)}}  NIS  {summary([run.nis for run in runs], len(pipeline.row_names))}")
+    if np.isfinite(runs[0].errors).all():
+        print(f"  errors 2s {100 * np.mean([run.errors.mean() for run in runs]):.1f} %", flush=True)
+        return
     ratios = np.array([run.efficiency for run in runs]).reshape(-1, 10)
     rms, typical = np.sqrt(np.mean(ratios**2, axis=0)), np.median(np.abs(ratios), axis=0) / norm.ppf(0.75)
     for kind, values in (("rms / CRLB", rms), ("by the median", typical)):

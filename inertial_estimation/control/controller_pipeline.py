@@ -43,7 +43,7 @@ class ControllerPipeline:
         last: Result of the last step; None before the first.
         controller: The controller itself.
         supervisor: Decides whether its torques are sent; counts what became of the joint states.
-        torque_errors: Takes estimated errors of joint torques, which are added to what the model says.
+        torque_errors: Takes what joints and base take more than the model says, which is added to it.
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
@@ -75,7 +75,7 @@ class ControllerPipeline:
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
         dynamics = self.controller.dynamics
         tau_max = config.torque_scale * dynamics.torque_limits
-        self.torque_errors = TorqueErrorIntake(self.robot.joint_names, tau_max)
+        self.torque_errors = TorqueErrorIntake(self.robot, tau_max)
         self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, tau_max)
 
     def push_orientation(self, sample: OrientationSample) -> None:

@@ -1,38 +1,46 @@
-"""Takes estimated errors of joint torques: what a joint takes more than the model with its inertias says."""
+"""Takes estimated errors of the model: what a joint or the base takes more than the model says."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_error_config import weight_of
 from inertial_estimation.signals import Array, Health, HealthLevel
 
 __all__ = ["TorqueErrorIntake"]
 
-LARGEST_SHARE = 0.1  # of a joint's torque limit: larger ones are no errors of a sensor
+LARGEST_SHARE = (
+    0.1  # of a joint's torque limit, or of the weight: larger ones are no errors of a sensor or a file
+)
 
 
 class TorqueErrorIntake:
-    """Keeps the newest errors by joint; they vary slowly, so the last ones stay in use.
+    """Keeps the newest errors by row; they vary slowly, so the last ones stay in use.
 
-    A set is refused as a whole when a joint is unknown, or an error is not finite or larger than a tenth of
-    the joint's torque limit.
+    Rows are those of the base (`BASE_ROWS`, along and about its axes) and joints. A set is refused as a whole
+    when a row is unknown, or an error is not finite or larger than a tenth of the joint's torque limit, or of
+    the weight.
 
     Attributes:
-        errors: In force [Nm], shape (n_joints,).
+        errors: In force [N, Nm], shape (nv,).
         refused: Number of sets refused, by reason.
         refusal: Why the last set was refused; empty where it was not.
     """
 
-    def __init__(self, names: Sequence[str], limits: Array) -> None:
+    def __init__(self, robot: RobotModel, limits: Array) -> None:
         """Begin without errors.
 
         Args:
-            names: Names of the joints.
-            limits: Their torque limits [Nm], shape (n_joints,).
+            robot: The robot.
+            limits: Torque limits of its joints [Nm], shape (n_joints,).
         """
-        self._index = {name: i for i, name in enumerate(names)}
-        self._largest = LARGEST_SHARE * limits
+        of_base = BASE_ROWS if robot.floating_base else ()
+        self._index = {name: i for i, name in enumerate((*of_base, *robot.joint_names))}
+        wrench = np.repeat(weight_of(robot), 3)[: len(of_base)]
+        self._largest: Array = LARGEST_SHARE * np.concatenate((wrench, limits))
         self.reset()
 
     def reset(self) -> None:
@@ -42,10 +50,10 @@ class TorqueErrorIntake:
         self.refusal = ""
 
     def push(self, errors: Mapping[str, float]) -> None:
-        """Take errors by joint; joints that are not named have none.
+        """Take errors by row; rows that are not named have none.
 
         Args:
-            errors: Torque as read less that of the model [Nm], by joint.
+            errors: Force or torque as read less that of the model [N, Nm], by base row or joint.
         """
         self.refusal = self._reason(errors)
         if self.refusal:
@@ -67,8 +75,8 @@ class TorqueErrorIntake:
 
     def _reason(self, errors: Mapping[str, float]) -> str:
         if any(name not in self._index for name in errors):
-            return "unknown joints"
+            return "unknown rows"
         sizes = {name: abs(error) for name, error in errors.items()}
         if not all(size <= self._largest[self._index[name]] for name, size in sizes.items()):  # NaN as well
-            return "beyond a tenth of the torque limits"
+            return "beyond a tenth of torque limits or weight"
         return ""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -93,18 +93,21 @@ class BalanceRun:
     columns: dict[str, Array]
 
 
-def balance_run(loop: ClosedLoop, motion: ReferenceMotion, waist_pitch: str = "") -> BalanceRun:
+def balance_run(
+    loop: ClosedLoop, motion: ReferenceMotion, waist_pitch: str = "", *, hoist_s: float = HOIST_S
+) -> BalanceRun:
     """Release the robot, command the motion, and record until its end or a fall.
 
     Args:
         loop: A floating-base robot on its hoist.
         motion: What to do.
         waist_pitch: Joint about y between base and chest; empty for none.
+        hoist_s: Time on the hoist before [s].
 
     Returns:
         The record.
     """
-    loop.release()
+    loop.release(hoist_s)
     recorder = _Recorder(loop, waist_pitch)
 
     def tick(loop: ClosedLoop) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import rms
@@ -53,6 +54,7 @@ class _Plan:
         lean_run_s: Length of its run [s].
         steps: Steps to walk.
         walk_run_s: Length of the walk's run [s].
+        hoist_s: Time on the hoist before [s].
     """
 
     begin_s: float
@@ -60,10 +62,11 @@ class _Plan:
     lean_run_s: float
     steps: int
     walk_run_s: float
+    hoist_s: float
 
 
-FULL = _Plan(1.0, LEAN_S, 5.0, 10, 15.0)
-QUICK = _Plan(0.3, 1.2, 1.8, 2, 3.4)
+FULL = _Plan(1.0, LEAN_S, 5.0, 10, 15.0, hoist_time(quick=False))
+QUICK = _Plan(0.3, 1.2, 1.8, 2, 3.4, hoist_time(quick=True))
 
 
 @dataclass(frozen=True)
@@ -201,16 +204,14 @@ def _both(robot: RobotLoop, case: _Case, seed: int, plan: _Plan) -> dict[str, Ba
     if case.leans:
         motions["lean"] = Lean(float(np.radians(LEAN_DEG)), plan.begin_s, plan.lean_s, plan.lean_run_s)
     motions["walk"] = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
-    return {name: _one(robot, case, seed, motion) for name, motion in motions.items()}
+    return {name: _one(robot, case, seed, motion, plan.hoist_s) for name, motion in motions.items()}
 
 
-def _one(robot: RobotLoop, case: _Case, seed: int, motion: ReferenceMotion) -> BalanceRun:
-    loop = robot.build(overrides=case.overrides, seed=seed)
+def _one(robot: RobotLoop, case: _Case, seed: int, motion: ReferenceMotion, hoist_s: float) -> BalanceRun:
+    loop = robot.build(overrides=case.overrides, seed=seed, inertial=case.inertias)
     if case.truth:
         loop.tilt = None
-    if not case.inertias:
-        loop.inertial = None
-    return balance_run(loop, motion, WAIST)
+    return balance_run(loop, motion, WAIST, hoist_s=hoist_s)
 
 
 def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> Metrics:

@@ -152,7 +152,7 @@ def _walk(robot: RobotLoop, seed: int, *, quick: bool) -> tuple[dict[str, dict[s
     spectators = [
         robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}}) for kind in ("log_cholesky", "linear")
     ]
-    loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
+    loop = robot.build(seed=seed, adaptation=False, inertial=False, spectators=spectators)
     walk = _Walk()
     loop.release(hoist_time(quick=quick))
     loop.run(0.4 if quick else DURATION_S, walk)

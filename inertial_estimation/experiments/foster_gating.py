@@ -26,7 +26,8 @@ from inertial_estimation.simulation.disturbances import MassWaveform
 __all__ = ["FosterGating", "followed_share", "touchdown_deviation", "touchdowns"]
 
 TORSO = "torso_2_link"
-STEPS, DURATION_S, SETTLED_S = 40, 20.0, 4.0
+STEPS, DURATION_S, SETTLED_S, BEGIN_S = 40, 20.0, 4.0, 0.5
+QUICK_DURATION_S, QUICK_SETTLED_S, QUICK_BEGIN_S = 1.9, 1.0, 0.0  # one touchdown
 LOAD_KG, LOAD_HZ = 5.0, 0.2  # the square wave is the nominal mass plus and minus half of it
 CONTACT_N = 50.0
 BEFORE_S, AFTER_S = 0.05, 0.25  # window around a touchdown in which its shock is searched
@@ -46,12 +47,13 @@ HARDWARE = {
 
 
 class _Stepping:
-    def __init__(self) -> None:
+    def __init__(self, begin_s: float) -> None:
         self.series = TimeSeries()
+        self._begin_s = begin_s
         self._stepping = False
 
     def __call__(self, loop: ClosedLoop) -> None:
-        if not self._stepping and loop.time_s > 0.5:
+        if not self._stepping and loop.time_s > self._begin_s:
             loop.controller.push_walk_command(WalkCommand(STEPS, 0.0))
             self._stepping = True
         if any(estimate is None for estimate in loop.watched):
@@ -101,16 +103,17 @@ def followed_share(times: Array, mass: Array, truth: Array, mean_over_s: float =
 
 
 def _step_in_place(
-    robot: RobotLoop, seed: int, duration_s: float, hoist_s: float, *, load: bool
+    robot: RobotLoop, seed: int, duration_s: float, *, load: bool, quick: bool
 ) -> dict[str, Array]:
     spectators = [robot.inertial({INERTIAL_NODE: {**SETTINGS, **kind}}) for kind in FILTERS.values()]
     nominal = spectators[0].robot.link_body(TORSO).nominal_J.mass
     wave = MassWaveform(TORSO, "square", nominal, LOAD_KG / 2.0, LOAD_HZ)
+    disturbances = [wave] if load else []
     loop = robot.build(
-        seed=seed, disturbances=[wave] if load else [], adaptation=False, spectators=spectators
+        seed=seed, disturbances=disturbances, adaptation=False, inertial=False, spectators=spectators
     )
-    stepping = _Stepping()
-    loop.release(hoist_s)
+    stepping = _Stepping(QUICK_BEGIN_S if quick else BEGIN_S)
+    loop.release(hoist_time(quick=quick))
     loop.run(duration_s, stepping)
     return dict(stepping.series.columns())
 
@@ -163,12 +166,12 @@ class FosterGating(Experiment[_SteppingRuns]):
 
     def simulate(self, trials: Trials) -> _SteppingRuns:
         """Step in place per seed, once with the true mass constant, once with the square wave."""
-        robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
-        duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
-        loaded_s, hoist_s = 0.2 if self.quick else duration_s, hoist_time(quick=self.quick)
+        robot, run = RobotLoop("talos", HARDWARE), partial(_step_in_place, quick=self.quick)
+        duration_s, settled_s = (QUICK_DURATION_S, QUICK_SETTLED_S) if self.quick else (DURATION_S, SETTLED_S)
+        loaded_s = 0.2 if self.quick else duration_s
         found = trials.by_case(
             {
-                load: [partial(_step_in_place, robot, seed, length_s, hoist_s, load=load) for seed in seeds]
+                load: [partial(run, robot, seed, length_s, load=load) for seed in self.seeds]
                 for load, length_s in ((False, duration_s), (True, loaded_s))
             }
         )

@@ -11,7 +11,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, replace_negative
 from inertial_estimation.signals import Array
 
-__all__ = ["TREATMENTS", "SensorErrorConfig"]
+__all__ = ["TREATMENTS", "SensorErrorConfig", "weight_of"]
 
 TREATMENTS = ("none", "considered", "estimated")
 SHARE = 0.01  # of effort limits and of the robot's weight that errors have by default
@@ -105,8 +105,7 @@ class SensorErrorConfig:
         Args:
             robot: The robot.
         """
-        force = SHARE * STANDARD_GRAVITY * robot.total_mass
-        moment = force * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))
+        force, moment = (SHARE * part for part in weight_of(robot))
         forces, moments = ("contact_force", "base_force"), ("contact_moment", "base_moment")
         return replace_negative(self, dict.fromkeys(forces, force) | dict.fromkeys(moments, moment))
 
@@ -121,3 +120,13 @@ class SensorErrorConfig:
         limits = urdf_limits(robot).effort
         offsets: Array = np.where(np.isfinite(limits), SHARE * limits, UNLIMITED)
         return offsets
+
+
+def weight_of(robot: RobotModel) -> tuple[float, float]:
+    """Return the weight of a robot [N], and its moment on the lever of errors of forces [Nm].
+
+    Args:
+        robot: The robot.
+    """
+    weight = STANDARD_GRAVITY * robot.total_mass
+    return weight, weight * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))

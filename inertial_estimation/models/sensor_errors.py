@@ -6,18 +6,19 @@ the accelerometer, lambda_obs = lambda + w of a contact and a wrench u on the ba
 
     dtau = Y pi + friction + S' (g tau_obs + o) + J' w + u - E (s f_obs + b) + noise
 
-to the first order in the errors; E is the effect of an error of the sensed acceleration on the rows.
+to the first order in the errors; E is the effect of an error of the sensed acceleration on the rows. What a
+row takes more than a model says that senses nothing is S' (g tau_obs + o) + u (`SensorErrors.of_rows`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
-from inertial_estimation.models.measurement_rows import Indices, ResolvedRows
+from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices, ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.signals import Array
@@ -97,6 +98,26 @@ class _AccelerometerScale(_Kind):
             C[:, 0] = -paths.inertia[:, :3] @ state.f_B
 
 
+@dataclass(frozen=True, eq=False)
+class UninformingRows:
+    """Rows of joints that carry no body of interest; each has an error of its own, apart from the others.
+
+    Attributes:
+        joints: Their names.
+        rows: Their positions in the equations, shape (k,).
+        sigmas: Prior standard deviations of their errors [Nm], shape (k,).
+    """
+
+    joints: tuple[str, ...]
+    rows: Indices
+    sigmas: Array
+
+    @classmethod
+    def none(cls) -> "UninformingRows":
+        """Return no rows."""
+        return cls((), np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
 class SensorErrors:
     """The errors of a robot's sensors as linear parameters of its measurement equation.
 
@@ -105,10 +126,16 @@ class SensorErrors:
         sigmas: Prior standard deviations [Nm, N, m/s^2; gain and scale without unit], shape (size,).
         informing: Positions of the rows whose errors are described, which may correct an estimate; None: all.
         joints: The joints whose torques have errors, by name the index in the model's order.
+        rows: Names of the rows of the equation of motion that `of_rows` describes: of the base, then joints.
+        others: Rows of which the errors are not described.
     """
 
     def __init__(
-        self, kinds: Sequence[_Kind], joints: Mapping[str, int], informing: Indices | None = None
+        self,
+        kinds: Sequence[_Kind],
+        joints: Mapping[str, int],
+        informing: Indices | None = None,
+        others: UninformingRows | None = None,
     ) -> None:
         """Put the errors of all kinds in a row.
 
@@ -116,19 +143,25 @@ class SensorErrors:
             kinds: The kinds.
             joints: The joints whose torques may have errors, by name the index in the model's order.
             informing: Positions of the rows whose errors they describe; None: all.
+            others: Rows of which they are not described; None: none.
         """
         self.informing = informing
+        self.others = others or UninformingRows.none()
         self.names = tuple(name for kind in kinds for name in kind.names)
         self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
         ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
         self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
         described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
         self.joints = {name: joint for name, joint in joints.items() if name in described}
+        of_base = [row for row in BASE_ROWS if _base_label(row) in self.names]
+        self.rows = (*of_base, *self.joints)
         self._of_joints = _indices(self.joints.values())
         labels = np.array(self.names)
+        constant = [_base_label(row) for row in of_base] + [f"torque_offset/{name}" for name in self.joints]
+        gains = [""] * len(of_base) + [f"torque_gain/{name}" for name in self.joints]
         self._constant, self._per_torque = (
-            np.array([labels == f"torque_{kind}/{name}" for name in self.joints], dtype=float)
-            for kind in ("offset", "gain")
+            np.array([labels == label for label in of_kind], dtype=float).reshape(len(of_kind), len(labels))
+            for of_kind in (constant, gains)
         )
 
     @property
@@ -136,10 +169,11 @@ class SensorErrors:
         """Number of errors."""
         return len(self.names)
 
-    def torque_errors(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
-        """Return the error of each joint's reading, g tau + o, and its standard deviation [Nm].
+    def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
+        """Return what each row takes more than its model, and its standard deviation.
 
-        At a constant torque, offset and gain of a joint are hardly distinguished, but their sum is known.
+        For the base it is u, for a joint g tau + o: at a constant torque, offset and gain of a joint are
+        hardly distinguished, but their sum is known.
 
         Args:
             errors: The errors, shape (size,).
@@ -147,9 +181,11 @@ class SensorErrors:
             tau: Torques as read [Nm], shape (n_joints,).
 
         Returns:
-            Of the joints in `joints`, shape (k,) each.
+            Of the rows in `rows` [N, Nm], shape (k,) each.
         """
-        T = self._constant + self._per_torque * tau[self._of_joints, None]
+        torques = np.zeros(len(self.rows))
+        torques[len(self.rows) - len(self._of_joints) :] = tau[self._of_joints]
+        T = self._constant + self._per_torque * torques[:, None]
         return T @ errors, np.sqrt(np.maximum(((T @ P) * T).sum(axis=1), 0.0))
 
     def appended(self, equation: LinearEquation) -> LinearEquation:
@@ -179,9 +215,10 @@ def sensor_errors(
 ) -> SensorErrors | None:
     """Lay out the errors of a robot's sensors.
 
-    Where every row is that of one joint, only torques of joints that carry a body of interest have errors,
-    and only these rows and those of the base inform. Others contain no column of such a body, and what they
-    tell through noise that they share would be wrong by their own errors.
+    Where every row is that of one joint, only torques of joints that carry a body of interest have errors
+    here, and only these rows and those of the base inform. Others contain no column of such a body, and what
+    they tell through noise that they share would be wrong by their own errors, which are not described
+    together with the bodies (`UninformingRows`).
 
     Args:
         config: Their standard deviations.
@@ -214,8 +251,20 @@ def sensor_errors(
         kinds += _accelerometer_errors(config)
     informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
     everything = rows.projects or len(informing) in (0, len(rows.picked))
-    errors = SensorErrors(kinds, {robot.joint_names[j]: j for j in joints}, None if everything else informing)
+    described = {robot.joint_names[j]: j for j in joints}
+    if everything:
+        errors = SensorErrors(kinds, described)
+    else:
+        left_out = {j: i for j, i in position.items() if j >= 0 and j not in joints}
+        errors = SensorErrors(kinds, described, informing, _uninforming(config, robot, left_out))
     return errors if errors.size else None
+
+
+def _uninforming(config: SensorErrorConfig, robot: RobotModel, row_of: Mapping[int, int]) -> UninformingRows:
+    """Return the rows of joints, by their positions."""
+    joints = list(row_of)
+    names = tuple(robot.joint_names[j] for j in joints)
+    return UninformingRows(names, _indices(row_of.values()), config.offsets(robot)[joints])
 
 
 def _torque_errors(
@@ -259,6 +308,11 @@ def _accelerometer_errors(config: SensorErrorConfig) -> list[_Kind]:
     if scale:
         kinds.append(_AccelerometerScale(["accelerometer_scale/imu"], np.array([scale])))
     return kinds
+
+
+def _base_label(row: str) -> str:
+    """Return the name of the error of a base row: base_force/x of base_force_x."""
+    return "/".join(row.rsplit("_", 1))
 
 
 def _indices(values: Iterable[int]) -> Indices:

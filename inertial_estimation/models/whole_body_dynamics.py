@@ -113,7 +113,7 @@ class WholeBodyDynamics:
         self._base_id = robot.frame_id(robot.base_link)
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
-        self._torque_errors: Array = np.zeros(robot.n_joints)
+        self._torque_errors: Array = np.zeros(self._model.nv)
 
     @property
     def nv(self) -> int:
@@ -191,10 +191,10 @@ class WholeBodyDynamics:
         self._mass = float(sum(inertia.mass for inertia in self._model.inertias))
 
     def set_torque_errors(self, errors: Array) -> None:
-        """Add constants to the torques that a motion takes: a joint needs its model's torque and this.
+        """Add constants to the forces that a motion takes: a row needs what its model says and this.
 
         Args:
-            errors: Torque as read less that of the model [Nm], shape (n_joints,).
+            errors: Generalised force as read less that of the model [N, Nm], shape (nv,).
         """
         self._torque_errors = errors
 
@@ -218,7 +218,7 @@ class WholeBodyDynamics:
         model, data = self._model, self._data
         configuration, velocity = self._coordinates(base, q, v)
         h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
-        h[self.robot.n_base :] += self._torque_errors
+        h += self._torque_errors
         M = pin.crba(model, data, configuration).copy()
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed

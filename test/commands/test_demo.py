@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,31 +17,40 @@ from inertial_estimation.errors import InertialEstimationError
 pytest.importorskip("example_robot_data")
 
 
-def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) -> None:
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Files of a demo, `output.txt` with what it has printed among them; .ci/run has run one already."""
+    made = os.environ.get("INERTIAL_ESTIMATION_DEMO")
+    if made:
+        return Path(made)
     for package in ("rclpy", "mujoco", "proxsuite"):
         pytest.importorskip(package)
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "demo", "--no-live"]
     root = Path(__file__).resolve().parents[2]
-    arguments = ["--duration", "3.8", "--output", str(tmp_path)]
+    arguments = ["--duration", "2.6", "--output", str(tmp_path)]
     if importlib.util.find_spec("rerun") is not None:
         arguments += ["--rrd", str(tmp_path / "demo.rrd")]
     ended = subprocess.run(
         [*command, *arguments], cwd=root, capture_output=True, text=True, timeout=240, check=False
     )
     assert ended.returncode == 0, ended.stderr
-    without, adapted = json.loads((tmp_path / "demo.json").read_text())["runs"]
+    (tmp_path / "output.txt").write_text(ended.stdout)
+    return tmp_path
+
+
+def test_demo_holds_the_weight_with_adaptation_and_sags_without(results: Path) -> None:
+    without, adapted = json.loads((results / "demo.json").read_text())["runs"]
     assert (without["adaptation"], adapted["adaptation"]) == (False, True)
     assert without["elbow_error_at_end_rad"] > 0.3
-    assert abs(adapted["elbow_error_at_end_rad"]) < 0.1, "still on its way back by some hundredths"
+    assert abs(adapted["elbow_error_at_end_rad"]) < 0.1
     for run in (without, adapted):
         assert abs(run["mass_error_at_end"]) < 0.05
         assert (run["fallen"], run["command_timeouts"]) == (False, 0)
-    off, on = (re.search(rf"^ +{name} .*$", ended.stdout, re.MULTILINE) for name in ("off", "on"))
-    assert off is not None
-    assert on is not None
-    assert (tmp_path / "demo.png").stat().st_size > 10_000
-    if "--rrd" in arguments:
-        entities = entities_of(tmp_path / "demo.rrd")
+    printed = (results / "output.txt").read_text()
+    assert all(re.search(rf"^ +{name} .*$", printed, re.MULTILINE) for name in ("off", "on"))
+    assert (results / "demo.png").stat().st_size > 10_000
+    if (results / "demo.rrd").exists():
+        entities = entities_of(results / "demo.rrd")
         for run in ("with", "without"):
             robot = {
                 f"/{run}_adaptation/{part}" for part in ("base", "forces/left_foot", "gravity/estimated")

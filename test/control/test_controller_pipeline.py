@@ -330,13 +330,31 @@ def test_torque_errors_are_added_to_what_the_model_says(fresh) -> None:
     np.testing.assert_allclose(torques(fresh, 0), before, atol=1e-6)
 
 
-@pytest.mark.parametrize("bad", [{"no_joint": 0.1}, {"torso_1_joint": np.nan}, {"torso_1_joint": 1e3}])
+def test_a_wrench_on_the_base_is_carried_by_the_contacts(fresh) -> None:
+    torques(fresh, 0)
+    before = fresh.last.wrenches_C.copy()
+    fresh.torque_errors.push({"base_force_z": 20.0})
+    torques(fresh, 3_000_000)
+    change = (fresh.last.wrenches_C - before).sum(axis=0)
+    np.testing.assert_allclose(change[:3], [0.0, 0.0, 20.0], atol=1.0)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"no_joint": 0.1},
+        {"torso_1_joint": np.nan},
+        {"torso_1_joint": 1e3},
+        {"base_force_x": 95.0},
+        {"base_moment_x": 25.0},
+    ],
+)
 def test_impossible_torque_errors_are_refused_in_health(fresh, bad) -> None:
     fresh.torque_errors.push({"torso_1_joint": 0.5})
     assert "torque_errors" not in [part.name for part in fresh.health(0)]
     fresh.torque_errors.push({"torso_2_joint": 0.5, **bad})
     assert level(fresh, "torque_errors", 0) is HealthLevel.WARN
-    assert sorted(fresh.torque_errors.errors) == [0.0] * (fresh.robot.n_joints - 1) + [0.5]
+    assert sorted(fresh.torque_errors.errors) == [0.0] * (fresh.robot.n_joints + 5) + [0.5]
     fresh.torque_errors.push({})
     assert level(fresh, "torque_errors", 0) is HealthLevel.OK
     assert not fresh.torque_errors.errors.any()

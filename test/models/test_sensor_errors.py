@@ -141,9 +141,22 @@ def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
     case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
     errors, rng = case.errors, np.random.default_rng(0)
     values, L = rng.normal(size=errors.size), rng.normal(size=(errors.size,) * 2)
-    found, sigmas = errors.torque_errors(values, L @ L.T, case.tau)
+    found, sigmas = errors.of_rows(values, L @ L.T, case.tau)
     samples = (values + rng.normal(size=(20000, errors.size)) @ L.T).T
     rows = errors.appended(case.equation({})).regressor[:, 20:]
-    assert list(errors.joints) == list(case.measurement.row_names)
+    assert errors.rows == case.measurement.row_names
     assert np.allclose(found, rows @ values)
     assert np.allclose((rows @ samples).std(axis=1), sigmas, rtol=0.05)
+
+
+def test_errors_of_rows_are_those_that_no_error_of_the_accelerometer_makes(talos):
+    case = Case(talos, ("arm_left_5_link",), ContactMode.MEASURED, imu="imu_link")
+    errors, rng = case.errors, np.random.default_rng(1)
+    values = rng.normal(size=errors.size)
+    values[[name.startswith(("acc", "contact")) for name in errors.names]] = 0.0
+    columns = errors.appended(case.equation({})).regressor[:, 10:]
+    by_row = dict(zip(case.measurement.row_names, columns @ values, strict=True))
+    found, _sigmas = errors.of_rows(values, np.eye(errors.size), case.tau)
+    assert found == pytest.approx([by_row[row] for row in errors.rows])
+    assert {*errors.rows, *errors.others.joints} == {*case.measurement.row_names}
+    assert not set(errors.rows) & set(errors.others.joints)

@@ -18,6 +18,7 @@ from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.estimators.inertial.row_errors import RowErrors
 from inertial_estimation.estimators.inertial.sensor_states import SensorPrior
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
@@ -27,12 +28,12 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
+from inertial_estimation.models.sensor_errors import SensorErrors, UninformingRows, sensor_errors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 __all__ = ["EstimationModel", "torque_errors_of"]
 
-TORQUE_ERROR = "torque_error"  # kind of error that offset and gain make at the present torque
+TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 
 
@@ -148,10 +149,11 @@ class EstimationModel:
 
     @property
     def error_names(self) -> tuple[str, ...]:
-        """Names of the sensors' errors and of those of the torques in all; empty where none is assumed."""
+        """Names of the sensors' errors and of those of rows in all; empty where none is assumed."""
         if self.errors is None:
             return ()
-        return (*self.errors.names, *(f"{TORQUE_ERROR}/{joint}" for joint in self.errors.joints))
+        rows = (*self.errors.rows, *self.errors.others.joints)
+        return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in rows))
 
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
@@ -170,11 +172,15 @@ class EstimationModel:
             sigma = config.friction.prior.sigmas(friction.parameter_terms, 1)
             nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
-        overlap = config.rate * config.window / PARABOLIC_WINDOW
         priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal, self._sensor_prior(config))
         build = filter_named(config.filter)
         walk = config.process.walk(len(sigma) + len(priors.sensors.sigmas))
-        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention, walk)
+        return build(self.bodies, priors, gate, prior.memory, self._overlap(config), config.convention, walk)
+
+    @staticmethod
+    def _overlap(config: InertialPipelineConfig) -> float:
+        """Return the number of updates per independent measurement."""
+        return max(1.0, config.rate * config.window / PARABOLIC_WINDOW)
 
     def _sensor_prior(self, config: InertialPipelineConfig) -> SensorPrior:
         if self.errors is None:
@@ -183,21 +189,31 @@ class EstimationModel:
         considered = own.treatment == "considered"
         return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
 
-    def named_errors(self, errors: Array, P: Array, tau: Array | None) -> dict[str, tuple[float, float]]:
+    def make_row_errors(self, config: InertialPipelineConfig) -> RowErrors:
+        """Build the estimator of the errors of rows that contain no body that is estimated."""
+        own, rows = config.sensor_errors, self.errors.others if self.errors else UninformingRows.none()
+        considered = own.treatment == "considered"
+        return RowErrors(rows, own.drift_time, self._overlap(config), considered=considered)
+
+    def named_errors(
+        self, errors: Array, P: Array, tau: Array | None, others: RowErrors
+    ) -> dict[str, tuple[float, float]]:
         """Return errors of the sensors and their standard deviations by name.
 
         Args:
             errors: The errors, shape (k,).
             P: Their covariance, shape (k, k).
             tau: Torques as read [Nm], shape (n_joints,); None where not measured.
+            others: Errors of the rows that contain no body that is estimated.
         """
         if self.errors is None:
             return {}
         sigmas = np.sqrt(np.maximum(P.diagonal(), 0.0))
         torques = np.zeros(self.robot.n_joints) if tau is None else tau
-        of_torques = self.errors.torque_errors(errors, P, torques)
-        values = (np.concatenate(both).tolist() for both in zip((errors, sigmas), of_torques, strict=True))
-        return dict(zip(self.error_names, zip(*values, strict=True), strict=True))
+        of_rows, sigmas_of_rows = self.errors.of_rows(errors, P, torques)
+        values = np.concatenate((errors, of_rows, others.values)).tolist()
+        deviations = np.concatenate((sigmas, sigmas_of_rows, np.sqrt(others.variances))).tolist()
+        return dict(zip(self.error_names, zip(values, deviations, strict=True), strict=True))
 
     def with_errors(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation with the columns of the sensors' errors after its own.
@@ -243,10 +259,12 @@ class EstimationModel:
 
 
 def torque_errors_of(estimate: InertialEstimate) -> dict[str, float]:
-    """Return the error of each joint's torque, as read less that of the model [Nm]; empty without any.
+    """Return what each row takes more than the model, by its name [N, Nm]; empty without any.
+
+    Rows are those of the base, along and about its axes, and of joints: as read less that of the model.
 
     Args:
         estimate: Estimate of the inertial filter.
     """
     named = ((name.partition("/"), value) for name, (value, _sigma) in estimate.sensor_errors.items())
-    return {joint: value for (kind, _slash, joint), value in named if kind == TORQUE_ERROR}
+    return {row: value for (kind, _slash, row), value in named if kind == TORQUE_ERROR}

@@ -74,6 +74,7 @@ class InertialEstimator:
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self.posterior = CurvedPosterior(self.filter, config.information_period)
+        self._row_errors = model.make_row_errors(config)
         self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
@@ -93,6 +94,7 @@ class InertialEstimator:
     def forget(self) -> None:
         """Return to the nominal parameters; the bias stays."""
         self.corrected.reset()
+        self._row_errors.reset()
         self.posterior.reset()
         self._links.reset()
         self.record.reset()
@@ -132,6 +134,8 @@ class InertialEstimator:
         velocities = step.equation.state.v
         equation = self.model.with_errors(step.equation)
         update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
+        if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
+            self._row_errors.update(update.innovation, equation.noise, step.dt)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
@@ -183,7 +187,9 @@ class InertialEstimator:
         """Return the errors of the sensors by name, as they were before suspect data."""
         assert step.equation.state is not None
         state, k = self._unsuspected, self.filter.kinds.inferred
-        return self.model.named_errors(state.x[k:], state.P[k:, k:], step.equation.state.tau)
+        return self.model.named_errors(
+            state.x[k:], state.P[k:, k:], step.equation.state.tau, self._row_errors
+        )
 
     def whole_posterior(self) -> InertiaPosterior:
         """Return the distribution of the parameters of all bodies together, about the link frames."""

@@ -307,7 +307,9 @@ class InertialFilter(BodyCoordinates):
             self.x = self._at.x
             self.admit_change()
             return 0
-        self._at, self.x, self.P = posterior.at, self.bounded(posterior.x), posterior.P
+        corrected = self.kinds.corrected > 0.0  # the others are considered: they keep their means
+        x: Array = np.where(corrected, self.bounded(posterior.x), self.x)
+        self._at, self.x, self.P = posterior.at, x, posterior.P
         return steps
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:

@@ -240,8 +240,14 @@ class SignalAligner:
         timeout = self._limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, "")) for name, stream in self._streams.items()
+            stream.health(now_ns, timeout, holding.get(name, ""), self._monitor.doubt(name))
+            for name, stream in self._streams.items()
         ]
+
+    @property
+    def timeout(self) -> float:
+        """Age beyond which an input counts as lost [s]."""
+        return self._limits.timeout
 
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
