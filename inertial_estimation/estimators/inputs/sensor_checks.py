@@ -239,7 +239,7 @@ class QuantityCheck:
         quantity, usual = self.quantity, self._known_usual.reading
         if usual is None or quantity.one_way or not (quantity.sign and quantity.stuck):
             return False
-        return float(usual.dot(last)) < NEAR_DIRECTION * (float(usual.dot(usual)) * square) ** 0.5
+        return float(usual.dot(last)) < NEAR_DIRECTION * math.sqrt(float(usual.dot(usual)) * square)
 
     def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
         """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""
