@@ -190,7 +190,7 @@ class _Search:
 
 
 def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
-    """Apply a hypothesis about positions to rows of them, velocities, accelerations (0 to 3) or efforts (4)."""
+    """Apply a hypothesis to rows of positions, their derivatives, sent velocities (0 to 3) or efforts (4)."""
     if hypothesis is None:
         return values
     changed: Array = values.copy()
