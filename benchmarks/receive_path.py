@@ -4,8 +4,8 @@
 
 The sensors of a standing TALOS at 1 kHz, IMU and feet with noise, otherwise as in `benchmarks/node_cpu.py`,
 but without middleware, executor and publication, so that it can be compared on a machine that others use: the
-20th percentile of the wall clock is hardly disturbed. Steps are made at 333 Hz. To compare two trees, run both
-in turn.
+20th percentile of the wall clock is hardly disturbed. Steps are made at 333 Hz. To compare two trees, run
+both in turn.
 """
 
 import argparse
