@@ -34,6 +34,7 @@ __all__ = ["Diagnosis", "diagnose"]
 
 FEWEST_WINDOWS = 20  # 2 s of data
 OF_MASSES = {"link mass", "link centre of mass", "masses", "effort scale", "contact wrench scale", "friction"}
+OF_EFFORTS = {"effort sign", "effort unit", "effort order"}
 NOT_MENDED = ", which is wrong and cannot be corrected with certainty"
 
 
@@ -103,7 +104,8 @@ def _examine(diagnosis: Diagnosis) -> None:
     begin, before = len(diagnosis.findings), diagnosis.mended
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
-    why = joint_hypotheses(before)
+    suspected = any(item.wrong and item.result.check in OF_EFFORTS for item in found)
+    why = joint_hypotheses(before, suspected=suspected)
     if not why:
         return
     other = Diagnosis([], diagnosis.case, before, examined=True)

@@ -55,9 +55,9 @@ def finding(
     return Finding(result, mend, parameters=parameters or {}, exact=exact)
 
 
-def cannot_tell(check: str, subject: str, why: str) -> Finding:
-    """Return the finding that the data do not determine a result, and why."""
-    return finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why)
+def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding:
+    """Return the finding that the data do not determine a result, why, and what may help."""
+    return finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why, remedy)
 
 
 def plain(result: CheckResult) -> Finding:

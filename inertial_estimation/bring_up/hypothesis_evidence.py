@@ -23,7 +23,7 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Evidence", "evidence", "evidence_without_efforts", "unexplained_efforts"]
+__all__ = ["ANY_FACTOR", "Evidence", "evidence", "evidence_without_efforts", "unexplained_efforts"]
 
 INDEPENDENT = 0.5  # share of the readings that count as independent
 ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, finding
 from inertial_estimation.bring_up.hypothesis_evidence import (
+    ANY_FACTOR,
     Evidence,
     evidence,
     evidence_without_efforts,
@@ -34,6 +35,7 @@ __all__ = ["joint_hypotheses"]
 WINDOWS, FEW = 60, 12  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY = 24
 CERTAIN = 16.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
+SUSPECTED = ANY_FACTOR  # the same where an effort contradicts the description anyway, and only why is asked
 TOGETHER, TOGETHER_SHARE, MOST_ALIKE = 6.0, 0.1, 3  # of the best one's evidence; how many are named with it
 MISFIT = 0.1  # unexplained share of an effort that may be that of another joint
 DIFFERENT = 0.15  # rms difference of positions between which an exchange shows [rad]
@@ -55,11 +57,16 @@ class _Hypothesis:
     efforts: bool = False
 
 
-def joint_hypotheses(case: Case) -> list[Finding]:
+def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
     """Look for a joint with the wrong sign, or two exchanged ones, that explain most of the disagreement.
+
+    The sign of a joint that moves little mass changes little but the torque of the joint before it: whether
+    that effort has the wrong sign, or this joint, is then decided by smaller odds. They exceed the price of a
+    sign, which an assumption that explains the effort does not have to pay.
 
     Args:
         case: The recording.
+        suspected: Whether an effort contradicts the description as it is.
     """
     search = _Search(case)
     before = search.evidence(None, WINDOWS)
@@ -75,7 +82,7 @@ def joint_hypotheses(case: Case) -> list[Finding]:
     if not tried:
         return []
     best, gain = tried[0][0], tried[0][0].log - before.log
-    if gain < CERTAIN + price:
+    if gain < (SUSPECTED if suspected else CERTAIN) + price:
         return []
     near = max(TOGETHER, TOGETHER_SHARE * gain)
     alike = [one for found, one in tried if found.log > best.log - near]

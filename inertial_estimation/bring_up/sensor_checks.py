@@ -32,6 +32,13 @@ AXES = (
     "angular rate y",
     "angular rate z",
 )
+BY_TORQUES = (
+    "record it, or without force sensors let tilt_observer take the contact forces from the efforts of "
+    "joint_states: contact.source: joint_torques"
+)
+NO_FORCES = (
+    "record it, or the efforts of joint_states, from which contact.source: joint_torques takes contact forces"
+)
 WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 
 
@@ -45,7 +52,10 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
     found = [plain(result) for result in name_checks(streams.missing)]
     for topic in streams.absent:
         why = f"the recording has no messages on '{topic}'; its checks and those that need it are left out"
-        found.append(cannot_tell("topic", topic.strip("/"), why))
+        remedy = ""
+        if topic.endswith("/wrench") and not streams.wrenches:
+            remedy = BY_TORQUES if _has_efforts(streams) else NO_FORCES
+        found.append(cannot_tell("topic", topic.strip("/"), why, remedy))
     statistics = []
     for name, stream in streams.by_name.items():
         counted = StreamStatistics(name, max_gap_s)
@@ -54,6 +64,11 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
         statistics.append(counted)
     found += [plain(result) for result in stamp_checks(statistics)]
     return found + _clocks(streams)
+
+
+def _has_efforts(streams: RobotStreams) -> bool:
+    n = streams.n_joints
+    return bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
 
 
 def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[Finding]:

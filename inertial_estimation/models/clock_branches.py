@@ -40,6 +40,17 @@ class ClockBranches(Generic[StateT]):
         for state in self._states:
             self._reset(state)
 
+    def usual_step(self, stamp_ns: int, longest_ns: int) -> int:
+        """Return the step from the last stamp of the current state [ns]; 0 if the stamp does not continue it.
+
+        Args:
+            stamp_ns: The stamp [ns].
+            longest_ns: As for `step_to`, which changes the state.
+        """
+        last = self._stamps[0]
+        step = 0 if last is None else stamp_ns - last
+        return step if 0 < step <= longest_ns else 0
+
     def step_to(self, stamp_ns: int, longest_ns: int) -> int | None:
         """Choose the state that a stamp continues as the current one.
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, compiled, warm_up
+from inertial_estimation.compilation import compiling
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.input_ranges import FREE_POSITION
+from inertial_estimation.models.joint_travel import STILL_TRAVEL, JointTravel, largest_change
 from inertial_estimation.models.joint_turns import remove_turns
 from inertial_estimation.models.position_jump import JUMP, START_S, PositionJump
 from inertial_estimation.models.robot_config import InputConfig
@@ -15,13 +16,8 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 __all__ = ["JointContinuity"]
 
 START_NS = round(2.0 * START_S * NANOSECONDS)
-STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
 USUAL_SHARE = 0.1  # of a new repetition in the usual one
-BLOCK_S, BLOCKS = 0.05, 5  # of the time over which travel and velocity are compared
-FORGETTING = 0.97  # per block, of what a position lags behind its velocity: a memory of 1.6 s
-DIFFERENCE = 0.06  # of travel and integrated velocity over that time [rad or m]
-VELOCITY_LAG = 0.05  # of measured velocities behind positions, or the reverse [s]
 
 
 class JointContinuity:
@@ -50,11 +46,31 @@ class JointContinuity:
         self._difference = ""
         self._followed = False
         self._begin_ns: int | None = None
+        self._quick = compiling()
 
     def reset(self) -> None:
         """Forget all joint states and what was found."""
         self._tracks.clear()
         self._found_ns = self._begin_ns = None
+
+    def continues(self, stamp_ns: int, q: Array, v: Array) -> bool:
+        """Take a usual joint state in a third of the time; `fault` and `follow` take all others.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            q: Positions in the model's order [rad or m], shape (n_joints,).
+            v: The velocities it has, which are used [rad/s or m/s], shape (n_joints,).
+
+        Returns:
+            Whether it has been taken: nothing is wrong with it, and nothing had been before. If not, nothing
+            has changed.
+        """
+        step_ns = self._tracks.usual_step(stamp_ns, self._longest_ns)
+        if not step_ns or not self._quick or not self._tracks.current.continues(seconds(step_ns), q, v):
+            return False
+        self._tracks.step_to(stamp_ns, self._longest_ns)
+        self._followed, self._stamp_ns = True, stamp_ns
+        return True
 
     def fault(self, stamp_ns: int, q: Array, sent: Array | None) -> str:
         """Take a joint state; return why it must not be used, empty where it may.
@@ -111,7 +127,7 @@ class _Track:
         self._turning = robot.continuous_joints
         self._jump = PositionJump(robot.joint_names)
         self._still = _Still(robot.joint_names)
-        self._travel = _Travel(robot)
+        self._travel = JointTravel(robot)
         self.reset()
 
     def reset(self) -> None:
@@ -134,6 +150,22 @@ class _Track:
         """Jumps that are believed, for people."""
         return self._jump.believed
 
+    def continues(self, h: float, q: Array, v: Array) -> bool:
+        """Take a joint state after a step [s] unless it needs `fault` and `follow`; return whether taken."""
+        last, jump, still = self._q, self._jump, self._still
+        if last is None or self._v is None or self._h or jump.new or jump.lasts or still.frozen:
+            return False
+        change = self._travel.continued(h, last, q, self._v, v, still.run + h)
+        if change < 0.0:
+            return False
+        if change == 0.0:
+            still.run += h
+        else:
+            still.ended()
+            jump.passed(h)
+        self._q, self._v, self._taken = q, v, True
+        return True
+
     def fault(self, h: float, q: Array, sent: Array | None) -> str:
         """Take a joint state after a step [s]; return why it must not be used."""
         self._h += h
@@ -143,7 +175,7 @@ class _Track:
             self._taken = bool((np.abs(q) < FREE_POSITION).all())
             self._q = q if self._taken else None
             return ""
-        largest = _largest_change(last, q)
+        largest = largest_change(last, q)
         if not largest < FREE_POSITION:
             self._taken = False  # out of every range; the next one is compared with the last
             return ""
@@ -178,7 +210,12 @@ class _Track:
 
 
 class _Still:
-    """Joint states that repeat exactly although they say that joints move."""
+    """Joint states that repeat exactly although they say that joints move.
+
+    Attributes:
+        run: Time for which they repeat [s].
+        frozen: Whether they must not be used for it.
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -186,8 +223,8 @@ class _Still:
 
     def reset(self) -> None:
         """Begin without a repetition."""
-        self._run = self._usual = 0.0
-        self._frozen = False
+        self.run = self._usual = 0.0
+        self.frozen = False
 
     def repeated(self, h: float, v: Array, sent: Array | None) -> str:
         """Take positions equal to those before; return why they must not be used.
@@ -200,130 +237,17 @@ class _Still:
         if sent is None or not np.array_equal(sent, v):
             self.ended()
             return ""
-        self._run += h
+        self.run += h
         speed = np.abs(v)
         fastest = int(speed.argmax())
-        if self._run * speed[fastest] < STILL_TRAVEL or self._run < USUAL_RUNS * self._usual:
+        if self.run * speed[fastest] < STILL_TRAVEL or self.run < USUAL_RUNS * self._usual:
             return ""
-        self._frozen = True
+        self.frozen = True
         return f"position of {self._names[fastest]} is frozen at a velocity of {v[fastest]:.3g} rad/s"
 
     def ended(self) -> bool:
         """Note that positions change; return whether they were frozen."""
-        frozen = self._frozen
-        self._usual += USUAL_SHARE * (self._run - self._usual)
-        self._run, self._frozen = 0.0, False
+        frozen = self.frozen
+        self._usual += USUAL_SHARE * (self.run - self._usual)
+        self.run, self.frozen = 0.0, False
         return frozen
-
-
-class _Travel:
-    """Change of the positions against the integral of the velocities, over some blocks of time."""
-
-    def __init__(self, robot: RobotModel) -> None:
-        self._names, self._turning = robot.joint_names, robot.continuous_joints
-        self._nowhere: Array = np.zeros(len(self._names))
-        # of the last blocks, the oldest first
-        self._differences: Array = np.zeros((BLOCKS, len(self._names)))
-        self._speeds: Array = np.zeros((BLOCKS, len(self._names)))
-        warm_up()
-        self.restart()
-
-    def restart(self) -> None:
-        """Begin with the next joint state."""
-        self._blocks = 0
-        self._begin: Array | None = None
-        self._memory: Array = np.zeros(len(self._names))
-        self._travel: Array = np.zeros(len(self._names))
-        self._elapsed = self._longest = 0.0
-
-    def add(self, h: float, q: Array, v: Array) -> str:
-        """Take a joint state after a step [s]; return which position does not follow its velocity."""
-        if self._begin is None:
-            self._begin = q
-            return ""
-        _integrate(self._travel, h, v)
-        self._elapsed += h
-        self._longest = max(self._longest, h)
-        return self._block(q, v) if self._elapsed >= BLOCK_S else ""
-
-    def difference(self, q: Array) -> Array:
-        """Return the change of the positions less the integral of the velocities, forgotten slowly.
-
-        Args:
-            q: Positions of the last joint state [rad or m], shape (n_joints,).
-        """
-        if self._begin is None:
-            return self._memory
-        return self._memory + self._off(q)
-
-    def _off(self, q: Array) -> Array:
-        assert self._begin is not None
-        off = q - self._begin - self._travel
-        remove_turns(off, self._turning)
-        return off
-
-    def _block(self, q: Array, v: Array) -> str:
-        if not _largest_change(self._nowhere, self._travel) < FREE_POSITION:
-            self.restart()  # velocities that no joint has
-            return ""
-        difference = self._off(q)
-        self._memory = FORGETTING * self._memory + difference
-        self._begin, self._elapsed = q, 0.0
-        self._travel = np.zeros(len(q))
-        self._blocks = min(self._blocks + 1, BLOCKS)
-        history, lag = (self._differences, self._speeds), VELOCITY_LAG + 2.0 * self._longest
-        worst, off = _worst(difference, v, self._blocks, lag, *history)
-        if worst < 0:
-            return ""
-        time_s = BLOCK_S * self._blocks
-        return (
-            f"position of {self._names[worst]} does not follow its velocity: {off:+.3g} rad in {time_s:.2g} s"
-        )
-
-
-@compiled
-def _largest_change(before: Column, after: Column) -> float:
-    """Return the largest difference of two rows, NaN where there is one; 0 where they are empty."""
-    return float(np.abs(after - before).max()) if len(after) > 0 else 0.0
-
-
-@compiled
-def _integrate(travel: MutableColumn, h: float, v: Column) -> None:
-    """Add the travel at velocities over a step [s]."""
-    travel += h * v
-
-
-@compiled
-def _worst(
-    difference: Column,
-    v: Column,
-    blocks: int,
-    lag: float,
-    differences: MutableTable,
-    speeds: MutableTable,
-) -> tuple[int, float]:
-    """Take a block of time into the history; return which position does not follow its velocity.
-
-    Args:
-        difference: Of the change and the travel over the block [rad or m], shape (n_joints,).
-        v: Velocities at its end [rad/s or m/s], shape (n_joints,).
-        blocks: Number of blocks in the history, this one included, at least 1.
-        lag: By which velocities lag [s].
-        differences: Those of the last blocks, shape (BLOCKS, n_joints); changed.
-        speeds: Largest velocities of the same, shape (BLOCKS, n_joints); changed.
-
-    Returns:
-        Number of the joint, -1 where all follow, and its difference over the history [rad or m].
-    """
-    for row in range(BLOCKS - blocks, BLOCKS - 1):
-        differences[row], speeds[row] = differences[row + 1], speeds[row + 1]
-    differences[BLOCKS - 1], speeds[BLOCKS - 1] = difference, np.abs(v)
-    off, speed = np.zeros(len(v)), np.zeros(len(v))
-    for row in range(BLOCKS - blocks, BLOCKS):
-        off += differences[row]
-        speed = np.maximum(speed, speeds[row])
-    excess = np.abs(off) - DIFFERENCE - lag * speed
-    worst = int(np.argmax(excess))
-    if not excess[worst] > 0.0:
-        return -1, 0.0
-    return worst, float(off[worst])

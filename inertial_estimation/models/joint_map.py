@@ -60,6 +60,7 @@ class JointMap:
         self._continuity = JointContinuity(robot, given.inputs) if checked and need_velocity else None
         self._names: tuple[str, ...] | None = None
         self._index: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._alone = False  # whether the joint states have the model's joints and no others
         self.name_changes = 0
 
     @property
@@ -117,7 +118,7 @@ class JointMap:
         Raises:
             ~inertial_estimation.errors.MeasurementError: As `sample` does.
         """
-        if reading.names != self._names:
+        if reading.names is not self._names and reading.names != self._names:
             self._look_up(reading.names)
         velocity, sent = self._velocity, reading.velocity
         fields = [reading.position]
@@ -137,15 +138,19 @@ class JointMap:
     ) -> None:
         n, continuity = self._robot.n_joints, self._continuity
         q, v = row[:n], row[n : 2 * n]
+        as_sent = None if velocity.watching else sent
+        usable = as_sent is not None and (self._alone or _usable(as_sent))  # `continues` looks at v itself
+        if usable and continuity is not None and continuity.continues(stamp_ns, q, v):
+            return
+        usable = as_sent is not None and _usable(as_sent)
         if continuity is not None:
             fault = continuity.fault(stamp_ns, q, None if sent is None else v)
             if fault:
                 raise PositionFaultError(fault)
-        derived = sent is None or velocity.watching or not _usable(sent)
-        if derived:
+        if not usable:
             row[n : 2 * n] = velocity.of(stamp_ns, q, None if sent is None else v)
         if continuity is not None:
-            continuity.follow(v, measured=not derived)
+            continuity.follow(v, measured=usable)
 
     def _effort(self, reading: JointReading) -> Array:
         if reading.effort is None:
@@ -173,7 +178,7 @@ class JointMap:
                 f"it has {listing(names)}"
             )
         self.name_changes += self._names is not None
-        self._names = names
+        self._names, self._alone = names, len(names) == self._robot.n_joints
         order = np.array([where[name] for name in self._robot.joint_names], dtype=np.int64)
         fields = 1 + (self._velocity is not None) + self._need_effort
         self._index = np.concatenate([order + k * len(names) for k in range(fields)])

@@ -81,7 +81,7 @@ class _Unwaited(CallbackGroup):
 
 
 MOST_IN_A_ROW = 20  # consecutive callbacks of rclpy's executor, before timers are served again
-POLL_PERIOD_S = 0.02  # between two looks at services and events, while a timer is due sooner
+POLL_PERIOD_S = 0.05  # between two looks at services and events, while a timer is due sooner
 
 
 class CachingExecutor(SingleThreadedExecutor):
@@ -95,7 +95,7 @@ class CachingExecutor(SingleThreadedExecutor):
 
     While a timer is due soon and there is no subscription, it does not wait for entities either, but sleeps:
     the middleware attaches itself to every service at every wait, which takes three times as long. All other
-    entities are then polled fifty times per second.
+    entities are then polled twenty times per second.
     """
 
     def spin(self) -> None:

@@ -5,6 +5,7 @@ import math
 from inertial_estimation.errors import listing
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import subtree_masses
+from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
 from inertial_estimation.setup_assistant.survey import Survey
 
 __all__ = ["findings"]
@@ -41,14 +42,21 @@ def findings(survey: Survey) -> list[str]:
         )
         lines.append(f"contact:   {contact.name}: {contact.frame} ({new}{contact.source}{size})")
     if survey.legged:
-        lines.append(
-            f"wrenches:  {listing(survey.wrench_frames) if survey.wrench_frames else 'in the contact frames'}"
-        )
+        lines.append(f"wrenches:  {_wrenches(survey)}")
         lines.append(
             f"stance:    base {survey.height:.3f} m above the ground, feet {survey.stance_width:.2f} m apart"
         )
     lines.append(f"estimates: {listing(survey.links)}")
     return lines + [f"CHECK:     {doubt}" for doubt in survey.doubts]
+
+
+def _wrenches(survey: Survey) -> str:
+    if survey.wrench_frames:
+        return listing(survey.wrench_frames)
+    if survey.forces_by_torques:
+        return f"{NO_SENSOR}: contact forces come from the joint torques (contact.source: joint_torques)"
+    topics = listing(f"{contact.name}/wrench" for contact in survey.contacts)
+    return f"{NO_SENSOR}, and the legs have too few joints for forces from torques: publish {topics}"
 
 
 def _joint_table(survey: Survey) -> list[str]:

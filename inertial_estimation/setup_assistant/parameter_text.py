@@ -78,11 +78,11 @@ def _shared(survey: Survey, source: str) -> list[Entry]:
 
 def _contacts(survey: Survey) -> list[Entry]:
     contacts = survey.contacts
-    first = contacts[0].name
+    topics = f"topics {contacts[0].name}/wrench ...: force sensed or estimated"
+    if survey.forces_by_torques:
+        topics = "no topics: their forces come from the joint torques (contact.source of tilt_observer)"
     entries = [
-        Entry(
-            "contacts", [c.name for c in contacts], f"topics {first}/wrench ...: force sensed or estimated"
-        ),
+        Entry("contacts", [c.name for c in contacts], topics),
         Entry("contact_frames", [c.frame for c in contacts], contacts[0].source),
     ]
     if survey.wrench_frames:

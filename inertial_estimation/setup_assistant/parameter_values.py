@@ -15,13 +15,13 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
-from inertial_estimation.setup_assistant.survey import Survey
+from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
+from inertial_estimation.setup_assistant.survey import FORCE, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 __all__ = ["Entry", "node_entries"]
 
 RATE_HZ = 333.0
-FORCE_JOINTS = 3  # of a leg, whose torques determine the three components of a force
 CONTACT_ON, CONTACT_OFF = 0.06, 0.035  # of the weight: Talos 50 and 30 N, Go2 10 and 5 N
 FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md
 LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
@@ -68,19 +68,20 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
 
 def _feet_forces_known(survey: Survey) -> bool:
     """Return whether the torques of every leg determine the force on its foot."""
-    return min(len(leg.joints) for leg in survey.decision.legs) >= FORCE_JOINTS
+    return min(len(leg.joints) for leg in survey.decision.legs) >= FORCE
 
 
 def _tilt(survey: Survey) -> tuple[Entry, ...]:
     weight = survey.robot.total_mass * STANDARD_GRAVITY
     on, off = min(50.0, CONTACT_ON * weight), min(30.0, CONTACT_OFF * weight)
+    contact: dict[str, Any] = {"force_on": _rounded(max(on, 0.2)), "force_off": _rounded(max(off, 0.1))}
+    said = f"N: {100 * CONTACT_ON:.2g} and {100 * CONTACT_OFF:.2g} % of {weight:.3g} N, at most 50 and 30 N"
+    if survey.forces_by_torques:
+        contact = {"source": "joint_torques", **contact}
+        said = f"source: {NO_SENSOR}; with sensors: wrench. {said}"
     return (
         Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged"),
-        Entry(
-            "contact",
-            {"force_on": _rounded(max(on, 0.2)), "force_off": _rounded(max(off, 0.1))},
-            f"N: {100 * CONTACT_ON:.2g} and {100 * CONTACT_OFF:.2g} % of {weight:.3g} N, at most 50 and 30 N",
-        ),
+        Entry("contact", contact, said),
     )
 
 
@@ -102,6 +103,9 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
             Entry("contact_wrenches", "projected", "unknown forces are eliminated: no force sensor is needed")
         )
         return tuple(entries)
+    if survey.forces_by_torques:
+        said = f"unknown forces are eliminated: {NO_SENSOR}; with sensors: measured"
+        return (*entries, Entry("contact_wrenches", "projected", said))
     said = "by force sensors in the feet; without them: projected"
     return (*entries, Entry("contact_wrenches", "measured", said))
 
@@ -179,7 +183,7 @@ def _controller(survey: Survey) -> tuple[Entry, ...]:
             Entry("balance", {"margin": _rounded(min(0.015, MARGIN * half))}, "m, of the soles' edges")
         )
     entries.append(Entry("walking", walking))
-    held = 6 if soles else FORCE_JOINTS
+    held = 6 if soles else FORCE
     if max(len(leg.joints) for leg in survey.decision.legs) > held:
         said = "the feet do not determine all joints of a leg"
         entries.append(Entry("posture", {"leg_weight": 0.1}, said))

@@ -19,7 +19,9 @@ from inertial_estimation.setup_assistant.sensor_frames import NO_IMU, imu_frame,
 from inertial_estimation.setup_assistant.standing_feet import find_feet
 from inertial_estimation.signals import Array
 
-__all__ = ["Survey", "Wishes", "survey_robot"]
+__all__ = ["FORCE", "Survey", "Wishes", "survey_robot"]
+
+FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as many joints to determine them
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,14 @@ class Survey:
     def legged(self) -> bool:
         """Whether the robot stands on legs."""
         return self.decision.kind is not Kind.ARM
+
+    @property
+    def forces_by_torques(self) -> bool:
+        """Whether no foot has a force sensor and the torques of every leg determine the force on its foot."""
+        if not self.legged or self.wrench_frames:
+            return False
+        unknowns = WRENCH if any(contact.sole for contact in self.contacts) else FORCE
+        return min(len(leg.joints) for leg in self.decision.legs) >= unknowns
 
     @property
     def stance_width(self) -> float:

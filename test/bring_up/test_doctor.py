@@ -211,8 +211,11 @@ def test_a_gyroscope_in_another_unit_does_not_change_the_rotation_over_the_feet(
 
 
 def test_what_cannot_be_told_is_said(talos):
-    without = replace(talos.streams, imu=None, wrenches={}, absent=("/imu/data",))
+    without = replace(talos.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
     results = talos.diagnosis(without).results
+    remedies = {result.subject: result.remedy for result in results if result.check == "topic"}
+    assert remedies["imu/data"] == ""
+    assert "contact.source: joint_torques" in remedies["left_foot/wrench"]
     unknown = {result.check: result for result in results if result.verdict is Verdict.UNKNOWN}
     assert "topic" in unknown
     assert "masses" in unknown

@@ -32,8 +32,11 @@ def joint(name: str, parent: str, child: str, xyz: str, axis: str, kind: str = "
     )
 
 
-def quadruped() -> str:
-    """A quadruped of 14 kg whose feet are balls of 2 cm at the ends of the shanks, without links there."""
+def quadruped(*, sensors: bool = False) -> str:
+    """A quadruped of 14 kg whose feet are balls of 2 cm at the ends of the shanks, without links there.
+
+    With sensors, each shank ends in a force sensor.
+    """
     parts = [f'<link name="body">{inertial(10.0)}</link>\n']
     for leg, (x, y) in LEGS.items():
         parts += [
@@ -45,6 +48,10 @@ def quadruped() -> str:
         parts.append(joint(f"{leg}_roll", "body", f"{leg}_hip", f"{x} {y} 0", "1 0 0"))
         parts.append(joint(f"{leg}_pitch", f"{leg}_hip", f"{leg}_thigh", "0 0 0", "0 1 0"))
         parts.append(joint(f"{leg}_knee", f"{leg}_thigh", f"{leg}_shank", "0 0 -0.25", "0 1 0"))
+        if sensors:
+            parts.append(f'<link name="{leg}_force_sensor"/>')
+            ends = (f"{leg}_shank", f"{leg}_force_sensor")
+            parts.append(joint(f"{leg}_sensor_mount", *ends, "0 0 -0.25", "0 1 0", "fixed"))
     return f'<robot name="four">\n{"".join(parts)}</robot>\n'
 
 
@@ -83,6 +90,18 @@ def test_options_overrule_what_was_found(urdf: Path) -> None:
     assert set(config.shared["locked_joints"]) == {f"{leg}_roll" for leg in LEGS}
     assert init(urdf, "--output", str(output), "--overwrite", "--kind", "arm", "--no-trial") == 0
     assert load_config_file(output).shared["floating_base"] is False
+
+
+@pytest.mark.parametrize(("sensors", "source"), [(True, None), (False, "joint_torques")])
+def test_contact_forces_come_from_torques_where_no_foot_has_a_sensor(
+    urdf: Path, capsys: pytest.CaptureFixture[str], sensors: bool, source: str | None
+) -> None:
+    urdf.write_text(quadruped(sensors=sensors))
+    assert init(urdf, "--output", str(urdf.with_suffix(".yaml")), "--no-trial") == 0
+    contact = load_config_file(urdf.with_suffix(".yaml")).nodes["tilt_observer"]
+    assert contact.get("contact.source") == source
+    said = "lf_force_sensor" if sensors else "has no force sensor in every foot: contact forces come from the"
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -27,18 +27,30 @@ def follower(turning=()):
 
 
 def run(change=lambda t, q, v: (q, v), rate=200.0, duration=4.0, keep=lambda t: True, turning=()):
-    """Feed a motion; return (time, fault, remark) of every joint state."""
-    continuity, found = follower(turning), []
+    """Feed a motion; return (time, fault, remark) of every joint state.
+
+    A second follower takes what is usual by `continues`, and must find the same.
+    """
+    continuity, quick, found = follower(turning), follower(turning), []
     rng = np.random.default_rng(0)
     for t in np.arange(0.0, duration, 1.0 / rate).tolist():
         if not keep(t):
             continue
         q, v = change(t, *(x + 1e-4 * rng.normal(size=3) for x in joints(t)))
-        fault = continuity.fault(round(t * NANOSECONDS), q, v)
-        if not fault:
-            continuity.follow(v, measured=True)
+        stamp_ns = round(t * NANOSECONDS)
+        fault = take(continuity, stamp_ns, q, v)
+        assert fault == ("" if quick.continues(stamp_ns, q, v) else take(quick, stamp_ns, q, v))
         found.append((t, fault, continuity.remark))
+        assert (quick.remark, quick.begins_anew) == (continuity.remark, continuity.begins_anew)
     return found
+
+
+def take(continuity, stamp_ns, q, v):
+    """Take a joint state whether usual or not; return why it must not be used."""
+    fault = continuity.fault(stamp_ns, q, v)
+    if not fault:
+        continuity.follow(v, measured=True)
+    return fault
 
 
 def within(begin, end, of):

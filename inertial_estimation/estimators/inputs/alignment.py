@@ -243,6 +243,11 @@ class SignalAligner:
             stream.health(now_ns, timeout, holding.get(name, "")) for name, stream in self._streams.items()
         ]
 
+    @property
+    def timeout(self) -> float:
+        """Age beyond which an input counts as lost [s]."""
+        return self._limits.timeout
+
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
         self._limits = replace(self._limits, timeout=timeout)

@@ -9,21 +9,27 @@ from itertools import pairwise
 
 import numpy as np
 
+from inertial_estimation.estimators.inputs.reading_steps import (
+    ACTIVE,
+    BEFORE,
+    EQUAL,
+    LOOK,
+    PRODUCT,
+    READINGS,
+    SQUARE,
+    SUDDEN,
+    USUAL_EVERY,
+    begin_anew,
+    is_noisy,
+)
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector
 
-__all__ = ["NOISE_SHARE", "Quantity", "QuantityCheck", "QuantityWitness", "SensorFault", "VectorCheck"]
+__all__ = ["Quantity", "QuantityCheck", "QuantityWitness", "SensorFault"]
 
-READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
 READINGS_AT_REST = 3  # consecutive equal readings of an input that does not change
-READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
-NOISE_SHARE = 0.3  # of the steps, that turn back: two thirds for white noise, next to none for smooth motion
-NOISE_MEMORY = 0.98  # weight of the earlier readings in that share
-SUDDEN = 6.0  # squared norm over the one before, beyond which a change is looked at
 SAME_DIRECTION = 0.98  # cosine of two readings of which one is a multiple of the other
 COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero
 NEAR_DIRECTION = 0.8  # cosine to the last good reading, and twice its norm: near it
-USUAL_EVERY = 8  # readings between two that are averaged into the usual one
 USUAL_SHARE = 1.0 / 16.0  # of such a reading in the average
 USUAL_KNOWN = 100  # readings after which the average is compared with
 FEWEST_FAULTY = 50  # readings after which a change of unit or sign may be given up
@@ -106,37 +112,31 @@ class QuantityWitness:
 
 
 class QuantityCheck:
-    """Follows one quantity from reading to reading.
+    """Judges the readings of one quantity that `reading_steps.follow` does not take for usual ones.
 
     Attributes:
+        quantity: The quantity.
         fault: What is wrong with it; None where nothing is.
-        equal: Number of consecutive readings equal to the one before.
-        noisy: Whether its readings have noise, so that they never repeat.
     """
 
-    def __init__(self, quantity: Quantity) -> None:
-        self._quantity = quantity
-        self._columns = quantity.columns
+    def __init__(self, quantity: Quantity, state: Array) -> None:
+        """Begin without a reading.
+
+        Args:
+            quantity: The quantity.
+            state: Its row of the states that `follow` changes.
+        """
+        self.quantity = quantity
+        self._columns, self._state = quantity.columns, state
         self._floor_square = quantity.floor**2
         self.reset()
 
     def reset(self) -> None:
         """Begin without a reading."""
+        begin_anew(self._state)
         self.fault: SensorFault | None = None
-        self.equal = 0
-        self._last: Array | None = None
-        self._square = 0.0
-        self._step = 0.0
-        self._unloaded = False  # whether the last change was from below the floor
-        self._turns = 0.0
-        self._readings = 0
         self._usual = _Usual()
         self._change: _Change | None = None  # while the fault is UNIT or SIGN
-
-    @property
-    def noisy(self) -> bool:
-        """Whether the readings have noise, so that they never repeat."""
-        return self._readings >= READINGS_OF_NOISE and self._turns > NOISE_SHARE
 
     @property
     def text(self) -> str:
@@ -144,71 +144,53 @@ class QuantityCheck:
         if self.fault is None:
             return ""
         factor = f" {self._change.factor:.4g}" if self._change and self.fault is SensorFault.UNIT else ""
-        return f"{self._quantity.name} is {self.fault.value}{factor}"
+        return f"{self.quantity.name} is {self.fault.value}{factor}"
 
     @property
     def changes(self) -> bool:
         """Whether it has changed within the last readings."""
-        return self._readings > 0 and self.equal < READINGS_AT_REST
+        return bool(self._state[READINGS] > 0 and self._state[EQUAL] < READINGS_AT_REST)
 
-    def update(self, row: Array, others_change: Callable[["QuantityCheck"], bool]) -> SensorFault | None:
-        """Take a reading.
+    def look(self, row: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
+        """Judge a reading that has been taken into the state, if it has to be looked at.
 
         Args:
             row: The row it is in.
+            last: The row before.
             others_change: Whether other quantities than this one change, by noise or motion.
-
-        Returns:
-            The fault; None where there is none.
         """
-        quantity, x = self._quantity, row[self._columns]
-        square, product = self._products(x)
-        last, before = self._last, self._square
-        self._last, self._square = x, square
-        if last is None:
-            return None
-        step = square - before
-        if step == 0.0:
-            self._repeat(x, last, others_change)
-            return self.fault
-        self.equal = 0
-        self._unloaded = before < self._floor_square
-        self._turns *= NOISE_MEMORY
-        if step * self._step < 0.0:
-            self._turns += 1.0 - NOISE_MEMORY
-        self._step = step
-        self._readings += 1
+        state = self._state
+        if not state[LOOK]:
+            return
+        x, x_last = row[self._columns], last[self._columns]
+        before, square = float(state[BEFORE]), float(state[SQUARE])
+        if square == before:
+            self._repeat(x, x_last, others_change)
+        else:
+            self._changed(x, x_last, before, square)
+        state[ACTIVE] = float(self.fault is not None or self._change is not None)
+
+    def _changed(self, x: Array, last: Array, before: float, square: float) -> None:
+        """Judge a reading of another norm than the one before."""
+        quantity = self.quantity
         if self._change is not None:
             self._recover(self._change, x, square)
         elif self.fault is not None:  # stuck or silent until now
             self.fault = None
         sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
-        if sudden or product < 0.0:
+        if sudden or self._state[PRODUCT] < 0.0:
             self._sudden(x, last, before, square)
         if before < self._floor_square <= square and quantity.one_way and self.fault is None:
             self._loaded(x, square)
-        if self._readings % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
+        if self._state[READINGS] % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
             self._usual.add(x, square, loaded=square >= self._floor_square > 0.0)
-        return self.fault
-
-    def _products(self, x: Array) -> tuple[float, float]:
-        """Return the squared norm of a reading, and its product with the last one if signs are checked."""
-        last = self._last if self._quantity.sign else None
-        return float(x.dot(x)), 0.0 if last is None else float(x.dot(last))
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
-        """Take a reading of the same norm as the one before."""
-        self.equal += 1
-        if self.equal < READINGS_STUCK or self._change is not None:
+        """Judge a reading of the same norm as the one before."""
+        if self._change is not None or self.fault is not None:
             return
-        if self._quantity.one_way and self._square == 0.0 and self._unloaded:
-            return  # a foot in the air, whose driver sends zero for small forces
-        zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
-        if (
-            (zero or (self._quantity.stuck and self.noisy))
-            and np.array_equal(x, last)
-            and others_change(self)
-        ):
+        zero = self.quantity.zero and self._state[SQUARE] == 0.0
+        if (zero or is_noisy(self._state)) and np.array_equal(x, last) and others_change(self):
             self.fault = SensorFault.ZERO if zero else SensorFault.STUCK
 
     def _sudden(self, x: Array, last: Array, before: float, square: float) -> None:
@@ -227,15 +209,15 @@ class QuantityCheck:
         fault = self._fault_of(factor)
         if fault is None or self._ends_unseen(fault, last, before, square):
             return
-        if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
+        if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self.quantity.components:
             self._begin(fault, factor, last)
 
     def _fault_of(self, factor: float) -> SensorFault | None:
         """Return the change that a factor between two readings is typical of; None where it is of none."""
-        if self._quantity.sign and abs(factor + 1.0) < FACTOR_TOLERANCE:
+        if self.quantity.sign and abs(factor + 1.0) < FACTOR_TOLERANCE:
             return SensorFault.SIGN
         ratio = max(factor, 1.0 / factor)
-        if any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self._quantity.factors):
+        if any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self.quantity.factors):
             return SensorFault.UNIT
         return None
 
@@ -249,13 +231,14 @@ class QuantityCheck:
 
     def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
         """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""
-        given_up_at = self._readings + max(self._readings, FEWEST_FAULTY)
+        readings = int(self._state[READINGS])
+        given_up_at = readings + max(readings, FEWEST_FAULTY)
         self.fault, self._change = fault, _Change(factor, good, given_up_at)
 
     @property
     def _known_usual(self) -> "_Usual":
         """The slow averages; empty ones while there are too few readings to compare with them."""
-        return self._usual if self._readings >= USUAL_KNOWN else _Usual()
+        return self._usual if self._state[READINGS] >= USUAL_KNOWN else _Usual()
 
     def _loaded(self, x: Array, square: float) -> None:
         """Compare the first reading beyond the floor with the usual direction."""
@@ -272,27 +255,12 @@ class QuantityCheck:
         change.recovered = change.recovered + 1 if near else 0
         if change.recovered >= READINGS_RECOVERED:
             self._clear()
-        elif self._readings > change.given_up_at:
+        elif self._state[READINGS] > change.given_up_at:
             self._clear()
-            self._usual, self._readings = _Usual(), 0
+            self._usual, self._state[READINGS] = _Usual(), 0.0
 
     def _clear(self) -> None:
         self.fault = self._change = None
-
-
-class VectorCheck(QuantityCheck):
-    """Follows a quantity of three numbers; their products take less time without numpy."""
-
-    def reset(self) -> None:
-        """Begin without a reading."""
-        super().reset()
-        self._vector: Vector = ZERO
-
-    def _products(self, x: Array) -> tuple[float, float]:
-        a, b, c = x.tolist()
-        p, q, r = self._vector
-        self._vector = (a, b, c)
-        return a * a + b * b + c * c, a * p + b * q + c * r if self._quantity.sign else 0.0
 
 
 @dataclass

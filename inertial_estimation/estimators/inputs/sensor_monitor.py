@@ -1,13 +1,14 @@
 """Sensor faults of all inputs, so that their readings are dropped rather than believed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.estimators.inputs.reading_steps import follow, new_states
 from inertial_estimation.estimators.inputs.sensor_checks import (
     Quantity,
     QuantityCheck,
     QuantityWitness,
     SensorFault,
-    VectorCheck,
 )
 from inertial_estimation.estimators.inputs.stuck_columns import StuckColumns
 from inertial_estimation.signals import Array
@@ -43,17 +44,7 @@ class SensorMonitor:
             row: Its numbers, finite and within their range, shape (width,).
         """
         followed = self._inputs.get(stream)
-        if followed is None:
-            return ""
-        found, others_change = "", self._others_change
-        for check in followed.checks:
-            if check.update(row, others_change) is not None:
-                found = found or check.text
-        for witness in followed.witnesses:
-            witness.add(row)
-        columns = followed.columns
-        stuck = "" if columns is None else columns.update(row)
-        return found or (f"{stuck} is {SensorFault.STUCK.value}" if stuck else "")
+        return "" if followed is None else followed.fault(row, self._others_change)
 
     def _others_change(self, own: QuantityCheck) -> bool:
         """Whether another quantity changes from reading to reading."""
@@ -70,13 +61,17 @@ class _FollowedInput:
     Attributes:
         checks: Of the quantities that can be told to be at fault.
         witnesses: Of the other ones.
-        columns: Follows the numbers that have names; None where none has.
     """
 
     def __init__(self, quantities: tuple[Quantity, ...]) -> None:
-        self.checks = tuple(_check(quantity) for quantity in quantities if quantity.may_fail)
+        warm_up()
+        may_fail = [quantity for quantity in quantities if quantity.may_fail]
+        self._states = new_states([_constants(quantity) for quantity in may_fail])
+        self.checks = tuple(map(QuantityCheck, may_fail, self._states))
         self.witnesses = tuple(QuantityWitness(quantity) for quantity in quantities if not quantity.may_fail)
-        self.columns = _stuck_columns(quantities)
+        self._columns = _stuck_columns(quantities)
+        self._last: Array | None = None
+        self._before: Array | None = None  # the row before the last one
 
     def reset(self) -> None:
         """Begin without a reading."""
@@ -84,13 +79,35 @@ class _FollowedInput:
             check.reset()
         for witness in self.witnesses:
             witness.reset()
-        if self.columns is not None:
-            self.columns.reset()
+        if self._columns is not None:
+            self._columns.reset()
+        self._last = self._before = None
+
+    def fault(self, row: Array, others_change: Callable[[QuantityCheck], bool]) -> str:
+        """Take a row; return what is wrong with its sensor, empty where nothing is.
+
+        Args:
+            row: Its numbers, shape (width,).
+            others_change: Whether other quantities than a given one change.
+        """
+        last, before = self._last, self._before
+        self._last, self._before = row, last
+        found = ""
+        if self.checks and follow(row, row if last is None else last, self._states):
+            assert last is not None, "the first reading is not looked at"
+            for check in self.checks:
+                check.look(row, last, others_change)
+                found = found or check.text
+        for witness in self.witnesses:
+            witness.add(row)
+        stuck = "" if self._columns is None else self._columns.update(row, last, before)
+        return found or (f"{stuck} is {SensorFault.STUCK.value}" if stuck else "")
 
 
-def _check(quantity: Quantity) -> QuantityCheck:
-    columns = quantity.columns
-    return VectorCheck(quantity) if columns.stop - columns.start == 3 else QuantityCheck(quantity)
+def _constants(quantity: Quantity) -> tuple[float, ...]:
+    """Return the constants of a quantity in the order of the columns of the states."""
+    columns, known = quantity.columns, (quantity.sign, quantity.stuck, quantity.zero, quantity.one_way)
+    return columns.start, columns.stop, quantity.floor**2, *map(float, known)
 
 
 def _stuck_columns(quantities: tuple[Quantity, ...]) -> StuckColumns | None:

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity, SignalAligner
+from inertial_estimation.estimators.inputs.result_watch import ResultWatch
 from inertial_estimation.estimators.inputs.step_failures import StepFailures
 from inertial_estimation.signals import seconds
 
@@ -54,6 +55,7 @@ class Stepper(Generic[ResultT]):
         """
         self.aligner = aligner
         self.failures = StepFailures()
+        self._results = ResultWatch()
         self._on_step = on_step
         self._on_gap = on_gap
         self._on_restart = on_restart
@@ -96,19 +98,22 @@ class Stepper(Generic[ResultT]):
         self._last_ns = None
 
     def health_note(self, now_ns: int) -> str:
-        """Report the failed steps of the last 10 s of data.
+        """Report the failed steps of the last 10 s of data, and steps that give no result.
 
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
 
         Returns:
-            Their number and the reason of the last one; empty without a failure.
+            Number of failures and the reason of the last one, and since when no step has given a result where
+            that is longer than `inputs.timeout`; empty without either.
         """
-        return self.failures.note(now_ns)
+        notes = (self.failures.note(now_ns), self._results.note(self.aligner.timeout))
+        return "; ".join(filter(None, notes))
 
     def clear(self) -> None:
         """Discard all readings and the time of the last step; failures stay counted."""
         self.aligner.clear()
+        self._results.clear()
         self._begun = False
         self._last_ns = None
 
@@ -132,6 +137,7 @@ class Stepper(Generic[ResultT]):
         except (ArithmeticError, ValueError, InertialEstimationError) as error:
             result, reason = None, f"{type(error).__name__}: {error}"
         if not reason:
+            self._results.add(sample, given=result is not None)
             return result
         self.failures.add(sample.stamp_ns, reason)
         self._last_ns = None

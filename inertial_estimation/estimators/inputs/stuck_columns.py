@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.estimators.inputs.sensor_checks import NOISE_SHARE
+from inertial_estimation.compilation import numbers
+from inertial_estimation.estimators.inputs.reading_steps import LOOKS_OF_NOISE, NOISE_SHARE, note_noise
 from inertial_estimation.signals import Array
 
 __all__ = ["StuckColumns"]
 
 EVERY = 8  # readings between two looks at the noise
-NOISE_MEMORY = 0.9  # weight of the earlier looks in the share of turns
-LOOKS_OF_NOISE = 16  # looks without a repeated value, after which one can be missed
 READINGS_STUCK = 12  # readings over which a number that never repeated is constant
 
 
@@ -40,18 +39,20 @@ class StuckColumns:
         """Begin without a reading."""
         self.found = ""
         self._readings = 0
-        self._last: Array | None = None
-        self._before: Array | None = None
-        self._turns: Array = np.zeros(len(self._names))
+        self._turns = numbers(np.zeros(len(self._names)))
         self._looks = 0
-        self._repeated_at: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)  # look
+        self._repeated_at = numbers(np.zeros(len(self._names)))  # look
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
-    def update(self, row: Array) -> str:
-        """Take a row; return the name of a number that is stuck, empty where there is none."""
-        last, before = self._last, self._before
-        self._last, self._before = row, last
+    def update(self, row: Array, last: Array | None, before: Array | None) -> str:
+        """Take a row; return the name of a number that is stuck, empty where there is none.
+
+        Args:
+            row: The row, shape (width,).
+            last: The row before; None for the first one.
+            before: The row before that; None for the first two.
+        """
         self._readings += 1
         if self._equal is None:
             if self._readings % EVERY == 0 and before is not None and last is not None:
@@ -72,15 +73,8 @@ class StuckColumns:
 
     def _look(self, x: Array, last: Array, before: Array) -> None:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
-        step = x - last
-        if np.count_nonzero(step) != len(step):
-            equal = step == 0.0
-            unrepeated = self._looks - self._repeated_at >= LOOKS_OF_NOISE
-            suspect = equal & (self._turns > NOISE_SHARE) & unrepeated
-            if suspect.any() and not equal.all():
-                self._equal = suspect
-                return
-            self._repeated_at[equal] = self._looks + 1
-        self._looks += 1
-        self._turns *= NOISE_MEMORY
-        self._turns += (1.0 - NOISE_MEMORY) * (step * (last - before) < 0.0)
+        if not note_noise(x, last, before, self._looks, self._turns, self._repeated_at):
+            self._looks += 1
+            return
+        unrepeated = self._looks - np.array(self._repeated_at) >= LOOKS_OF_NOISE
+        self._equal = (x == last) & (np.array(self._turns) > NOISE_SHARE) & unrepeated

@@ -10,7 +10,8 @@ from support.leg_robot import URDF
 
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import IMU, JointRow, imu_spec, joint_spec, wrench_spec
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity
+from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.input_ranges import joint_range, wrench_range
 from inertial_estimation.models.range_config import RangeConfig
@@ -270,13 +271,13 @@ def test_readings_that_are_usual_again_are_believed(end):
     rng = np.random.default_rng(3)
     outliers = end.startswith("outliers")
     quantity = Quantity("the sensor", slice(0, 3), floor=1.0, factors=(57.3,), sign=True)
-    check = QuantityCheck(quantity)
+    monitor = SensorMonitor({"input": (quantity,)})
     usual = np.array([0.1, 0.2, 9.8]) if outliers else np.array([0.1, -0.08, 0.05])
     for _ in range(400):
-        assert check.update(usual + 0.01 * rng.standard_normal(3), lambda _own: True) is None
+        assert not monitor.fault("input", usual + 0.01 * rng.standard_normal(3))
     for k in range(20):
         spike = np.array([0.0, 0.0, 129.0 * (-1) ** k])
         bad = usual + spike if outliers else usual * (1.0 + 2.8 * k)
-        check.update(bad, lambda _own: True)
-    faults = [check.update(usual + 0.001 * rng.standard_normal(3), lambda _own: True) for _ in range(50)]
-    assert faults[5:] == [None] * 45
+        monitor.fault("input", bad)
+    faults = [monitor.fault("input", usual + 0.001 * rng.standard_normal(3)) for _ in range(50)]
+    assert faults[5:] == [""] * 45

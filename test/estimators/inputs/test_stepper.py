@@ -86,6 +86,35 @@ def test_steps_are_made_although_an_input_is_stale():
     assert recorder.stepper.steps() == [10 * MS]
 
 
+def test_steps_that_give_no_result_are_told_after_the_timeout():
+    recorder = Recorder(timeout=0.1)
+    recorder.push(10)
+    for stamp in range(20, 120, 10):
+        recorder.push(stamp, 1.0)
+    assert recorder.stepper.health_note(110 * MS) == ""  # 0.1 s: not longer than the timeout
+    recorder.push(120, 1.0)
+    assert recorder.stepper.health_note(120 * MS).startswith("no estimate for 0.11 s of data: ")
+    recorder.push(130)
+    assert recorder.stepper.health_note(130 * MS) == ""
+    recorder.push(350, 1.0)
+    recorder.stepper.clear()
+    assert recorder.stepper.health_note(350 * MS) == ""
+
+
+def test_an_input_in_bursts_that_leaves_no_result_is_named():
+    aligner = SignalAligner(
+        StreamSpec("x", 1), (StreamSpec("y", 1),), InputConfig(max_wait=0.02, timeout=0.1)
+    )
+    stepper = Stepper(aligner, on_step=lambda sample: sample if sample.complete else None, on_restart=list)
+    for k in range(1, 31):
+        aligner.push("x", 10 * k * MS, np.zeros(1))
+        if k < 5:
+            aligner.push("y", 10 * k * MS, np.zeros(1))
+        stepper.steps()
+    assert "no estimate for" in stepper.health_note(300 * MS)
+    assert "y came later than 'inputs.max_wait' allows" in stepper.health_note(300 * MS)
+
+
 class Fragile(Recorder):
     """A pipeline whose steps fail on some values: an error for negative ones, a defect above a thousand."""
 

@@ -1,0 +1,185 @@
+"""What every reading of a sensor changes, and whether it has to be looked at: arithmetic of its checks."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    compiled,
+    numbers,
+)
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "ACTIVE",
+    "BEFORE",
+    "EQUAL",
+    "LOOK",
+    "LOOKS_OF_NOISE",
+    "NOISE_SHARE",
+    "PRODUCT",
+    "READINGS",
+    "READINGS_OF_NOISE",
+    "SQUARE",
+    "SUDDEN",
+    "USUAL_EVERY",
+    "begin_anew",
+    "follow",
+    "is_noisy",
+    "new_states",
+    "note_noise",
+]
+
+READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
+READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
+NOISE_SHARE = 0.3  # of the steps, that turn back: two thirds for white noise, next to none for smooth motion
+NOISE_MEMORY = 0.98  # weight of the earlier readings in that share
+LOOK_MEMORY = 0.9  # weight of the earlier looks in the share of turns of a single number
+LOOKS_OF_NOISE = 16  # looks without a repeated value, after which one can be missed
+SUDDEN = 6.0  # squared norm over the one before, beyond which a change is looked at
+USUAL_EVERY = 8  # readings between two that are averaged into the usual one
+
+# Columns of the states of the quantities of a row. Those of the quantity: where its numbers begin and end in
+# the row, the square of the norm of its floor, and whether faults of its sign, by being stuck, by being zero
+# are known and it has one direction; 0 or 1.
+FIRST, STOP, FLOOR_SQUARE, SIGN, STUCK, ZERO, ONE_WAY = range(7)
+# Those that readings change: squared norm of the last reading and of the one before it, their product; last
+# change of the squared norm, share of changes that turn back, number of readings that changed, number of
+# readings equal to the one before, whether the last change was from below the floor, whether there has been
+# a reading, whether the last one has to be looked at, whether a fault, a change of unit or sign is followed.
+SQUARE, BEFORE, PRODUCT, STEP, TURNS, READINGS, EQUAL, UNLOADED, BEGUN, LOOK, ACTIVE = range(7, 18)
+
+
+def new_states(quantities: Sequence[Sequence[float]]) -> Array:
+    """Return the states of n quantities without a reading, shape (n, 18).
+
+    Args:
+        quantities: The constants of each, `FIRST` to `ONE_WAY`.
+    """
+    constants = np.array(quantities, dtype=float).reshape(-1, ONE_WAY + 1)
+    return numbers(np.hstack((constants, np.zeros((len(constants), ACTIVE - ONE_WAY)))))
+
+
+def begin_anew(state: Array) -> None:
+    """Forget the readings of a quantity, by its row of the states."""
+    for column in range(SQUARE, ACTIVE + 1):
+        state[column] = 0.0
+
+
+def is_noisy(state: Array) -> bool:
+    """Return whether the readings of a quantity have noise, so that they never repeat."""
+    return bool(state[READINGS] >= READINGS_OF_NOISE and state[TURNS] > NOISE_SHARE)
+
+
+@compiled
+def follow(row: Column, last: Column, states: MutableTable) -> bool:
+    """Take a row into the states of its quantities.
+
+    Args:
+        row: The row, shape (width,).
+        last: The row before, shape (width,).
+        states: Changed, shape (n, 18).
+
+    Returns:
+        Whether a quantity has to be looked at: it may be at fault, its change was sudden or from below the
+        floor, it was at fault, or its reading is one of those that are averaged.
+    """
+    looked = False
+    for k in range(len(states)):
+        look = _take(row, last, states[k])
+        states[k][LOOK] = 1.0 if look else 0.0
+        looked = looked or look
+    return looked
+
+
+@compiled
+def _take(row: Column, last: Column, state: MutableColumn) -> bool:
+    """Take a row into the state of one quantity; return whether it has to be looked at."""
+    first, stop = int(state[FIRST]), int(state[STOP])
+    product = 0.0
+    if stop - first == 3:
+        a, b, c = row[first], row[first + 1], row[first + 2]
+        square = a * a + b * b + c * c
+        if state[SIGN] > 0.0:
+            product = a * last[first] + b * last[first + 1] + c * last[first + 2]
+    else:
+        x = row[first:stop]
+        square = float(np.dot(x, x))
+        if state[SIGN] > 0.0:
+            product = float(np.dot(x, last[first:stop]))
+    before = state[SQUARE]
+    state[BEFORE], state[SQUARE], state[PRODUCT] = before, square, product
+    if state[BEGUN] == 0.0:
+        state[BEGUN] = 1.0
+        return False
+    step = square - before
+    if step == 0.0:
+        state[EQUAL] += 1.0
+        return state[ACTIVE] > 0.0 or _may_be_stuck(state)
+    return _takes_change(state, step)
+
+
+@compiled
+def _takes_change(state: MutableColumn, step: float) -> bool:
+    """Take a reading whose squared norm has changed; return whether it has to be looked at."""
+    before, square, floor = state[BEFORE], state[SQUARE], state[FLOOR_SQUARE]
+    state[EQUAL] = 0.0
+    state[UNLOADED] = 1.0 if before < floor else 0.0
+    state[TURNS] *= NOISE_MEMORY
+    if step * state[STEP] < 0.0:
+        state[TURNS] += 1.0 - NOISE_MEMORY
+    state[STEP] = step
+    state[READINGS] += 1.0
+    usual = before < SUDDEN * square < SUDDEN * SUDDEN * before and state[PRODUCT] >= 0.0
+    loaded = state[ONE_WAY] > 0.0 and before < floor <= square
+    return not usual or loaded or state[ACTIVE] > 0.0 or state[READINGS] % USUAL_EVERY == 0.0
+
+
+@compiled
+def _may_be_stuck(state: MutableColumn) -> bool:
+    """Return whether equal norms mean a fault, if the readings are equal as well."""
+    if state[EQUAL] < READINGS_STUCK:
+        return False
+    if state[ONE_WAY] > 0.0 and state[SQUARE] == 0.0 and state[UNLOADED] > 0.0:
+        return False  # a foot in the air, whose driver sends zero for small forces
+    noisy = state[READINGS] >= READINGS_OF_NOISE and state[TURNS] > NOISE_SHARE
+    zero = state[SQUARE] == 0.0 and state[ZERO] > 0.0 and state[READINGS] > 0.0
+    return bool(zero or (state[STUCK] > 0.0 and noisy))
+
+
+@compiled
+def note_noise(
+    x: Column, last: Column, before: Column, looks: float, turns: MutableColumn, repeated_at: MutableColumn
+) -> bool:
+    """Note which numbers of a reading have noise, unless one is suspect of being stuck.
+
+    Args:
+        x: The numbers, shape (n,).
+        last: Those of the reading before, shape (n,).
+        before: Those of the one before that, shape (n,).
+        looks: Number of looks before this one.
+        turns: Share of changes that turn back, shape (n,); changed.
+        repeated_at: Number of the look at which each number has repeated last, shape (n,); changed.
+
+    Returns:
+        Whether a number that had noise repeats while others change; nothing has been noted then.
+    """
+    suspect, changed = False, False
+    for i in range(len(x)):
+        if x[i] != last[i]:
+            changed = True
+        elif turns[i] > NOISE_SHARE and looks - repeated_at[i] >= LOOKS_OF_NOISE:
+            suspect = True
+    if suspect and changed:
+        return True
+    for i in range(len(x)):
+        step = x[i] - last[i]
+        if step == 0.0:
+            repeated_at[i] = looks + 1.0
+        turns[i] *= LOOK_MEMORY
+        if step * (last[i] - before[i]) < 0.0:
+            turns[i] += 1.0 - LOOK_MEMORY
+    return False
