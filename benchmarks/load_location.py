@@ -9,8 +9,10 @@ the robot. Printed are
 - pushes: how many are taken for loads, the largest change of a published mass, and the same over the same
   times of runs without a push: light bodies have not converged by then
 - pairs: of two loads at one instant on different links, the share of which both are named at the end
+- presses: as pushes, straight down on the robot at rest, every second one on a link whose mass is published
+- resting: as loads, on the robot at rest
 
-Run: python -m benchmarks.load_location go2 hyq my_robot.yaml [--seeds 20] [--kinds loads pushes pairs]
+Run: python -m benchmarks.load_location go2 hyq my_robot.yaml [--seeds 20] [--kinds loads pushes presses]
 [--on 5]
 (`inertial-estimation init g1 --output g1.yaml` writes the parameters of a robot that has none.)
 """
@@ -21,12 +23,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.inertial_config import AUTO
 from inertial_estimation.experiments.link_robots import configured_robot
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
 from inertial_estimation.located_cause import Cause, LocatedCause
 
 ON_S, LOAD_S, AFTER_S, PAST_S = 1.5, 0.8, 0.8, 0.4  # as in the experiment which-link
-LONGEST_PUSH_S = 2.0
+LONGEST_PUSH_S = 3.0
+DOWN = (0.0, 0.0, -1.0)
 NAMED_S = 0.3  # within which a load should be named
 PAIR_S = 1.5  # after their beginning, for which two loads are watched
 
@@ -45,9 +49,12 @@ def main() -> None:
     for name in args.robots:
         robot, results = configured_robot(name), {kind: [] for kind in args.kinds}
         for seed in range(args.first, args.first + args.seeds):
-            scene = LinkScene(robot, seed, args.on + LONGEST_PUSH_S + AFTER_S)
+            scenes: dict[bool, LinkScene] = {}
             for kind, rows in results.items():
-                rows.append(KINDS[kind][0](scene, args.on))
+                still = kind in AT_REST
+                if still not in scenes:
+                    scenes[still] = LinkScene(robot, seed, args.on + LONGEST_PUSH_S + AFTER_S, still=still)
+                rows.append(KINDS[kind][0](scenes[still], args.on))
                 if args.verbose:
                     print(f"{name} {seed} {kind}: {rows[-1]}", flush=True)
         for kind, rows in results.items():
@@ -77,13 +84,25 @@ def load(scene: LinkScene, on_s: float) -> dict[str, object]:
     }
 
 
-def push(scene: LinkScene, on_s: float) -> dict[str, object]:
+def press(scene: LinkScene, on_s: float) -> dict[str, object]:
+    """Push a link straight down."""
+    named = scene.rng.random() < 0.5 and [
+        link for link in scene.robot.built()[0].config.links if link != AUTO
+    ]
+    return push(scene, on_s, DOWN, named or scene.links)
+
+
+def push(
+    scene: LinkScene, on_s: float, direction: Sequence[float] = (), links: Sequence[str] = ()
+) -> dict[str, object]:
     """Push a link, and run the same without a push."""
-    link, duration = str(scene.rng.choice(scene.links)), float(scene.rng.uniform(0.1, LONGEST_PUSH_S))
+    link = str(scene.rng.choice(list(links or scene.links)))
+    duration = float(scene.rng.uniform(0.1, LONGEST_PUSH_S))
     least, most = np.log10(scene.robot.pushes)
     strength = float(10.0 ** scene.rng.uniform(least, most))
     until = on_s + duration + AFTER_S
-    trial, free = (scene.run(p, until) for p in ([scene.push(link, strength, on_s, duration)], []))
+    given = scene.push(link, strength, on_s, duration, direction)
+    trial, free = (scene.run(pushes, until) for pushes in ([given], []))
     span = on_s - 0.1, on_s + duration + PAST_S
     found = [link in cause.links for _t, cause in trial.found(Cause.PUSH, on_s)]
     return {
@@ -171,7 +190,14 @@ def _pairs(rows: Sequence[dict[str, object]]) -> str:
 
 KINDS: dict[
     str, tuple[Callable[[LinkScene, float], dict[str, object]], Callable[[Sequence[dict[str, object]]], str]]
-] = {"loads": (load, _loads), "pushes": (push, _pushes), "pairs": (pair, _pairs)}
+] = {
+    "loads": (load, _loads),
+    "pushes": (push, _pushes),
+    "pairs": (pair, _pairs),
+    "presses": (press, _pushes),
+    "resting": (load, _loads),
+}
+AT_REST = ("presses", "resting")
 
 
 if __name__ == "__main__":

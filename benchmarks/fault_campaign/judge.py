@@ -101,7 +101,7 @@ class Errors:
 
     Attributes:
         arrivals_ns: When each was put out [ns], shape (n,).
-        stamps_ns: Their stamps [ns], shape (n,).
+        stamps_ns: Their stamps on the clock of the scene, whatever the receiver's shows [ns], shape (n,).
         error: Error of each, shape (n,).
         estimates: The judged vectors, shape (n, k).
         published: Published masses, shape (n, m).
@@ -129,12 +129,12 @@ def errors_of(adapter: Adapter, puts: Sequence[Put], clean: Errors | None = None
         return Errors(arrivals, stamps, np.zeros(0), np.zeros((0, 1)), np.zeros((0, 0)))
     estimates = np.array([adapter.estimate(put.kept) for put in puts])
     published = np.array([adapter.published(put.kept) for put in puts])
-    times = np.where(np.abs(stamps - clocks) > STAMP_ERROR_NS, clocks, stamps)
+    times = np.where(np.abs(stamps - clocks) > STAMP_ERROR_NS, clocks, stamps) + arrivals - clocks
     truth = adapter.truth(times)
     error = adapter.error(estimates, estimates if truth is None else truth)
     if clean is not None and len(clean.stamps_ns):
         error = np.minimum(error, adapter.error(estimates, clean.estimates[_nearest(clean, times)]))
-    return Errors(arrivals, stamps, error, estimates, published)
+    return Errors(arrivals, times, error, estimates, published)
 
 
 def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Errors, **names: str) -> Verdict:

@@ -181,27 +181,24 @@ class _Search:
 
     def _predicted(self, hypothesis: _Hypothesis | None, kept: NDArray[np.int64]) -> DataTable:
         table = self._table
-        windows = []
-        for i in kept.tolist():
-            joints = [table.q[i], table.dq[i], self._ddq[i], table.v[i], table.tau[i]]
-            q, dq, ddq, v, tau = (_changed(values, hypothesis, k) for k, values in enumerate(joints))
-            window = DataWindow(
-                0, q, dq, ddq, v, tau, table.f_I[i], table.w_I[i], self._wd_I[i], table.wrenches[i]
-            )
-            windows.append(self._predictor.predicted(window))
+        joints = (table.q, table.dq, self._ddq, table.v, table.tau)
+        changed = [_changed(values[kept], hypothesis, k) for k, values in enumerate(joints)]
+        others = (table.f_I, table.w_I, self._wd_I, table.wrenches)
+        rows = zip(*changed, *(values[kept] for values in others), strict=True)
+        windows = [self._predictor.predicted(DataWindow(0, *row)) for row in rows]
         return DataTable.of(windows, self._case.setup.robot)
 
 
 def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
-    """Apply a hypothesis about positions to them, velocities, accelerations (kinds 0 to 3) or efforts (4)."""
+    """Apply a hypothesis to rows of positions, their derivatives, sent velocities (0 to 3) or efforts (4)."""
     if hypothesis is None:
         return values
     changed: Array = values.copy()
     i, j = hypothesis.first, hypothesis.second
     if j >= 0:
-        changed[[i, j]] = changed[[j, i]]
+        changed[:, [i, j]] = changed[:, [j, i]]
     elif kind < 4:
-        changed[i] *= -1.0
+        changed[:, i] *= -1.0
     return changed
 
 

@@ -64,17 +64,19 @@ class LinkScene:
         rng: Source of loads and pushes.
     """
 
-    def __init__(self, robot: LinkRobot, seed: int, duration_s: float) -> None:
+    def __init__(self, robot: LinkRobot, seed: int, duration_s: float, *, still: bool = False) -> None:
         """Simulate the motion.
 
         Args:
             robot: The robot.
             seed: Of motion, disturbances and noise.
             duration_s: Its length [s].
+            still: Whether the robot stays at rest.
         """
         self.robot = robot
         motion, self.rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
-        timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=0.3, fade_s=0.5)
+        rest_s = duration_s if still else 0.3
+        timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=rest_s, fade_s=0.5)
         self._truth = robot.truth(timing, motion)
         named = [link for link in robot.built()[0].config.links if link != AUTO]
         self.links = candidate_links(self._truth.robot, ("*",), named)
@@ -96,17 +98,20 @@ class LinkScene:
         """
         return attached_ball(link, mass, self._point(link), start, stop)
 
-    def push(self, link: str, strength: float, start: float, duration: float) -> Push:
-        """Return a push in a random direction at a random point of a body.
+    def push(
+        self, link: str, strength: float, start: float, duration: float, direction: Sequence[float] = ()
+    ) -> Push:
+        """Return a push at a random point of a body.
 
         Args:
             link: Link of the body.
             strength: Its force [N].
             start: When it begins [s].
             duration: How long it lasts [s].
+            direction: In the world, of any length, shape (3,); empty: random.
         """
-        direction = self.rng.normal(size=3)
-        force = strength * direction / float(np.sqrt(direction @ direction))
+        towards = np.array(direction) if direction else self.rng.normal(size=3)
+        force = strength * towards / float(np.sqrt(towards @ towards))
         return Push(link, force, start, duration, self._point(link))
 
     def run(self, disturbances: Sequence[Attachment | Push], until_s: float) -> LinkTrial:

@@ -1,10 +1,11 @@
 """Which link is loaded, and is it a load or a push: the locator on a moving TALOS, shipped parameters.
 
 Loads of 1 to 5 kg on the links of the limbs, and pushes of 10 to 100 N in random directions on any link, one
-at a time; then a sequence of loads on both forearms, one of which is taken off again.
+at a time; then a sequence of loads on both forearms, one of which is taken off again. At rest, where a push
+straight down gives the same readings as a load, one of each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,97 +14,33 @@ import numpy as np
 from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
+from inertial_estimation.experiments.link_outcomes import ON_S, LoadedLink, PushedLink, strength
 from inertial_estimation.experiments.link_robots import talos
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.disturbances import Push
 
 __all__ = ["WhichLink"]
 
-ON_S = 1.5  # when a load or a push begins
 LOADS, PUSHES = 2, 2  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
-PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
+LONGEST_PUSH_S = 3.0
+DOWN = (0.0, 0.0, -1.0)
 LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
 LEFT_KG, RIGHT_KG = 2.0, 1.5  # loads of the sequence
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
 
 
 @dataclass(frozen=True, eq=False)
-class _Loaded:
-    """A load on a link and what was found.
-
-    Attributes:
-        link: The link.
-        mass: The load [kg].
-        trial: The run.
-    """
-
-    link: str
-    mass: float
-    trial: LinkTrial
-
-    @property
-    def delay(self) -> float:
-        """Time until a load was reported [s]; infinite if it never was."""
-        found = self.trial.found(Cause.LOAD, ON_S)
-        return found[0][0] - ON_S if found else np.inf
-
-    def named(self, place: int | None, within_s: float) -> bool:
-        """Return whether the link was among the first so many links named within a time."""
-        found = [c for t, c in self.trial.found(Cause.LOAD, ON_S) if t <= ON_S + within_s]
-        return bool(found) and self.link in found[-1].links[:place]
-
-    @property
-    def mass_error(self) -> float:
-        """Relative error of the located mass when it was seen last; not a number if it never was."""
-        found = self.trial.found(Cause.LOAD, ON_S)
-        return abs(found[-1][1].mass / self.mass - 1.0) if found else np.nan
-
-
-@dataclass(frozen=True, eq=False)
-class _Pushed:
-    """A push and what was found."""
-
-    push: Push
-    trial: LinkTrial
-
-    @property
-    def as_load(self) -> bool:
-        """Whether it was taken for a load."""
-        return any(cause.decided for _t, cause in self.trial.found(Cause.LOAD, ON_S - 0.1))
-
-    @property
-    def found(self) -> bool:
-        """Whether its link was among those named, most of the time."""
-        named = [self.push.link in c.links for _t, c in self.trial.found(Cause.PUSH, ON_S)]
-        return bool(named) and sum(named) > 0.5 * len(named)
-
-    @property
-    def force_error(self) -> float:
-        """Relative error of the median force; not a number if no push was found."""
-        inside = (ON_S + 0.1, ON_S + self.push.duration)
-        forces = [
-            _strength(c.force_L)
-            for t, c in self.trial.found(Cause.PUSH, ON_S)
-            if c.force_L is not None and inside[0] <= t <= inside[1]
-        ]
-        true = _strength(np.asarray(self.push.force))
-        return abs(float(np.median(forces)) / true - 1.0) if forces else np.nan
-
-    @property
-    def moved(self) -> float:
-        """Largest relative change of a published mass until what was averaged with the push is past."""
-        return self.trial.moved(ON_S - 0.1, ON_S + self.push.duration + PAST_S)
-
-
-@dataclass(frozen=True, eq=False)
 class _Data:
-    loads: list[_Loaded]
-    pushes: list[_Pushed]
+    """The runs; the last two of a robot at rest, the pushes straight down."""
+
+    loads: list[LoadedLink]
+    pushes: list[PushedLink]
     sequences: list[LinkTrial]
+    resting_loads: list[LoadedLink]
+    presses: list[PushedLink]
 
 
 class WhichLink(Experiment[_Data]):
@@ -118,11 +55,13 @@ class WhichLink(Experiment[_Data]):
             [load for data in found for load in data.loads],
             [push for data in found for push in data.pushes],
             [sequence for data in found for sequence in data.sequences],
+            [load for data in found for load in data.resting_loads],
+            [push for data in found for push in data.presses],
         )
 
     def table(self, data: _Data) -> tuple[TableRow, ...]:
         """Return the shares of loads and pushes that were recognised."""
-        delays = np.array([load.delay for load in data.loads])
+        delays, resting = np.array([load.delay for load in data.loads]), data.resting_loads
         return (
             _share("load: link named first within 0.3 s", [x.named(1, 0.3) for x in data.loads], 95.0),
             _share(
@@ -132,20 +71,16 @@ class WhichLink(Experiment[_Data]):
             TableRow("load: time until reported, median", "s", float(np.median(delays))),
             TableRow("load: time until reported, longest", "s", float(delays.max())),
             _median("load: error of the mass", [x.mass_error for x in data.loads]),
-            TableRow(
-                "push: change of a published mass, largest",
-                "%",
-                100.0 * max(x.moved for x in data.pushes),
-                bound=Bound("<=", 2.0),
-            ),
-            TableRow(
-                "push: taken for a load",
-                "",
-                float(sum(x.as_load for x in data.pushes)),
-                bound=Bound("<=", 0.0),
-            ),
+            *_unmoved("push", data.pushes),
             _share("push: link among those named", [x.found for x in data.pushes]),
             _median("push: error of the force", [x.force_error for x in data.pushes]),
+            *_unmoved("push straight down at rest", data.presses),
+            _share("load at rest: link named first within 0.3 s", [x.named(1, 0.3) for x in resting]),
+            _share(
+                "load at rest: link among those named within 0.3 s",
+                [x.named(None, 0.3) for x in resting],
+                95.0,
+            ),
             *self._sequence_rows(data),
         )
 
@@ -158,7 +93,7 @@ class WhichLink(Experiment[_Data]):
         end = ON_S + push.push.duration
         span = (Span(ON_S, end, "push"),)
         found = push.trial.found(Cause.PUSH, ON_S)
-        forces = [_strength(c.force_L) if c.force_L is not None else np.nan for _t, c in found]
+        forces = [strength(c.force_L) if c.force_L is not None else np.nan for _t, c in found]
         true = float(np.sqrt(np.sum(np.square(push.push.force))))
         delays = np.sort([load.delay for load in data.loads])
         masses = tuple(
@@ -193,16 +128,18 @@ class WhichLink(Experiment[_Data]):
         missed = [f"{x.link} {x.mass:.1f} kg" for x in data.loads if not x.named(1, 0.3)]
         taken = [
             f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
-            for x in data.pushes
+            for x in (*data.pushes, *data.presses)
             if x.as_load
         ]
         return (
-            f"{len(data.loads)} loads on limbs, {len(data.pushes)} pushes, {len(data.sequences)} sequences; "
+            f"{len(data.loads)} loads on limbs, {len(data.pushes)} pushes, {len(data.sequences)} sequences, "
+            f"{len(data.resting_loads)} loads and {len(data.presses)} pushes straight down at rest; "
             "realistic noise, config/talos.yaml as it is.",
             f"Loads whose link was not named first within 0.3 s: {', '.join(missed) or 'none'}.",
             f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
             "A link that is not in 'links' is named, but its load is not estimated.",
             "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
+            "A load at rest is published after locator.steady_push (3.5 s), or as soon as the robot moves.",
             "Events whose NIS stays below the limit of suspect data are not looked at.",
             "In a sequence the hand-over may still be under way at the end, since it limits inertias, too.",
         )
@@ -218,9 +155,12 @@ class WhichLink(Experiment[_Data]):
         )
 
 
-def _strength(force: Array) -> float:
-    """Return the magnitude of a force [N]."""
-    return float(np.sqrt(force @ force))
+def _unmoved(name: str, pushes: list[PushedLink]) -> tuple[TableRow, ...]:
+    moved, taken = 100.0 * max(x.moved for x in pushes), float(sum(x.as_load for x in pushes))
+    return (
+        TableRow(f"{name}: change of a published mass, largest", "%", moved, bound=Bound("<=", 2.0)),
+        TableRow(f"{name}: taken for a load", "", taken, bound=Bound("<=", 0.0)),
+    )
 
 
 def _share(quantity: str, hits: list[bool], bound: float | None = None) -> TableRow:
@@ -235,27 +175,30 @@ def _median(quantity: str, errors: list[float]) -> TableRow:
 
 def _of_seed(seed: int, *, quick: bool) -> _Data:
     """Run the loads, pushes and the sequence of one motion, drawn in this order."""
+    longest, count = (0.1, 1) if quick else (LONGEST_PUSH_S, LOADS)
     scene = LinkScene(talos(), seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
-    count = 1 if quick else LOADS
+    at_rest = LinkScene(talos(), seed, ON_S + longest + AFTER_S, still=True)
     return _Data(
         [_loaded(scene) for _ in range(count)],
-        [_pushed(scene, longest=0.1 if quick else 3.0) for _ in range(count)],
+        [_pushed(scene, longest) for _ in range(count)],
         [] if quick else [_sequence(scene)],
+        [_loaded(at_rest)],
+        [_pushed(at_rest, longest, DOWN)],
     )
 
 
-def _loaded(scene: LinkScene) -> _Loaded:
+def _loaded(scene: LinkScene) -> LoadedLink:
     link = str(scene.rng.choice(scene.limb_links))
     mass = float(scene.rng.uniform(*scene.robot.loads))
-    return _Loaded(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
+    return LoadedLink(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
 
 
-def _pushed(scene: LinkScene, longest: float) -> _Pushed:
+def _pushed(scene: LinkScene, longest: float, direction: Sequence[float] = ()) -> PushedLink:
     link = str(scene.rng.choice(scene.links))
     least, most = np.log10(scene.robot.pushes)
-    strength, duration = 10.0 ** scene.rng.uniform(least, most), scene.rng.uniform(0.1, longest)
-    push = scene.push(link, float(strength), ON_S, float(duration))
-    return _Pushed(push, scene.run([push], ON_S + push.duration + AFTER_S))
+    force, duration = 10.0 ** scene.rng.uniform(least, most), scene.rng.uniform(0.1, longest)
+    push = scene.push(link, float(force), ON_S, float(duration), direction)
+    return PushedLink(push, scene.run([push], ON_S + push.duration + AFTER_S))
 
 
 def _sequence(scene: LinkScene) -> LinkTrial:

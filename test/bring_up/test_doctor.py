@@ -1,10 +1,12 @@
 """Every error is named as itself and as nothing else, a sound recording is silent, and the mend is right."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from inertial_estimation.bring_up import joint_hypotheses
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.data_checks.check_result import Verdict
@@ -125,6 +127,12 @@ def test_a_sound_recording_is_silent(robot, request):
 )
 def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
     assert panda.failed(inject(panda.streams)) == [(check, subject)]
+
+
+def test_a_joint_is_named_by_smaller_odds_where_an_effort_contradicts_anyway(panda, monkeypatch):
+    monkeypatch.setattr(joint_hypotheses, "CERTAIN", math.inf)
+    assert panda.failed(mirrored(3)(panda.streams)) == [("joint sign", "panda_joint4")]
+    assert panda.failed() == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from inertial_estimation.experiments.link_outcomes import ON_S, LoadedLink, PushedLink
 from inertial_estimation.experiments.link_trials import LinkTrial
-from inertial_estimation.experiments.which_link import ON_S, WhichLink, _Data, _Loaded, _Pushed
+from inertial_estimation.experiments.which_link import WhichLink, _Data
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.simulation.disturbances import Push
 
@@ -28,18 +29,19 @@ def push(newton):
 
 def test_shares_delays_and_changes_are_those_of_the_trials():
     loads = [
-        _Loaded("hand", 2.0, trial(load(("hand",)), begin_s=ON_S + 0.1)),
-        _Loaded("hand", 4.0, trial(load(("wrist", "hand")), begin_s=ON_S + 0.2)),
-        _Loaded("hand", 2.0, trial(load(("hand",)), begin_s=ON_S + 0.6)),
-        _Loaded("hand", 2.0, trial(None, begin_s=0.0)),
+        LoadedLink("hand", 2.0, trial(load(("hand",)), begin_s=ON_S + 0.1)),
+        LoadedLink("hand", 4.0, trial(load(("wrist", "hand")), begin_s=ON_S + 0.2)),
+        LoadedLink("hand", 2.0, trial(load(("hand",)), begin_s=ON_S + 0.6)),
+        LoadedLink("hand", 2.0, trial(None, begin_s=0.0)),
     ]
     given = Push("hand", (20.0, 0.0, 0.0), ON_S, 0.5)
     pushes = [
-        _Pushed(given, trial(push(19.0), begin_s=ON_S, published=1.015)),
-        _Pushed(given, trial(load(("hand",)), begin_s=ON_S, published=1.4)),
+        PushedLink(given, trial(push(19.0), begin_s=ON_S, published=1.015)),
+        PushedLink(given, trial(load(("hand",)), begin_s=ON_S, published=1.4)),
     ]
     experiment = WhichLink([0])
-    data = _Data(loads, pushes, [])
+    presses = [PushedLink(given, trial(load(("hand",)), begin_s=ON_S, published=1.05))]
+    data = _Data(loads, pushes, [], loads[:2], presses)
     rows = {row.quantity: row for row in experiment.table(data)}
     assert rows["load: link named first within 0.3 s"].ours == pytest.approx(25.0)
     assert rows["load: link among those named within 0.3 s"].ours == pytest.approx(50.0)
@@ -48,4 +50,7 @@ def test_shares_delays_and_changes_are_those_of_the_trials():
     assert rows["push: taken for a load"].ours == 1.0
     assert rows["push: link among those named"].ours == pytest.approx(50.0)
     assert rows["push: error of the force, median"].ours == pytest.approx(5.0)
+    assert rows["push straight down at rest: change of a published mass, largest"].ours == pytest.approx(5.0)
+    assert rows["push straight down at rest: taken for a load"].ours == 1.0
+    assert rows["load at rest: link among those named within 0.3 s"].ours == pytest.approx(100.0)
     assert len(experiment.panels(data)) == 3

@@ -41,7 +41,7 @@ PATIENCE = 10.0  # [s]
 def recording():
     """TALOS in motion; for longer than steps wait nothing of one input arrives, then all of it at once."""
     rng = np.random.default_rng(4)
-    truth = synthetic_truth("talos", Timing(duration_s=2.0, rate_hz=250.0), rng, payload_time_s=1.0)
+    truth = synthetic_truth("talos", Timing(duration_s=1.75, rate_hz=250.0), rng, payload_time_s=1.0)
     measured = measure(truth, REALISTIC, rng)
     topics = {
         topic: kind

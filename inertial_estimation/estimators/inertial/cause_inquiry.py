@@ -107,7 +107,8 @@ class CauseInquiry:
         self.found = self.locator.located()
         if age >= self._search_at:
             self._search_at = age + min(max(0.5 * age, SOONEST), LATEST)
-            settled = self.found.decided and self.locator.explains
+            known = self.found.decided or self.found.is_open
+            settled = known and self.locator.explains
             self._pair = None if settled else self.pairs.located(age)
         self.found = self._pair or self.found
         if self.found.is_open:

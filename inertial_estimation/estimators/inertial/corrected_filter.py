@@ -64,8 +64,8 @@ class CorrectedFilter:
             dt: Time since the last one [s].
             learn: False only reports the innovation.
 
-        An innovation of which the cause is known, as a push, says nothing about the noise. Where the first
-        seconds have taught something wrong, learning begins anew.
+        An innovation of which the cause is known, as a push, or a load that may be a push, says nothing about
+        the noise. Where the first seconds have taught something wrong, learning begins anew.
         """
         self._report_for = max(0.0, self._report_for - dt)
         if self.bias.active:
@@ -76,7 +76,8 @@ class CorrectedFilter:
             equation = replace(equation, value=equation.value - self.bias.bias)
         corrected = self.noise.scaled(equation)
         update = self.guarded.update(corrected, dt, learn=learn)
-        if learn and update.decision is not Decision.PUSHED:
+        known = update.decision is Decision.PUSHED or self.guarded.inquiry.found.is_open
+        if learn and not known:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
         if learn and self._starts < MOST_STARTS and self._doubts_start():

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
-__all__ = ["HandOver"]
+__all__ = ["HandOver", "hand_over_distance"]
 
 
 class HandOver:
@@ -63,10 +63,21 @@ class HandOver:
 
 
 @compiled
+def hand_over_distance(change: Column, mass: float) -> float:
+    """Return how far a hand-over has to move the parameters of a body [kg].
+
+    Args:
+        change: Of the parameters in C, whose lengths are in units of the gyration radius, shape (10,).
+        mass: Of the body before [kg]; first and second moments count up to it.
+    """
+    moments = np.abs(change @ TO_PSEUDO_INERTIA).max()
+    return float(max(abs(change[0]), min(moments, mass)))
+
+
+@compiled
 def _move(published: MutableTable, estimate: Table, limit: float) -> None:
     """Move parameters towards others, each body by a limited distance [kg]."""
     for i in range(len(published)):
         change = estimate[i] - published[i]
-        moments = np.abs(change @ TO_PSEUDO_INERTIA).max()  # [kg], since lengths are dimensionless
-        distance = max(abs(change[0]), min(moments, published[i, 0]))
+        distance = hand_over_distance(change, published[i, 0])
         published[i] += change if distance <= limit else limit / distance * change

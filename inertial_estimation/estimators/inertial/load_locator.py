@@ -20,7 +20,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.cause_bank import CauseBank, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
 from inertial_estimation.estimators.inertial.inertial_filter import Innovation
-from inertial_estimation.estimators.inertial.load_prior import PRESSING
+from inertial_estimation.estimators.inertial.load_prior import log_pressing
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -174,7 +174,8 @@ class LoadLocator:
         place_of_weight = prior.log_place(banks.weights.fit, *seen)
         lasting = share - self._age / self.config.push_duration
         # The noise of the accelerations in the columns of a load must not count against it.
-        pressing = np.minimum(weights + place_of_weight, loads + place) + np.log(PRESSING) + lasting
+        pressing = np.minimum(weights + place_of_weight, loads + place) + share
+        pressing = pressing + log_pressing(self._age, self.config)
         pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))

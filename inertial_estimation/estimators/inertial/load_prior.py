@@ -5,6 +5,7 @@ body. Here its posterior is weighed with what is known of loads: the integral of
 better prior, relative to the one under the prior of the regression.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,32 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from inertial_estimation.estimators.inertial.cause_bank import CauseFit, NoiseScale
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["PRESSING", "LoadPrior"]
+__all__ = ["LoadPrior", "log_pressing"]
 
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 RARE = 1e-4  # prior probability that a body loses some of its own mass: a push upwards is far more frequent
 PRESSING = 0.1  # share of pushes that press down so steadily that at rest they equal a load
 POINT = 1e-6  # smallest variance of the place, in squared units of the expected distance
+
+
+def log_pressing(age: float, config: LocatorConfig) -> float:
+    """Return the log odds of a push that presses down as a load at rest does, against that load, before data.
+
+    On a robot that does not move no data distinguish the two, so only the duration does. A published mass
+    that follows a push is worse than one that follows a load late, hence the odds stay the same for
+    `steady_push`; afterwards such a push is as rare as any other that has lasted as long.
+
+    Args:
+        age: Time since the cause has begun [s].
+        config: Durations of pushes.
+    """
+    lasting = 0.0 if age < config.steady_push else -age / config.push_duration
+    return math.log(PRESSING) + lasting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +66,13 @@ class LoadPrior:
         """
         return LoadPrior(self.masses[bodies], self.carried[bodies], self.spread[bodies], self.unit)
 
-    def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:
+    @property
+    def most_lost(self) -> Array:
+        """Largest load that can come off each body [kg], shape (n,)."""
+        most: Array = (1.0 + LOST) * np.maximum(self.carried, 0.0)
+        return most
+
+    def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale, *, own: bool = True) -> Array:
         """Return the logarithm of the probability of the mass, relative to either sign alike, shape (n,).
 
         A load has a positive mass, and one that comes off at most that which the body carries; rarely the
@@ -59,14 +82,16 @@ class LoadPrior:
             fit: The regression on a load on each body.
             total: Number of independent residuals that it has seen.
             scale: Prior of the noise.
+            own: Whether the body can lose some of its own mass.
         """
         covariance = _covariance(fit, total, scale)
         mass = self.unit * fit.amplitudes[:, 0]
         sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
-        most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
-        usual = log_ndtr((mass + most_lost) / sigma)
-        rare = log_ndtr((mass + most_lost + OWN_MASS * self.masses) / sigma)
-        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
+        usual: Array = log_ndtr((mass + self.most_lost) / sigma) + np.log(2.0)
+        if not own:
+            return usual
+        rare = log_ndtr((mass + self.most_lost + OWN_MASS * self.masses) / sigma)
+        logs: Array = np.logaddexp(usual, rare + np.log(2.0 * RARE))
         return logs
 
     def log_place(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:

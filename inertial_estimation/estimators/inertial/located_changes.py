@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.hand_over import hand_over_distance
 from inertial_estimation.estimators.inertial.inertial_filter import (
     FilterState,
     FilterUpdate,
@@ -161,10 +162,12 @@ class LocatedChanges:
             before: State of the filter before the change.
             now: State with the load.
         """
-        masses = self._filter.masses_of
-        changes = np.abs(masses(now) - masses(before))
-        self._size, self._age = float(changes.max()), 0.0
-        self._ages.update(dict.fromkeys(self._located or (int(np.argmax(changes)),), 0.0))
+        filter_ = self._filter
+        earlier, present = (filter_.parameters_at(filter_.body_coordinates(x)) for x in (before, now))
+        distances = [hand_over_distance(p - e, float(e[0])) for e, p in zip(earlier, present, strict=True)]
+        self._size, self._age = max(distances), 0.0
+        changed = int(np.argmax(np.abs(present[:, 0] - earlier[:, 0])))
+        self._ages.update(dict.fromkeys(self._located or (changed,), 0.0))
         self._located = ()
 
     def ahead(self, pi_C: Array, dt: float, lead: float) -> Array:

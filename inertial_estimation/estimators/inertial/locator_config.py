@@ -54,3 +54,13 @@ class LocatorConfig:
         upper=1e6,
         runtime=True,
     )
+    steady_push: float = parameter(
+        3.5,
+        "Time for which a load on a robot that does not move is reported as `loaded or pushed` and moves no "
+        "published mass: a push straight down gives the same readings. In motion the inertia of a load "
+        "decides sooner. A push that lasts longer is taken for a load until it ends.",
+        unit="s",
+        lower=0.0,
+        upper=1e6,
+        runtime=True,
+    )

@@ -8,6 +8,10 @@ all bodies are accumulated once, and every pair is solved from its blocks:
 
 The evidence of a pair is that of a single load (`cause_bank`, `load_prior`), with the priors of both loads.
 It must exceed that of every single load on the same data by the configured odds, over the rarity of pairs.
+What a single load leaves need not be noise: the equation is linear in it, and its columns have errors. Such a
+remainder grows with the load, and no number of measurements averages it, so that it would be evidence for two
+loads that cancel. A single load that leaves next to nothing is therefore the cause, and in a pair no body
+loses some of its own mass.
 """
 
 from collections.abc import Mapping
@@ -18,7 +22,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.estimators.inertial.cause_bank import CauseFit, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
-from inertial_estimation.estimators.inertial.load_prior import PRESSING
+from inertial_estimation.estimators.inertial.load_prior import log_pressing
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -30,6 +34,7 @@ __all__ = ["PairLocator"]
 
 GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
 BETTER = 0.5  # share of what the best single load leaves that a pair may leave
+NEGLIGIBLE = 0.01  # share of the squares that a single load may leave as errors of the equation: 10 % of it
 RARE = 0.01  # prior probability of two loads at one instant, relative to one
 
 
@@ -102,9 +107,14 @@ class PairLocator:
             return None
         fit, logs = self._fitted(self._F, self._b, self._pairs)
         one, logs_of_one = self._fitted(self._F, self._b, self._singles)
+        if one.rss[np.argmax(logs_of_one)] <= NEGLIGIBLE * self._seen.rss:
+            return None
         best = int(np.argmax(logs))
         left = float(fit.rss[best])
         if not self._seen.is_explained(left) or left > BETTER * one.rss.min():
+            return None
+        prior, masses = self._prior.at(self._pairs[best]), fit.amplitudes[best, ::LOAD_COLUMNS]
+        if (prior.unit * masses < -prior.most_lost).any():
             return None
         if logs[best] - logs_of_one.max() < np.log(self.config.odds / RARE):
             return None
@@ -113,8 +123,7 @@ class PairLocator:
         if odds[near].sum() < self.config.ambiguity * odds[~near].sum():
             return None
         as_pushes = self._fitted(self._F_weights, self._b_weights, self._pairs[[best]])[1]
-        log_odds = min(float(as_pushes[0] - logs[best]), 0.0) + np.log(PRESSING)
-        push_odds = float(np.exp(log_odds - age / self.config.push_duration))
+        push_odds = float(np.exp(min(float(as_pushes[0] - logs[best]), 0.0) + log_pressing(age, self.config)))
         as_push = push_odds / (1.0 + push_odds)
         decided = self.config.odds * push_odds <= 1.0
         probability = float(odds[near].sum() / odds.sum())
@@ -145,7 +154,7 @@ class PairLocator:
             part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
             load = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
             prior = self._prior.at(bodies[:, slot])
-            logs = logs + prior.log_mass(load, seen.total, seen.scale)
+            logs = logs + prior.log_mass(load, seen.total, seen.scale, own=False)
             logs = logs + prior.log_place(load, seen.total, seen.scale)
         return CauseFit(amplitudes, covariance, rss), logs
 

@@ -240,7 +240,8 @@ class SignalAligner:
         timeout = self._limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, "")) for name, stream in self._streams.items()
+            stream.health(now_ns, timeout, holding.get(name, ""), self._monitor.doubt(name))
+            for name, stream in self._streams.items()
         ]
 
     @property

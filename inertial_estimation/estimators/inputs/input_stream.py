@@ -210,13 +210,14 @@ class InputStream(StreamClock):
             return age
         return max(age, seconds(self.candidate.silence_ns))
 
-    def health(self, now_ns: int, timeout: float, holding: str = "") -> Health:
+    def health(self, now_ns: int, timeout: float, holding: str = "", doubt: str = "") -> Health:
         """Report whether the stream is waiting, lost, holding the output, losing rows, or in order.
 
         Args:
             now_ns: The caller's time [ns], on the clock of the stamps.
             timeout: Age beyond which a required input counts as lost [s].
             holding: Why the stream holds the output although it arrives; empty where it does not.
+            doubt: Which number is doubtful although it is used; empty for none.
         """
         values = {"received": str(self.received)}
         values |= self.drops.values()
@@ -247,6 +248,7 @@ class InputStream(StreamClock):
         if self.drops.recent(now_ns):
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
-        if self.remark:
-            return Health(name, HealthLevel.WARN, self.remark, values)
+        if self.remark or doubt:
+            message = "; ".join(filter(None, (self.remark, doubt)))
+            return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

@@ -173,7 +173,17 @@ def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> Str
     quantities: tuple[Quantity, ...] = (position,)
     if columns.tau is not None:
         floor = EFFORT_LEVER * STANDARD_GRAVITY * robot.total_mass
-        efforts = Quantity("effort", columns.tau, floor, (1000.0,), zero=True, sign=True, components=3)
+        efforts = Quantity(
+            "effort",
+            columns.tau,
+            floor,
+            (1000.0,),
+            zero=True,
+            sign=True,
+            numbers=robot.joint_names,
+            doubted=True,
+            components=3,
+        )
         quantities += (efforts,)
     return StreamSpec(
         JOINTS,

@@ -68,6 +68,8 @@ class Quantity:
         sign: Whether its direction cannot turn round from one reading to the next.
         one_way: Whether it is always within some 90 degrees of its usual direction, like the force on a foot.
         numbers: Names of its numbers, where each must not repeat exactly once it had noise; else empty.
+        doubted: Whether such a number may be true as well, as the torque of a motor at its limit: the
+            readings are used, and health says so.
         components: Number of columns that must be far from zero for a change of unit or sign to be told.
     """
 
@@ -80,6 +82,7 @@ class Quantity:
     sign: bool = False
     one_way: bool = False
     numbers: tuple[str, ...] = ()
+    doubted: bool = False
     components: int = 1
 
     @property

@@ -1,6 +1,6 @@
 """Sensor faults of all inputs, so that their readings are dropped rather than believed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.estimators.inputs.reading_steps import follow, new_states
@@ -46,6 +46,11 @@ class SensorMonitor:
         followed = self._inputs.get(stream)
         return "" if followed is None else followed.fault(row, self._others_change)
 
+    def doubt(self, stream: str) -> str:
+        """Say which number of an input's last row is doubtful although it is used; empty for none."""
+        followed = self._inputs.get(stream)
+        return "" if followed is None else followed.doubt
+
     def _others_change(self, own: QuantityCheck) -> bool:
         """Whether another quantity changes from reading to reading."""
         return any(
@@ -69,7 +74,8 @@ class _FollowedInput:
         self._states = new_states([_constants(quantity) for quantity in may_fail])
         self.checks = tuple(map(QuantityCheck, may_fail, self._states))
         self.witnesses = tuple(QuantityWitness(quantity) for quantity in quantities if not quantity.may_fail)
-        self._columns = _stuck_columns(quantities)
+        self._columns = _stuck_columns([quantity for quantity in quantities if not quantity.doubted])
+        self._doubted = _stuck_columns([quantity for quantity in quantities if quantity.doubted])
         self._last: Array | None = None
         self._before: Array | None = None  # the row before the last one
 
@@ -79,8 +85,9 @@ class _FollowedInput:
             check.reset()
         for witness in self.witnesses:
             witness.reset()
-        if self._columns is not None:
-            self._columns.reset()
+        for columns in (self._columns, self._doubted):
+            if columns is not None:
+                columns.reset()
         self._last = self._before = None
 
     def fault(self, row: Array, others_change: Callable[[QuantityCheck], bool]) -> str:
@@ -100,8 +107,17 @@ class _FollowedInput:
                 found = found or check.text
         for witness in self.witnesses:
             witness.add(row)
+        if self._doubted is not None:
+            self._doubted.update(row, last, before)
         stuck = "" if self._columns is None else self._columns.update(row, last, before)
         return found or (f"{stuck} is {SensorFault.STUCK.value}" if stuck else "")
+
+    @property
+    def doubt(self) -> str:
+        """Which number is at a limit, of its sensor or of what it measures; empty for none."""
+        if self._doubted is None or not self._doubted.found:
+            return ""
+        return f"{self._doubted.found} is exactly constant: at the limit of its sensor, or of the motor"
 
 
 def _constants(quantity: Quantity) -> tuple[float, ...]:
@@ -110,7 +126,7 @@ def _constants(quantity: Quantity) -> tuple[float, ...]:
     return columns.start, columns.stop, quantity.floor**2, *map(float, known)
 
 
-def _stuck_columns(quantities: tuple[Quantity, ...]) -> StuckColumns | None:
+def _stuck_columns(quantities: Sequence[Quantity]) -> StuckColumns | None:
     """Follow the named numbers of an input, whose columns are adjacent; None where none is named."""
     named = [quantity for quantity in quantities if quantity.numbers]
     if not named:

@@ -93,14 +93,29 @@ def test_a_push_along_gravity_on_a_robot_at_rest_is_no_load(at_rest, force):
     assert all("push" in message for message in said)
 
 
-def test_a_long_push_along_gravity_is_no_load_where_pushes_are_expected_to_last():
-    timing = Timing(duration_s=5.0, rate_hz=125.0, rest_s=5.0, fade_s=0.3)
+def test_a_push_of_three_seconds_along_gravity_moves_no_mass_of_a_robot_at_rest():
+    timing = Timing(duration_s=4.6, rate_hz=125.0, rest_s=4.6, fade_s=0.3)
     at_rest = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
     down = Push(FOREARM, np.array([0.0, 0.0, -50.0]), ON_S, 3.0)
-    rows = estimates_of(at_rest, down, **{"locator.push_duration": 2.0})
+    rows = estimates_of(at_rest, down)
     masses = published(rows, ON_S - 0.1)
-    assert np.abs(masses / masses[0] - 1.0).max() < 0.03
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
     assert not any(cause.decided for _t, cause in found(rows, Cause.LOAD))
+
+
+def test_a_load_on_a_robot_at_rest_is_named_at_once_and_published_once_no_push_lasts_as_long(at_rest):
+    load = attached_ball(FOREARM, 2.0, (0.02, 0.0, 0.05), start=ON_S)
+    rows = estimates_of(at_rest, load, **{"locator.steady_push": 0.4, "locator.push_duration": 0.08})
+    when, first = found(rows, Cause.LOAD)[0]
+    assert when < ON_S + 0.3
+    assert first.is_open
+    assert FOREARM in first.links
+    waiting = [e for t, e, _health in rows if ON_S - 0.1 <= t < ON_S + 0.4]
+    masses = np.array([[link.published.mass for link in e.links] for e in waiting])
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
+    last = rows[-1][1].links[1]
+    assert last.estimate.mass == pytest.approx(masses[0, 1] + 2.0, abs=0.15)
+    assert last.published.mass > masses[0, 1] + 1.0
 
 
 def test_a_small_load_is_noticed_and_located(motion):

@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
+from inertial_estimation.estimators.inertial.hand_over import HandOver
 from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
 
 SIGMA, DT, MEMORY = 0.8, 0.01, 1.0
@@ -20,6 +22,12 @@ class OneBody:
 
     def masses_of(self, x):
         return x
+
+    def body_coordinates(self, x):
+        return x
+
+    def parameters_at(self, x):
+        return np.concatenate([x, np.zeros(9)])[None]
 
     def body_parameters(self):
         return np.array([[self.x[0]]]), np.array([[[SIGMA**2]]])
@@ -54,3 +62,17 @@ def test_a_load_that_keeps_still_but_for_noise_no_longer_varies():
     noise = np.random.default_rng(0).normal(size=int(1.5 * MEMORY / DT))
     filter_, changes = varying_load(4.5)
     assert observed(filter_, changes, 4.5 + 0.5 * SIGMA * noise) == ()
+
+
+def test_a_load_far_from_its_body_is_handed_over_in_the_same_time_as_one_at_its_centre():
+    """10 kg at 2.5 gyration radii change the second moments of a body of 60 kg by 62 kg."""
+    filter_ = OneBody(60.0)
+    filter_.parameters_at = lambda x: pin.Inertia(
+        x[0], np.array([25.0 / x[0], 0.0, 0.0]) * (x[0] > 60.0), np.eye(3) * (60.0 + 62.5 * (x[0] > 60.0))
+    ).toDynamicParameters()[None]
+    changes = LocatedChanges(filter_, MEMORY)
+    changes.believe(np.array([60.0]), np.array([70.0]))
+    hand_over = HandOver(filter_.parameters_at(np.array([60.0])), changes.hand_over_rate(3.0, 0.3, 0.05))
+    for _ in range(30):
+        hand_over.advance(filter_.parameters_at(np.array([70.0])), 0.01)
+    assert hand_over.published[0, 0] == pytest.approx(70.0)

@@ -66,6 +66,13 @@ def test_a_single_load_is_no_pair_and_too_few_data_are_none():
     assert fed(ROUND)[0].located(0.15) is None
 
 
+@pytest.mark.parametrize("second", [np.array([0.4, 0.0, 0.0, 0.0]), np.array([-1.2, 0.0, 0.0, 0.0])])
+def test_what_a_heavy_load_leaves_as_errors_of_the_equation_is_no_second_load(second):
+    """A small share of the readings, however certain, and a loss of mass that the body did not carry."""
+    locator = fed({"trunk": np.array([20.0, 1.0, 0.0, 0.0]), "left": second}, steps=40)[0]
+    assert locator.located(0.3) is None
+
+
 def test_a_load_passed_from_one_hand_to_the_other_is_a_loss_and_a_load():
     moved = {"left": -ROUND["left"], "right": ROUND["right"]}
     found = fed(moved, carried={"left": 2.0})[0].located(0.3)

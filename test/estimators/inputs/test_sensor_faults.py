@@ -246,6 +246,22 @@ def test_a_single_number_that_is_stuck_is_named(fault):
     assert rig.run(200)[name] == 200
 
 
+def test_an_effort_at_a_limit_is_used_and_remarked_on_while_it_lasts():
+    rig = Rig()
+    rig.run(200)
+
+    def clip(rows):
+        torques = rows[JOINTS][ROWS.tau]
+        torques[-1] = 0.8 * 0.05 * GRAVITY * ROBOT.total_mass
+
+    assert rig.run(40, clip)[JOINTS] == 40
+    joints = next(entry for entry in rig.aligner.health(rig.k * MS) if entry.name == JOINTS)
+    assert joints.level is HealthLevel.WARN
+    assert f"effort {ROBOT.joint_names[-1]} is exactly constant" in joints.message
+    rig.run(10)
+    assert all(entry.level is HealthLevel.OK for entry in rig.aligner.health(rig.k * MS))
+
+
 def test_quantised_noise_that_repeats_and_a_joint_that_stops_are_no_fault():
     rig = Rig()
 
