@@ -2,7 +2,9 @@
 
 Update: measurement equation (38 rows) and log-Cholesky EKF (30 states). Floor: bare inverse dynamics,
 the Jacobians and body regressors of the three bodies, and one Cholesky factorisation of 38 rows, nothing
-else. Run: python benchmarks/inertial_update.py
+else. With --sensor-errors: the same update with slowly varying errors of the sensors as states
+(`sensor_errors.treatment`), in turn with the one without.
+Run: python benchmarks/inertial_update.py [--sensor-errors]
 """
 
 import argparse
@@ -21,12 +23,13 @@ SETTLED = 300  # updates before the measured ones
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 
 
-def talos_pipeline() -> InertialPipeline:
+def talos_pipeline(**changes: object) -> InertialPipeline:
     values = {
         "imu_frame": "imu_link",
         "contacts": ("left_foot", "right_foot"),
         "contact_frames": ("left_sole_link", "right_sole_link"),
         "links": LINKS,
+        **changes,
     }
     urdf = read_urdf("example-robot-data:talos_reduced")
     return InertialPipeline(build_config(InertialPipelineConfig, values), urdf)
@@ -72,6 +75,22 @@ def floor(pipeline: InertialPipeline, state: MeasuredState) -> Callable[[], None
     return once
 
 
+def with_errors(states: list[MeasuredState]) -> Callable[[int], object]:
+    """Return one update with errors of the sensors, from the equation to the errors of all rows."""
+    pipeline = talos_pipeline(**{"sensor_errors.treatment": "estimated"})
+    model, filter_ = pipeline.model, pipeline.filter
+    row_errors = model.make_row_errors(pipeline.config)
+
+    def once(k: int) -> None:
+        equation = model.with_errors(model.measurement.equation(states[k % len(states)]))
+        update = filter_.update(equation, 0.003)
+        row_errors.update(update.innovation, equation.noise, 0.003)
+
+    for k in range(SETTLED):
+        once(k)
+    return once
+
+
 def times_us(rounds: int, calls: list[Callable[[int], object]]) -> np.ndarray:
     """Call each function once a round, in turn; return their times, shape (len(calls), rounds)."""
     clock, durations = time.perf_counter_ns, np.zeros((len(calls), rounds))
@@ -86,6 +105,7 @@ def times_us(rounds: int, calls: list[Callable[[int], object]]) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--updates", type=int, default=2000)
+    parser.add_argument("--sensor-errors", action="store_true", help="compare with errors as states")
     args = parser.parse_args()
     pipeline = talos_pipeline()
     states = consistent_states(pipeline, 200, np.random.default_rng(0))
@@ -103,17 +123,27 @@ def main() -> None:
     filter_us = np.zeros(max(args.updates, SETTLED))
     for k in range(SETTLED):
         update(k)
+    if args.sensor_errors:
+        plain, more = times_us(args.updates, [update, with_errors(states)])
+        tell({"update": plain, "with errors": more})
+        ratios = [float(np.percentile(more, p) / np.percentile(plain, p)) for p in (10, 50)]
+        print(f"with / without errors: {ratios[0]:.2f} (p10), {ratios[1]:.2f} (p50)")
+        return
     bare = floor(pipeline, states[0])
     whole, bare_us = times_us(args.updates, [update, lambda _k: bare()])
     rows = {"update": whole, "  filter alone": filter_us[: args.updates], "floor": bare_us}
     print(f"TALOS, {len(LINKS)} bodies, {len(pipeline.row_names)} rows, {len(filter_.x)} states; {decisions}")
+    tell(rows)
+    ratios = [float(np.percentile(whole, p) / np.percentile(bare_us, p)) for p in (10, 50)]
+    print(f"update / floor: {ratios[0]:.1f} (p10), {ratios[1]:.1f} (p50)")
+
+
+def tell(rows: dict[str, np.ndarray]) -> None:
     for name, durations in rows.items():
         print(
             f"{name:<16} p10 {np.percentile(durations, 10):7.1f} us"
             f"   p50 {np.percentile(durations, 50):7.1f} us   p99 {np.percentile(durations, 99):7.1f} us"
         )
-    ratios = [float(np.percentile(whole, p) / np.percentile(bare_us, p)) for p in (10, 50)]
-    print(f"update / floor: {ratios[0]:.1f} (p10), {ratios[1]:.1f} (p50)")
 
 
 if __name__ == "__main__":

@@ -124,21 +124,24 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
 
 
 def with_errors(pipeline: InertialPipeline, x_true: np.ndarray) -> Callable[[object], object]:
-    """Return what makes a reading wrong by the errors of the sensors in a true state."""
+    """Return what makes a reading wrong by the errors of the sensors in a true state.
+
+    The equation is linear in the reading, so the errors are those of true value = (1 - g) reading - o.
+    """
     described = pipeline.model.errors
     if described is None:
         return lambda sample: sample
     values = dict(zip(described.names, x_true[pipeline.filter.kinds.inferred :], strict=True))
     bias = np.array([values.get(f"accelerometer_bias/{axis}", 0.0) for axis in "xyz"])
-    scale = 1.0 + values.get("accelerometer_scale/imu", 0.0)
+    scale = 1.0 - values.get("accelerometer_scale/imu", 0.0)
 
     def faulty(sample: object) -> object:
         if isinstance(sample, ImuSample):
-            return replace(sample, specific_force_I=scale * sample.specific_force_I + bias)
+            return replace(sample, specific_force_I=(sample.specific_force_I + bias) / scale)
         if isinstance(sample, JointReading):
             gains = np.array([values.get(f"torque_gain/{name}", 0.0) for name in sample.names])
             offsets = np.array([values.get(f"torque_offset/{name}", 0.0) for name in sample.names])
-            return replace(sample, effort=(1.0 + gains) * sample.effort + offsets)
+            return replace(sample, effort=(sample.effort + offsets) / (1.0 - gains))
         return sample
 
     return faulty

@@ -38,8 +38,10 @@ BOUND_MM, AIM_MM = 10.0, 5.0
 STANDSTILL_SPEED = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
 GAIT_CYCLE_S = 6.0  # [s]
 DESCRIBED, PERTURBED = "as described", "unlike its file"
-CASES = (DESCRIBED, PERTURBED)
+WITH_ERRORS = "unlike its file, errors of sensors estimated"
+CASES = (DESCRIBED, PERTURBED, WITH_ERRORS)
 SETTINGS: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"hand_over_rate": 30.0}}
+ESTIMATED: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"sensor_errors.treatment": "estimated"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +79,11 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
     quick_seeds = 1
 
     def simulate(self, trials: Trials) -> dict[str, list[CrawlRun]]:
-        """Walk under load for every seed, as described and perturbed."""
+        """Walk under load for every seed and case."""
         robot, seeds, cases = RobotLoop(ROBOT, SETTINGS), self.seeds, CASES[:1] if self.quick else CASES
         return trials.by_case(
             {
-                case: [
-                    partial(_walk, robot, seed, perturbed=case == PERTURBED, quick=self.quick)
-                    for seed in seeds
-                ]
+                case: [partial(_walk, robot, seed, case=case, quick=self.quick) for seed in seeds]
                 for case in cases
             }
         )
@@ -145,13 +144,16 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
             "as described: legs and sensors as the filter believes, but for noise and the gyroscope's bias",
             f"{PERTURBED}: masses of all links off by 3 %, centres of mass by 3 mm, torques by 1 Nm, "
             "accelerometer by 0.05 m/s^2 (sigmas), drawn for every seed",
+            f"{WITH_ERRORS}: the same robots, with sensor_errors.treatment",
         )
 
 
-def _walk(robot: RobotLoop, seed: int, *, perturbed: bool, quick: bool) -> CrawlRun:
+def _walk(robot: RobotLoop, seed: int, *, case: str, quick: bool) -> CrawlRun:
     plan = walk_plan(seed, quick=quick, walked=WALKED_S)
     load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD_N, np.array(POINT_B), plan.load_s)
-    true_urdf, overrides = perturbed_robot(robot, seed) if perturbed else ("", {})
+    true_urdf, overrides = ("", {}) if case == DESCRIBED else perturbed_robot(robot, seed)
+    if case == WITH_ERRORS:
+        overrides = {**overrides, **ESTIMATED}
     loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
     return crawl_run(loop, plan, _estimate, _published, hoist_s=hoist_time(quick=quick))
 

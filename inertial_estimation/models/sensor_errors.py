@@ -12,7 +12,7 @@ row takes more than a model says that senses nothing is S' (g tau_obs + o) + u (
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,10 @@ class _Kind(ABC):
     Attributes:
         names: Of each error, ``kind/where``.
         sigmas: Their prior standard deviations, shape (k,).
+        varies: Whether their columns depend on the measurement.
     """
+
+    varies = True
 
     def __init__(self, names: Sequence[str], sigmas: Array) -> None:
         self.names, self.sigmas = tuple(names), sigmas
@@ -47,6 +50,8 @@ class _Kind(ABC):
 
 class _Constants(_Kind):
     """Constants added to single rows: offsets of torques, a wrench on the base."""
+
+    varies = False
 
     def __init__(self, names: Sequence[str], sigmas: Array, rows: Indices) -> None:
         super().__init__(names, sigmas)
@@ -83,7 +88,7 @@ class _AccelerometerBias(_Kind):
     """Constant error of the specific force, along the axes of the IMU."""
 
     def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
-        C[:] = -paths.sensed[:, :3]
+        np.negative(paths.sensed[:, :3], out=C)
 
 
 class _AccelerometerScale(_Kind):
@@ -95,7 +100,7 @@ class _AccelerometerScale(_Kind):
 
     def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
         if state.f_B is not None:
-            C[:, 0] = -paths.inertia[:, :3] @ state.f_B
+            C[:, 0] = paths.inertia[:, :3].dot(-state.f_B)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +156,7 @@ class SensorErrors:
         self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
         ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
         self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
+        self._fixed: Array = np.zeros((0, 0))  # columns, of which those that vary are written anew
         described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
         self.joints = {name: joint for name, joint in joints.items() if name in described}
         of_base = [row for row in BASE_ROWS if _base_label(row) in self.names]
@@ -194,13 +200,30 @@ class SensorErrors:
         Args:
             equation: One with the state and the paths of its inputs.
         """
+        e, paths = equation, equation.paths
+        assert paths is not None
+        if paths.projection is None:
+            n = e.regressor.shape[1]
+            A = np.zeros((len(e.regressor), n + self.size))
+            A[:, :n] = e.regressor
+            self._fill(A[:, n:], e)
+        else:
+            C = np.zeros((len(paths.picked), self.size))
+            self._fill(C, e)
+            A = np.concatenate((e.regressor, paths.projection.T @ C), axis=1)
+        return LinearEquation(A, e.value, e.noise, e.measured, paths, e.state)
+
+    def _fill(self, C: Array, equation: LinearEquation) -> None:
         assert equation.state is not None
         assert equation.paths is not None
-        paths, N = equation.paths, equation.paths.projection
-        C = np.zeros((len(paths.picked), self.size))
+        if self._fixed.shape != C.shape:
+            self._fixed = np.zeros_like(C)
+            for columns, kind in self._kinds:
+                kind.fill(self._fixed[:, columns], equation.state, equation.paths)
+        C[:] = self._fixed
         for columns, kind in self._kinds:
-            kind.fill(C[:, columns], equation.state, paths)
-        return replace(equation, regressor=np.hstack((equation.regressor, C if N is None else N.T @ C)))
+            if kind.varies:
+                kind.fill(C[:, columns], equation.state, equation.paths)
 
 
 def sensor_errors(

@@ -50,14 +50,15 @@ class RowErrors:
 
         Args:
             innovation: Measured minus predicted, without these errors, of all rows, shape (m,).
-            noise: Covariance of their noise, shape (m, m).
+            noise: Covariance of their noise, contiguous, positive definite, shape (m, m).
             dt: Time since the last one [s].
         """
         if self._considered or not len(self.values):
             return
         decay = math.exp(-dt / self._drift_time)
-        P = decay**2 * self.variances + (1.0 - decay**2) * self._prior
-        gain = P / np.maximum(P + self._overlap * noise[self._rows, self._rows], np.finfo(float).tiny)
-        self.values = decay * self.values
-        self.values = self.values + gain * (innovation[self._rows] - self.values)
-        self.variances = (1.0 - gain) * P
+        kept = decay * decay
+        P = kept * self.variances + (1.0 - kept) * self._prior
+        gain = P / (P + self._overlap * noise.take(self._rows * (len(noise) + 1)))  # of the diagonal
+        values = decay * self.values
+        self.values = values + gain * (innovation.take(self._rows) - values)
+        self.variances = P - gain * P
