@@ -154,7 +154,8 @@ def quadruped(robot: str) -> tuple[TiltPipelineConfig, RobotSetup, Array]:
     posture = np.zeros(setup.robot.n_joints)
     for joint, angle in zip(values["stance.joints"], values["stance.positions"], strict=True):
         posture[setup.robot.joint_index(joint)] = angle
-    return tilt.config, setup, posture
+    contact = replace(tilt.config.contact, source="wrench")  # the readings have forces and no torques
+    return replace(tilt.config, contact=contact), setup, posture
 
 
 def surveyed(robot: str) -> ConfigFile:

@@ -2,11 +2,11 @@
 
 The bias b is a random walk with variance P_h across the vertical and P_v along it. Two measurements:
 at rest the mean rate over a window is b itself, less the rate with which the body still turns on its feet by
-the joints (a body that settles after it was set down passes for rest); in motion the angular velocity by
-which the observer turns the vertical beyond the gyroscope is, in the mean, the horizontal part of b (the
-vertical part does not move the vertical and is learnt at rest only). Errors of the latter while walking are
-not white: they come from feet that roll and legs that bend, so below a floor of uncertainty it is no longer
-used.
+the joints where that is more than sway (a body that settles after it was set down passes for rest); in motion
+the angular velocity by which the observer turns the vertical beyond the gyroscope is, in the mean, the
+horizontal part of b (the vertical part does not move the vertical and is learnt at rest only). Errors of the
+latter while walking are not white: they come from feet that roll and legs that bend, so below a floor of
+uncertainty it is no longer used.
 """
 
 import math
@@ -26,11 +26,12 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store, vector_of
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, norm, store, vector_of
 
 __all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
 
 WINDOW = 256  # readings for which a window has memory at first
+SETTLING = 3.0  # times `rest_sigma`: a rate by the feet beyond it is motion, below it joint velocities err
 # A row of the window: duration, rate, specific force, rate by the feet, and whether they determine one.
 STEP, RATE, FORCE, BODY, KNOWN, WIDTH = 0, 1, 4, 7, 10, 11
 # Sums over the window: rates, their squares, forces, their squares, rates by the feet and how many of them;
@@ -299,8 +300,9 @@ def _learnt_at_rest(
     """Return bias and variances, across and along the vertical, after a step at rest."""
     n = sums[COUNT]
     y = (sums[0] / n - b[0], sums[1] / n - b[1], sums[2] / n - b[2])
-    if sums[KNOWN_COUNT] == n:  # the body sways and settles on its feet more slowly than joints that move
-        y = combine(y, -1.0 / n, vector_of(sums, BODY_SUM))
+    settling = combine(ZERO, 1.0 / n, vector_of(sums, BODY_SUM))
+    if sums[KNOWN_COUNT] == n and norm(settling) > SETTLING * rest_sigma:
+        y = combine(y, -1.0, settling)
     R = rest_sigma * rest_sigma / h
     across, along = variances
     k_h, k_v = across / (across + R), along / (along + R)
