@@ -263,7 +263,10 @@ class QuantityCheck:
         usual = self._known_usual
         near = _is_near(x, square, change.good, float(change.good.dot(change.good)))
         if not near and usual.reading is not None and usual.log_square is not None:
-            near = _is_near(x, square, usual.reading, math.exp(usual.log_square))
+            loaded = float(usual.reading.dot(usual.reading))  # a foot is in the air half of the time
+            near = any(
+                _is_near(x, square, usual.reading, size) for size in (math.exp(usual.log_square), loaded)
+            )
         change.recovered = change.recovered + 1 if near else 0
         if change.recovered >= READINGS_RECOVERED:
             self._clear()

@@ -299,6 +299,24 @@ def test_readings_that_are_usual_again_are_believed(end):
     assert faults[5:] == [""] * 45
 
 
+def test_a_spike_in_the_force_of_a_walking_foot_is_over_when_it_is_over():
+    """A foot is in the air for half of the time: its usual force is that of the other half."""
+    spec = wrench_spec("left", INPUTS, ROBOT)
+    monitor, rng = SensorMonitor({FOOT: spec.quantities}), np.random.default_rng(3)
+    weight = GRAVITY * ROBOT.total_mass
+
+    def reading(force):
+        return np.array([0.0, 0.0, force, 0.0, 0.0, 0.0]) + 1e-3 * weight * rng.standard_normal(6)
+
+    for k in range(600):
+        assert not monitor.fault(FOOT, reading(weight * (k // 50 % 2)))
+    for _ in range(3):  # the last reading that is believed is a spike, and no later one is like it
+        monitor.fault(FOOT, reading(5.0 * weight))
+        assert monitor.fault(FOOT, reading(-5.0 * weight))
+    faults = [monitor.fault(FOOT, reading(weight)) for _ in range(40)]
+    assert faults[5:] == [""] * 35
+
+
 @pytest.mark.parametrize(("before", "told"), [((0.0, 0.5, 1.0), True), ((1.0, 0.4, -0.3), False)])
 def test_the_accelerometer_of_a_robot_that_lands_has_not_changed_its_unit(before, told):
     """A reading multiplied by 9.8 is a change of unit only where the one before was along gravity."""
