@@ -101,7 +101,8 @@ class Errors:
 
     Attributes:
         arrivals_ns: When each was put out [ns], shape (n,).
-        stamps_ns: Their stamps on the clock of the scene, whatever the receiver's shows [ns], shape (n,).
+        stamps_ns: Their stamps [ns], shape (n,).
+        scene_ns: Their times on the clock of the scene, where the receiver's is stepped [ns], shape (n,).
         error: Error of each, shape (n,).
         estimates: The judged vectors, shape (n, k).
         published: Published masses, shape (n, m).
@@ -109,6 +110,7 @@ class Errors:
 
     arrivals_ns: Array
     stamps_ns: Array
+    scene_ns: Array
     error: Array
     estimates: Array
     published: Array
@@ -126,15 +128,22 @@ def errors_of(adapter: Adapter, puts: Sequence[Put], clean: Errors | None = None
     stamps = np.array([put.stamp_ns for put in puts], dtype=np.int64)
     clocks = np.array([put.clock_ns for put in puts], dtype=np.int64)
     if not puts:
-        return Errors(arrivals, stamps, np.zeros(0), np.zeros((0, 1)), np.zeros((0, 0)))
+        return Errors(arrivals, stamps, stamps, np.zeros(0), np.zeros((0, 1)), np.zeros((0, 0)))
     estimates = np.array([adapter.estimate(put.kept) for put in puts])
     published = np.array([adapter.published(put.kept) for put in puts])
-    times = np.where(np.abs(stamps - clocks) > STAMP_ERROR_NS, clocks, stamps) + arrivals - clocks
-    truth = adapter.truth(times)
-    error = adapter.error(estimates, estimates if truth is None else truth)
+    times = np.where(np.abs(stamps - clocks) > STAMP_ERROR_NS, clocks, stamps)
+    error = _against_truth(adapter, estimates, times)
+    # where the receiver's clock is stepped, stamps are those of data played again, or the scene's, shifted
+    scene = times + arrivals - clocks
+    error = np.minimum(error, _against_truth(adapter, estimates, scene))
     if clean is not None and len(clean.stamps_ns):
         error = np.minimum(error, adapter.error(estimates, clean.estimates[_nearest(clean, times)]))
-    return Errors(arrivals, times, error, estimates, published)
+    return Errors(arrivals, stamps, scene, error, estimates, published)
+
+
+def _against_truth(adapter: Adapter, estimates: Array, times_ns: Array) -> Array:
+    truth = adapter.truth(times_ns)
+    return adapter.error(estimates, estimates if truth is None else truth)
 
 
 def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Errors, **names: str) -> Verdict:
@@ -206,7 +215,7 @@ def _expected(adapter: Adapter, fault: Fault, found: Errors, clean: Errors) -> A
     behind_ns = fault.end_ns - fault.begin_ns + round(GRACE_S * NANOSECONDS)
     earlier = _nearest(clean, found.stamps_ns - behind_ns)
     both: Array = right[_nearest(clean, found.stamps_ns)] & right[earlier]
-    return both
+    return both & right[_nearest(clean, found.scene_ns)]
 
 
 def longest_run(times_ns: Array, bad: Array) -> float:
