@@ -94,7 +94,7 @@ def units_of(file: Path) -> list[Unit]:
 
 def keep(unit: Unit, file: Path | None) -> None:
     """Append a seed of a scene to the file, and say that it is done."""
-    wrong = [case.told for case in unit.cases if not case.right]
+    wrong = [case.found for case in unit.cases if not case.right]
     alarms = f"; false alarm: {unit.alarms}" if unit.alarms else ""
     done = f"{unit.scene}, seed {unit.seed}: {len(unit.cases)} errors{alarms}"
     print("\n  ".join([done, *wrong]), file=sys.stderr, flush=True)
@@ -169,7 +169,7 @@ def judged(name: str, found: Diagnosis, clean: frozenset[tuple[str, str]], error
         detected=bool(failed),
         named=any(is_named(r, error) for r in failed),
         falsely=any(r.check not in error.checks for r in failed),
-        told=f"{name}: {' '.join(error.subjects[:2])} found as {seen}",
+        found=f"{name}: {' '.join(error.subjects[:2])} found as {seen}",
     )
 
 

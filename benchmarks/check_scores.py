@@ -18,14 +18,14 @@ class Case:
         detected: Anything was found that is not found in the clean part.
         named: The right check says it of the right joint, contact or link.
         falsely: Anything else was found.
-        told: What was changed, and what was found.
+        found: What was changed, and what was found.
     """
 
     error: str
     detected: bool
     named: bool
     falsely: bool
-    told: str
+    found: str
 
     @property
     def right(self) -> bool:

@@ -12,9 +12,7 @@ from inertial_estimation.signals import Array, Health, HealthLevel
 
 __all__ = ["TorqueErrorIntake"]
 
-LARGEST_SHARE = (
-    0.1  # of a joint's torque limit, or of the weight: larger ones are no errors of a sensor or a file
-)
+LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
 
 
 class TorqueErrorIntake:

@@ -99,6 +99,11 @@ class SensorErrorConfig:
         upper=1e9,
     )
 
+    @property
+    def considered(self) -> bool:
+        """Whether the errors are taken into account and not estimated (Schmidt)."""
+        return self.treatment == "considered"
+
     def for_robot(self, robot: RobotModel) -> "SensorErrorConfig":
         """Return the standard deviations with values in place of the negative ones of forces and moments.
 

@@ -186,14 +186,12 @@ class EstimationModel:
         if self.errors is None:
             return SensorPrior()
         own = config.sensor_errors
-        considered = own.treatment == "considered"
-        return SensorPrior(self.errors.sigmas, own.drift_time, considered, self.errors.informing)
+        return SensorPrior(self.errors.sigmas, own.drift_time, own.considered, self.errors.informing)
 
     def make_row_errors(self, config: InertialPipelineConfig) -> RowErrors:
         """Build the estimator of the errors of rows that contain no body that is estimated."""
         own, rows = config.sensor_errors, self.errors.others if self.errors else UninformingRows.none()
-        considered = own.treatment == "considered"
-        return RowErrors(rows, own.drift_time, self._overlap(config), considered=considered)
+        return RowErrors(rows, own.drift_time, self._overlap(config), considered=own.considered)
 
     def named_errors(
         self, errors: Array, P: Array, tau: Array | None, others: RowErrors

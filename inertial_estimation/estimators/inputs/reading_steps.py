@@ -69,7 +69,8 @@ def begin_anew(state: Array) -> None:
         state[column] = 0.0
 
 
-def is_noisy(state: Array) -> bool:
+@compiled
+def is_noisy(state: MutableColumn) -> bool:
     """Return whether the readings of a quantity have noise, so that they never repeat."""
     return bool(state[READINGS] >= READINGS_OF_NOISE and state[TURNS] > NOISE_SHARE)
 
@@ -145,9 +146,8 @@ def _may_be_stuck(state: MutableColumn) -> bool:
         return False
     if state[ONE_WAY] > 0.0 and state[SQUARE] == 0.0 and state[UNLOADED] > 0.0:
         return False  # a foot in the air, whose driver sends zero for small forces
-    noisy = state[READINGS] >= READINGS_OF_NOISE and state[TURNS] > NOISE_SHARE
     zero = state[SQUARE] == 0.0 and state[ZERO] > 0.0 and state[READINGS] > 0.0
-    return bool(zero or (state[STUCK] > 0.0 and noisy))
+    return bool(zero or (state[STUCK] > 0.0 and is_noisy(state)))
 
 
 @compiled

@@ -158,7 +158,17 @@ def imu_spec(inputs: InputConfig) -> StreamSpec:
     force, rate = IMU_ROW.f, IMU_ROW.w
     units = (STANDARD_GRAVITY,)
     quantities = (
-        Quantity("the accelerometer", force, 4.0, units, stuck=True, zero=True, sign=True, numbers=AXES),
+        Quantity(
+            "the accelerometer",
+            force,
+            4.0,
+            units,
+            stuck=True,
+            zero=True,
+            sign=True,
+            falling=True,
+            numbers=AXES,
+        ),
         Quantity("the gyroscope", rate, 0.1, (DEGREES,), stuck=True, numbers=AXES),
     )
     return StreamSpec(

@@ -66,6 +66,7 @@ class Quantity:
         stuck: Whether its readings never repeat exactly once they had noise.
         zero: Whether it is never exactly zero while it works.
         sign: Whether its direction cannot turn round from one reading to the next.
+        falling: Whether it lies along gravity but in flight, after which a landing changes it by any factor.
         one_way: Whether it is always within some 90 degrees of its usual direction, like the force on a foot.
         numbers: Names of its numbers, where each must not repeat exactly once it had noise; else empty.
         doubted: Whether such a number may be true as well, as the torque of a motor at its limit: the
@@ -80,6 +81,7 @@ class Quantity:
     stuck: bool = False
     zero: bool = False
     sign: bool = False
+    falling: bool = False
     one_way: bool = False
     numbers: tuple[str, ...] = ()
     doubted: bool = False
@@ -212,7 +214,7 @@ class QuantityCheck:
         fault = self._fault_of(factor)
         if fault is None or self._ends_unseen(fault, last, before, square):
             return
-        if fault is SensorFault.UNIT and self._falls(last, before):
+        if fault is SensorFault.UNIT and self.quantity.falling and self._falls(last, before):
             return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self.quantity.components:
             self._begin(fault, factor, last)
@@ -235,11 +237,11 @@ class QuantityCheck:
         return size is not None and abs(math.log(square) - size) < abs(math.log(before) - size)
 
     def _falls(self, last: Array, square: float) -> bool:
-        """Whether an accelerometer's last reading was not along gravity: landings change it by any factor."""
-        quantity, usual = self.quantity, self._known_usual.reading
-        if usual is None or quantity.one_way or not (quantity.sign and quantity.stuck):
-            return False
-        return float(usual.dot(last)) < NEAR_DIRECTION * math.sqrt(float(usual.dot(usual)) * square)
+        """Whether the last reading was far from the usual direction, that of gravity."""
+        usual = self._known_usual.reading
+        return usual is not None and float(usual.dot(last)) < NEAR_DIRECTION * math.sqrt(
+            float(usual.dot(usual)) * square
+        )
 
     def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
         """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""

@@ -40,9 +40,7 @@ __all__ = ["FootRotation", "rate_of_points"]
 SHORT, LONG = 0.1, 0.5  # time constants of the integrated differences [s]
 WRONG = math.radians(3.5)  # integrated difference beyond which the gyroscope is wrong; iCub's walk: 3 deg
 USUAL, HIGHEST = 8.0, 3.0  # the limit follows this many times the usual size, up to this many times `WRONG`
-ON_A_LINE = (
-    2.0  # times that where two points stand: a slip of one by a seventh of their distance turns them so
-)
+ON_A_LINE = 2.0  # times that where two points stand: a slip by a seventh of their distance turns them so
 RIGHT = math.radians(0.6)  # that below which it is right again
 LARGEST = math.radians(9.0)  # to which the short integral is limited, so that it vanishes soon
 EXPLAINED = 0.5  # share of a turned vertical that the long integral explains where the gyroscope is wrong
