@@ -97,9 +97,9 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
 def _found(alike: list[_Hypothesis], before: float, after: float, case: Case) -> Finding:
     names = case.robot.names
     best = alike[0]
-    drop = f"torques, wrenches and rotation disagree with the description by {100 * before:.0f} %"
+    drop = f"torques, wrenches and rotation disagree with the description by {100 * before:.3g} %"
     words = [_words(one, names) for one in alike]
-    said = f"{drop}, by {100 * after:.0f} % if {words[0]}"
+    said = f"{drop}, by {100 * after:.3g} % if {words[0]}"
     if len(words) > 1:
         said += f"; it cannot be told from: {', '.join(words[1:])}"
     mend, exact = partial(_corrected, hypothesis=best), len(alike) == 1
