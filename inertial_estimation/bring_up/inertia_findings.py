@@ -97,7 +97,7 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
 def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
     """Return the most probable causes that cannot be distinguished, or none that is certain.
 
-    A centre of mass that would be off by more than the robot's extent [m] is no cause: something else is wrong.
+    A centre of mass that would be off by more than the robot's extent [m] is no cause.
     """
     possible = [cause for cause in fit.causes if _possible(cause, fit) and _shift(cause, rows) < extent]
     if not possible or possible[0].evidence < CERTAIN:
