@@ -1,7 +1,7 @@
 """From trials to values: the best of them, which of them matter, and what they are worth on other data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class TuningResult:
         held_out: On the part that was not.
         folds: The same for each of the parts that were searched on, among the same trials.
         blocks_s: Length of a block of each recording [s].
+        selected: Parameters that differ from those in effect in all trials, by dotted name.
     """
 
     objective: Objective
@@ -100,11 +101,13 @@ class TuningResult:
     held_out: Judgement
     folds: tuple[Fold, ...]
     blocks_s: tuple[float, ...]
+    selected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The values that differ from those in effect, by dotted name."""
-        return {p.variation.name: p.value for p in self.parameters if p.changed}
+        """The values that differ from those in effect, by dotted name; none where nothing is better."""
+        changed = {p.variation.name: p.value for p in self.parameters if p.changed}
+        return {**self.selected, **changed} if changed else {}
 
     @property
     def warnings(self) -> list[str]:

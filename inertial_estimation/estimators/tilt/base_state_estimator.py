@@ -37,7 +37,7 @@ class BaseStateEstimator:
         noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
         initialisation: The startup, and new fits of the vertical while the observer runs.
-        kept_steps: Takes what the observer two_stage is given, for `RecordedObserver`; None: nothing is kept.
+        kept_steps: Takes what the observer is given, for `RecordedObserver`; None: nothing is kept.
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
@@ -206,7 +206,7 @@ class BaseStateEstimator:
         bias_variance = self.bias.variance_horizontal
         observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
         if self.kept_steps is not None:
-            self.kept_steps.begin(self.noise)
+            self.kept_steps.begin(self.noise, self._contacts.information)
         if y_v is None:
             self.noise.propagate(h, bias_variance)
         else:
@@ -250,6 +250,7 @@ class BaseStateEstimator:
         elif checks.doubtful and not hold.active:
             if agreement.drifted and not agreement.disagrees:
                 self.bias.doubt(agreement.slow_angle * observer.convergence_rate)
+            observer.doubt(1.0 if checks.contradicted else max(agreement.angle, agreement.slow_angle))
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
     def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:

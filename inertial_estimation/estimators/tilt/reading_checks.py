@@ -121,8 +121,8 @@ class ReadingChecks:
         return self.agreement.reportable or self.hold.active or self.feet.replacing
 
     def replaced(self) -> None:
-        """Note that the observer was set to a new vertical and velocity."""
-        self.agreement.reset()
+        """Note that the observer was set to a new vertical and velocity; what was usual was an error."""
+        self.agreement.forget()
         self.velocity.reset()
         self._contradicted = 0.0
         self.found_ns[Finding.REPLACED] = self._stamp_ns

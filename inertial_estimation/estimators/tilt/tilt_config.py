@@ -34,7 +34,7 @@ class TiltPipelineConfig:
         lower=1.0,
         upper=10000.0,
     )
-    observer: str = parameter("two_stage", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
+    observer: str = parameter("kalman", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
     startup: float = parameter(
         0.3,
         "Time over which the accelerometer is averaged for the initial tilt; nothing is published during it.",

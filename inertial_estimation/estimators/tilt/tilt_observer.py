@@ -140,6 +140,11 @@ class TiltObserver(ABC, Generic[GainsT]):
     def _lost(self, y_v: Vector) -> bool:
         return lost_in_flight(self._flight, self.x1, y_v)
 
+    @property
+    def state(self) -> tuple[float, ...]:
+        """The numbers that steps change, for a run over a whole recording; empty where there is none."""
+        return ()
+
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the contact points before a step; an observer of velocities ignores them.
 
@@ -180,6 +185,13 @@ class TiltObserver(ABC, Generic[GainsT]):
 
         Args:
             sigma: Of a vertical that was determined with the specific force as it is read [rad].
+        """
+
+    def doubt(self, sigma: float) -> None:
+        """Note that readings contradict the vertical; an observer without a covariance ignores it.
+
+        Args:
+            sigma: Least standard deviation of the vertical from now on [rad].
         """
 
     def restore(self, x2: Vector) -> None:
