@@ -79,7 +79,7 @@ class TiltPipelineConfig:
             if dot and prefix in others and value != defaults[name]:
                 owner = "two_stage" if prefix == "adaptation" else prefix
                 found.append(
-                    f"tilt_observer.{name} has no effect: it is of the observer {owner}, and {self.observer} is "
-                    "in use"
+                    f"tilt_observer.{name} has no effect: it is of the observer {owner}, and "
+                    f"{self.observer} is in use"
                 )
         return found
