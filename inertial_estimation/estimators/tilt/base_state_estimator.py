@@ -252,7 +252,7 @@ class BaseStateEstimator:
             if agreement.drifted and not agreement.disagrees:
                 self.bias.doubt(agreement.slow_angle * observer.convergence_rate)
             if checks.contradicted:
-                observer.doubt(UPSIDE_DOWN)
+                observer.trust(UPSIDE_DOWN)
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
     def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:

@@ -124,12 +124,6 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         """Set the standard deviation of the vertical, apart from an offset of the specific force."""
         begin(self._numbers, sigma, self.config.accelerometer_offset)
 
-    def doubt(self, sigma: float) -> None:
-        """Raise the standard deviation of the vertical to what contradicts it; the velocity is as wrong."""
-        numbers = self._numbers
-        numbers[ZZ] = max(numbers[ZZ], sigma * sigma)
-        forget_velocity(numbers)
-
     def restore(self, x2: Vector) -> None:
         """Set the vertical, which is then less certain by a share of the turn, and keep the velocity."""
         before = self.x2
