@@ -200,17 +200,29 @@ def _simplified(
     best: Mapping[str, Any],
     importance: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Return the best values with those at their present value that do not matter."""
+    """Return the best values with those at their present value that do not matter.
+
+    All are tried together first, since where two matter only by their ratio each alone seems to; and again at
+    the end, since what was given up on the way adds up.
+    """
+    present = {variation.name: variation.shipped for variation in variations}
+    if _as_good(problem, present, best):
+        return present
     values = dict(best)
     for variation in sorted(variations, key=lambda v: importance.get(v.name, 0.0)):
         simpler = {**values, variation.name: variation.shipped}
-        try:
-            comparison = problem.compared(simpler, best)
-        except InertialEstimationError:
-            continue
-        if comparison.difference <= KEPT_WITHIN * comparison.sigma:
+        if _as_good(problem, simpler, best):
             values = simpler
-    return values
+    return present if _as_good(problem, present, values) else values
+
+
+def _as_good(problem: Problem, values: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    """Return whether values score as well as the best ones, within one standard deviation."""
+    try:
+        comparison = problem.compared(values, best)
+    except InertialEstimationError:
+        return False
+    return comparison.difference <= KEPT_WITHIN * comparison.sigma
 
 
 def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:
