@@ -8,11 +8,11 @@ import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.joint_jumps import JointJumps
 from inertial_estimation.control.state_limits import FaultCause, StateFault, StateLimits
 from inertial_estimation.control.torque_return import TorqueReturn
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import InertialEstimationError, NumericalError
-from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
@@ -22,8 +22,6 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["ControlSupervisor", "ControllerStepCounts"]
 
 GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
-LARGEST_ACCELERATION = 200.0  # of a joint between two states, beyond which its velocity is doubted [rad/s^2]
-LEAST_JUMP = 0.02  # of a position beyond its largest speed, several counts of a coarse encoder [rad]
 STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 
 
@@ -40,8 +38,6 @@ class ControllerStepCounts:
         faults: Joint states not answered by control, by cause.
         last_fault: The last fault, for people.
         last_fault_ns: Stamp of the last fault [ns]; None before the first.
-        suspect: Joint that changed implausibly from one state to the next lately, for people; empty: none.
-        suspect_ns: Stamp at which it did first [ns].
         take_overs: Times that control has begun: at the start, after damping, after a gap.
         take_over: How the controller found the robot when it last took over, for people.
     """
@@ -54,8 +50,6 @@ class ControllerStepCounts:
     faults: Counter[FaultCause] = field(default_factory=Counter)
     last_fault: str = ""
     last_fault_ns: int | None = None
-    suspect: str = ""
-    suspect_ns: int = 0
     take_overs: int = 0
     take_over: str = ""
 
@@ -85,7 +79,8 @@ class ControlSupervisor:
         self._tau_max = config.torque_scale * controller.dynamics.torque_limits
         self._return = TorqueReturn(self._tau_max, config.recovery.duration)
         self._hold_ns = round(NANOSECONDS * config.recovery.hold)
-        self._names, self._home = robot.joint_names, stance_positions(config.stance, robot)
+        self._jumps = JointJumps(robot.joint_names, self._limits.speed)
+        self._home = stance_positions(config.stance, robot)
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         self._most_damping = _most_damping(config.rate, self._home, controller.dynamics)
         self.set_config(config)
@@ -104,7 +99,7 @@ class ControlSupervisor:
         self._fault: FaultCause | None = None
         self._sent: Array | None = None
         self._solution: tuple[JointSample, Array] | None = None  # state and torques of the last solution
-        self._before: JointSample | None = None  # the state before
+        self._jumps.reset()
 
     def step(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
@@ -123,7 +118,7 @@ class ControlSupervisor:
         if h > GAP_S:
             self._begin_anew(joints)
             h = 0.0
-        self._look_for_change(joints)
+        self._jumps.update(joints)
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
             result = self._answer_fault(result, joints)
@@ -160,7 +155,8 @@ class ControlSupervisor:
         """Describe how far from its posture the robot is, and whether it stands on its feet."""
         away = np.abs(joints.q - self._home)
         i = int(np.argmax(away))
-        text = f"'{self._names[i]}' is {away[i]:.2f} rad from the home posture"
+        name = self.controller.dynamics.robot.joint_names[i]
+        text = f"'{name}' is {away[i]:.2f} rad from the home posture"
         if not self._n_contacts:
             return text
         home = self.controller.references.home_height
@@ -174,8 +170,8 @@ class ControlSupervisor:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""
         counts, nv = self.counts, self.controller.dynamics.nv
         failed = fault.cause in (FaultCause.UNSOLVED, FaultCause.COMPUTATION, FaultCause.OUTPUT)
-        if failed and counts.suspect:
-            fault = StateFault(fault.cause, f"{fault.text}; {counts.suspect}")
+        if failed and self._jumps.text:
+            fault = StateFault(fault.cause, f"{fault.text}; {self._jumps.text}")
         counts.faults[fault.cause] += 1
         counts.last_fault, counts.last_fault_ns = fault.text, joints.stamp_ns
         self._fault = fault.cause
@@ -191,32 +187,6 @@ class ControlSupervisor:
         self._return.begin(tau)
         wrenches = np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, fault.text, tau, np.zeros(nv), wrenches)
-
-    def _look_for_change(self, joints: JointSample) -> None:
-        """Note which joint changed since the state before by more than it can, for a computation that fails.
-
-        A state may be plausible and its tasks solvable, and those after it not. The first change of the last
-        seconds is kept: what comes after it may be the way back.
-        """
-        before, self._before = self._before, joints
-        counts = self.counts
-        if counts.suspect and joints.stamp_ns - counts.suspect_ns > REPORTED_NS:
-            counts.suspect = ""
-        if before is None or counts.suspect:
-            return
-        h = (joints.stamp_ns - before.stamp_ns) / NANOSECONDS
-        change = joints.v - before.v
-        i = int(np.argmax(np.abs(change)))
-        if abs(change[i]) > LARGEST_ACCELERATION * h:
-            by, what = f"{change[i]:.3g} rad/s", "velocity"
-        else:
-            change = joints.q - before.q
-            i = int(np.argmax(np.abs(change) - self._limits.speed * h))
-            by, what = f"{change[i]:.3g} rad", "position"
-            if not abs(change[i]) > self._limits.speed[i] * h + LEAST_JUMP:
-                return
-        counts.suspect = f"joint_states: the {what} of '{self._names[i]}' changed by {by} in {h:.3g} s"
-        counts.suspect_ns = joints.stamp_ns
 
     def _damping_torque(self, joints: JointSample) -> Array:
         """Return tau = -d v within the limits; zero for a joint whose speed is not plausible [Nm]."""
