@@ -139,18 +139,12 @@ class Identification:
         change = self._state.load_change(observation)
         if change is not None:
             self._react(at_rest=observation.reading is not None)
-        elif self._context.config.start == "on_change":
-            self._repeat(observation)
-        return change
-
-    def _repeat(self, observation: TrunkObservation) -> None:
-        """Identify again by itself what was put off, and what later readings contradict."""
-        context = self._context
-        if self._state.contradicted:
+        elif self._state.contradicted and self._context.config.start == "on_change":
             self.trunk.fall_back()
             self._begin_anew("later readings contradict the result")
-        elif context.put_off and observation.reading is not None and not observation.doubtful:
+        elif self._context.put_off and observation.reading is not None and not observation.doubtful:
             self._begin_anew("a sensor was at fault")
+        return change
 
     def _react(self, *, at_rest: bool) -> None:
         """React to a load change."""

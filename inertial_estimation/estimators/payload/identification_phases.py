@@ -108,7 +108,7 @@ class PhaseState(ABC):
         limit = self._context.config.rest.timeout
         if self._waited <= limit:
             return self
-        self._context.put_off = observation.doubtful
+        self._context.put_off = observation.doubtful and self._context.config.start == "on_change"
         reason = observation.why_not or "a sensor was at fault"
         return self.give_up(f"not at rest, or not measurable, for {limit:g} s: {reason}")
 

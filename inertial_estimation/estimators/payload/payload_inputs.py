@@ -34,7 +34,7 @@ from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["MeanState", "PayloadInputs"]
 
-FAULT_NS = 2 * NANOSECONDS  # after a new fault of a sensor, in which nothing is identified
+FAULT_NS = 3 * NANOSECONDS // 2  # after a new fault of a sensor, in which nothing is identified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
