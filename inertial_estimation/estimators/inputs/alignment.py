@@ -245,13 +245,13 @@ class SignalAligner:
         ]
 
     @property
-    def sensor_faults(self) -> int:
-        """Readings dropped until now for a fault of their sensor, and inputs that are doubtful now."""
-        found = 0
+    def sensor_faults(self) -> tuple[int, int]:
+        """Readings dropped until now for a fault of their sensor, with remarks, and inputs doubtful now."""
+        noted = doubtful = 0
         for name, stream in self._streams.items():
-            found += bool(stream.remark or self._monitor.doubt(name))
-            found += stream.drops.count(DropReason.SENSOR_FAULT)
-        return found
+            noted += stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark)
+            doubtful += bool(self._monitor.doubt(name))
+        return noted, doubtful
 
     @property
     def timeout(self) -> float:
