@@ -12,6 +12,7 @@ from enum import Enum
 
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
+from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
@@ -121,7 +122,7 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._pending: deque[tuple[int, int]] = deque()
         self._seen = 0  # rows of the driver received before the last `pop_ready`
-        self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
+        self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
@@ -141,20 +142,21 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        fault = target.fault(row)
-        if fault is not None:
-            return target.drop(*fault)
-        sensor = self._monitor.fault(stream, row)
-        if sensor:
-            return target.drop(DropReason.SENSOR_FAULT, sensor)
-        last = target.last_stamp_ns
-        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
-            if target.candidate is not None:
-                target.contest()
+        contested = target.candidate is not None and bool(target.candidate.held)
+        found = target.take(stamp_ns, row, 0 if contested else self._judge.step_ns)
+        if found == IMPLAUSIBLE:
+            return target.drop(*target.fault(row))
+        if found == LOOK_AT:
+            sensor = self._monitor.fault(target.followed, row)
+            if sensor:
+                return target.drop(DropReason.SENSOR_FAULT, sensor)
+            found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
         else:
-            return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
-        self._store(target, stamp_ns, row)
-        return True
+            target.followed.passed(row)
+        if found == STORED:
+            self._stored(target, stamp_ns)
+            return True
+        return self._judge_clock(target, stamp_ns, row)
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -240,7 +242,7 @@ class SignalAligner:
         timeout = self._limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, ""), self._monitor.doubt(name))
+            stream.health(now_ns, timeout, holding.get(name, ""), stream.followed.doubt)
             for name, stream in self._streams.items()
         ]
 
@@ -253,10 +255,22 @@ class SignalAligner:
         """Change the age beyond which an input counts as lost [s]."""
         self._limits = replace(self._limits, timeout=timeout)
 
-    def _store(self, target: InputStream, stamp_ns: int, row: Array) -> None:
-        time_ns = target.append(stamp_ns, row)
+    def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
+        """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
+        last = target.last_stamp_ns
+        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
+            target.contest()
+            target.append(stamp_ns, row)
+            self._stored(target, stamp_ns)
+            return True
+        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
+
+    def _stored(self, target: InputStream, stamp_ns: int) -> None:
+        """Note that a row has been stored."""
         if target is self._driver:
-            self._pending.append((stamp_ns, time_ns))
+            newest = target.buffer.newest_ns
+            assert newest is not None
+            self._pending.append((stamp_ns, newest))
             self._watch.begin(stamp_ns)
             self._changed = True
         elif target is self._awaited:
@@ -282,7 +296,8 @@ class SignalAligner:
                 self._discard(stream, back=False)
         for stream, readings in held:
             for stamp_ns, row in readings:
-                self._store(stream, stamp_ns, row)
+                stream.append(stamp_ns, row)
+                self._stored(stream, stamp_ns)
         return True
 
     def _discard(self, target: InputStream | None, *, back: bool) -> None:
