@@ -12,8 +12,6 @@ a string is its length with the final zero (uint32) and its bytes; a sequence it
 
 import struct
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +25,7 @@ from inertial_estimation.signals import (
     LinkInertia,
     OrientationSample,
     WrenchSample,
+    made_of_checked,
 )
 
 __all__ = [
@@ -49,37 +48,12 @@ _COUNT = 8  # bytes from the end of a sequence of doubles to the next sequence: 
 _DOUBLE = np.dtype("<f8")
 _ALIGNED = bool(np.frombuffer(bytes(8), _DOUBLE).flags.aligned)  # by the interpreter, of bytes as a whole
 
-ValueT = TypeVar("ValueT")
 
-
-def _made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
-    """Return a constructor that takes its arguments as they are, in an eighth of the time.
-
-    It is for decoders of messages, at the rates of sensors: their arrays are new, read-only, aligned floats,
-    whose shapes follow from the layout of the message. Its source is made for the fields, as that of
-    `__init__` is by `dataclass`: a loop over them takes twice as long.
-
-    Args:
-        kind: A dataclass with slots.
-
-    Returns:
-        Function of the fields in the order of their declaration.
-    """
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    scope: dict[str, Any] = {f"set_{name}": getattr(kind, name).__set__ for name in names}
-    scope |= {"new": object.__new__, "kind": kind}
-    lines = [f"    set_{name}(made, {name})" for name in names]
-    lines = [f"def make({', '.join(names)}):", "    made = new(kind)", *lines, "    return made"]
-    exec("\n".join(lines), scope)
-    make: Callable[..., ValueT] = scope["make"]
-    return make
-
-
-_imu_sample = _made_of_checked(ImuSample)
-_wrench_sample = _made_of_checked(WrenchSample)
-_orientation_sample = _made_of_checked(OrientationSample)
-_base_state = _made_of_checked(BaseState)
-_joint_reading = _made_of_checked(JointReading)
+_imu_sample = made_of_checked(ImuSample)
+_wrench_sample = made_of_checked(WrenchSample)
+_orientation_sample = made_of_checked(OrientationSample)
+_base_state = made_of_checked(BaseState)
+_joint_reading = made_of_checked(JointReading)
 
 
 def decode_imu(data: bytes) -> ImuSample:

@@ -19,7 +19,7 @@ from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, Health, made_of_checked, seconds
 
 __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
@@ -52,6 +52,7 @@ class AlignedSample:
         driver_row: Mean of the driver rows since the last step, shape (width,).
         rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
         continuity: Relation to the sample before.
+        complete: Whether no required stream is missing.
     """
 
     stamp_ns: int
@@ -59,11 +60,10 @@ class AlignedSample:
     driver_row: Array
     rows: Mapping[str, Array | None]
     continuity: Continuity
+    complete: bool
 
-    @property
-    def complete(self) -> bool:
-        """Whether no required stream is missing."""
-        return all(row is not None for row in self.rows.values())
+
+_aligned = made_of_checked(AlignedSample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +182,10 @@ class SignalAligner:
         """
         ready: list[AlignedSample] = []
         received = self._driver.received
-        most, self._seen = received - self._seen + CAUGHT_UP, received
         if not self._changed:
+            self._seen = received
             return ready
+        most, self._seen = received - self._seen + CAUGHT_UP, received
         self._changed = False
         while self._pending:
             if not most:
@@ -344,8 +345,10 @@ class SignalAligner:
         if mean is None:
             return None
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
-        rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
-        sample = AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
-        if sample.complete:
+        rows, complete = {}, True
+        for stream in self._required:
+            rows[stream.spec.name] = row = stream.buffer.at(time_ns, max_gap_ns)
+            complete = complete and row is not None
+        if complete:
             self._watch.note(stamp_ns)
-        return sample
+        return _aligned(stamp_ns, time_ns, mean, rows, continuity, complete)

@@ -16,7 +16,7 @@ from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.torque_wrenches import TorqueWrenches
-from inertial_estimation.signals import Array, BaseEstimate, BaseState
+from inertial_estimation.signals import Array, BaseEstimate, BaseState, made_of_checked
 from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
 
 __all__ = ["BaseStateEstimator"]
@@ -24,6 +24,7 @@ __all__ = ["BaseStateEstimator"]
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
+_base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 
 class BaseStateEstimator:
@@ -330,19 +331,20 @@ class BaseStateEstimator:
         values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)
         if not fresh:
             return None
-        return BaseEstimate(
-            state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
-            tilt_B=values[13:16],
-            gyro_bias_I=values[16:19],
-            contacts=self.contacts,
-            innovation_I=values[19:22],
-            velocity_aided=observer.velocity_aided,
-            gravity_aided=observer.gravity_aided,
-            tilt_covariance_B=values[22:].reshape(3, 3),
-            gyro_bias_variances=(bias.variance_horizontal, bias.variance_vertical),
-            at_rest=bias.resting,
-            contact_forces=self._contacts.forces,
-            contact_probabilities=self._contacts.probabilities,
+        forces, probabilities = self._contacts.loading
+        return _base_estimate(
+            _base_state(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
+            values[13:16],
+            values[16:19],
+            self.contacts,
+            values[19:22],
+            observer.velocity_aided,
+            observer.gravity_aided,
+            values[22:].reshape(3, 3),
+            (bias.variance_horizontal, bias.variance_vertical),
+            bias.resting,
+            forces,
+            probabilities,
         )
 
     def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:
