@@ -1,10 +1,10 @@
 """The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,11 @@ __all__ = [
     "TorqueCommand",
     "WrenchSample",
     "frozen_array",
-    "made_of_checked",
     "seconds",
 ]
 
 Array = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000  # in one second
-ValueT = TypeVar("ValueT")
 
 
 @overload
@@ -68,29 +66,6 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
     return array
-
-
-def made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
-    """Return a constructor that takes its arguments as they are, in an eighth of the time.
-
-    It is for what is made at the rates of sensors, from arrays that are read-only, aligned floats of the
-    right shapes: numbers of a message, or of an estimator. Its source is made for the fields, as that of
-    `__init__` is by `dataclass`: a loop over them takes twice as long.
-
-    Args:
-        kind: A dataclass with slots.
-
-    Returns:
-        Function of the fields in the order of their declaration.
-    """
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    scope: dict[str, Any] = {f"set_{name}": getattr(kind, name).__set__ for name in names}
-    scope |= {"new": object.__new__, "kind": kind}
-    lines = [f"    set_{name}(made, {name})" for name in names]
-    lines = [f"def make({', '.join(names)}):", "    made = new(kind)", *lines, "    return made"]
-    exec("\n".join(lines), scope)
-    make: Callable[..., ValueT] = scope["make"]
-    return make
 
 
 @dataclass(frozen=True, slots=True, eq=False)

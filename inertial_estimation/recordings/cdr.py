@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -25,7 +26,6 @@ from inertial_estimation.signals import (
     LinkInertia,
     OrientationSample,
     WrenchSample,
-    made_of_checked,
 )
 
 __all__ = [

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
 from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
@@ -19,7 +20,7 @@ from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.signals import NANOSECONDS, Array, Health, made_of_checked, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 

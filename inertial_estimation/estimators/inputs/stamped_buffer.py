@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from inertial_estimation.compilation import (
     Column,
     Integers,
+    MutableColumn,
     MutableTable,
+    Table,
     compiled,
     integers,
     warm_up,
@@ -80,26 +82,8 @@ class StampedBuffer:
         Returns:
             The row, shape (width,), or None where the time is outside the rows or inside a gap.
         """
-        n = self._n
-        begin, end = FIRST + n[BEGIN], FIRST + n[END]
-        recent = end - RECENT  # most steps lie among the newest rows, where the bisection is short
-        low = recent if recent > begin and n[recent] < time_ns else begin
-        index = bisect_left(n, time_ns, low, end)
-        if index == end:
-            return None
-        after = n[index]
-        if after == time_ns:
-            exact: Array = self.rows[index - FIRST].copy()
-            return exact
-        if index == begin:
-            return None
-        before = n[index - 1]
-        if after - before > max_gap_ns:
-            return None
-        weight = (time_ns - before) / (after - before)
-        index -= FIRST
-        row: Array = (1.0 - weight) * self.rows[index - 1] + weight * self.rows[index]
-        return row
+        row = np.empty(self.rows.shape[1])
+        return row if _interpolate(time_ns, max_gap_ns, self.times, self.rows, row) else None
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time, None where it is older than allowed."""
@@ -123,7 +107,7 @@ class StampedBuffer:
         n, end = self._n, FIRST + self._n[END]
         low = bisect_left(n, time_ns - half_width_ns, FIRST + n[BEGIN], end)
         high = bisect_right(n, time_ns + half_width_ns, low, end)
-        times = np.array(n[low:high], dtype=np.int64)
+        times = np.asarray(self.times[low:high], dtype=np.int64)
         return times - time_ns, self.rows[low - FIRST : high - FIRST].copy()
 
 
@@ -148,6 +132,33 @@ def append_row(time: int, row: Column, times: Integers, rows: MutableTable) -> N
     times[END] = end + 1
     if end + 1 - times[BEGIN] > capacity:
         times[BEGIN] = end + 1 - capacity
+
+
+@compiled
+def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: MutableColumn) -> bool:
+    """Write the row at a time, as `StampedBuffer.at`; return whether there is one."""
+    begin, end = FIRST + times[BEGIN], FIRST + times[END]
+    recent, low = end - RECENT, begin
+    if recent > begin and times[recent] < time:  # most steps lie among the newest rows
+        low = recent
+    high = end
+    while low < high:  # the first row at or after the time
+        middle = (low + high) // 2
+        if times[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    if low == end:
+        return False
+    if times[low] == time:
+        out[:] = rows[low - FIRST]
+        return True
+    before, after = times[low - 1], times[low]
+    if low == begin or after - before > max_gap:
+        return False
+    weight = (time - before) / (after - before)
+    out[:] = (1.0 - weight) * rows[low - 1 - FIRST] + weight * rows[low - FIRST]
+    return True
 
 
 def interpolated_rows(

@@ -1,5 +1,6 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_track import BaseTrack
@@ -16,7 +17,7 @@ from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.torque_wrenches import TorqueWrenches
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, made_of_checked
+from inertial_estimation.signals import Array, BaseEstimate, BaseState
 from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
 
 __all__ = ["BaseStateEstimator"]
