@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, compiled, warm_up
+from inertial_estimation.compilation import Column, inlined
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
@@ -49,7 +49,6 @@ class RowRange:
         self._upper = np.asarray(limits, dtype=float)
         self._lower = -self._upper if lower is None else np.asarray(lower, dtype=float)
         self._names, self._units = tuple(names), tuple(units)
-        warm_up()
 
     @property
     def limits(self) -> Array:
@@ -82,7 +81,7 @@ class RowRange:
         return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
 
 
-@compiled
+@inlined
 def within(row: Column, lower: Column, upper: Column) -> bool:
     """Return whether every number of a row is within its range; false for NaN."""
     return bool(((row >= lower) & (row <= upper)).all())

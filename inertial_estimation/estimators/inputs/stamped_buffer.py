@@ -12,6 +12,7 @@ from inertial_estimation.compilation import (
     MutableTable,
     Table,
     compiled,
+    inlined,
     integers,
     warm_up,
 )
@@ -111,7 +112,7 @@ class StampedBuffer:
         return times - time_ns, self.rows[low - FIRST : high - FIRST].copy()
 
 
-@compiled
+@inlined
 def append_row(time: int, row: Column, times: Integers, rows: MutableTable) -> None:
     """Add a row to a buffer, in the place of the oldest one where it is full.
 
