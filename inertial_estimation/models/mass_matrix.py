@@ -23,12 +23,13 @@ class MassMatrix:
             bodies: The bodies whose parameters may differ.
         """
         self._model = model.copy()
+        self._inertias = self._model.inertias
         self._joint_ids = tuple(body.joint_id for body in bodies)
         self._nominal = tuple(pin.Inertia(model.inertias[i]) for i in self._joint_ids)
         self._phi: Array | None = None
 
     def at(self, data: pin.Data, q: Array, phi: Array | None = None) -> Array:
-        """Return M(q), shape (nv, nv), and leave placements and Jacobians of the joints in the data.
+        """Return M(q), contiguous, shape (nv, nv), and leave placements and Jacobians of the joints in the data.
 
         Args:
             data: Changed in place.
@@ -46,5 +47,5 @@ class MassMatrix:
         for i, (joint_id, inertia) in enumerate(zip(self._joint_ids, self._nominal, strict=True)):
             pi = None if phi is None else phi[10 * i : 10 * i + 10]
             known = pi is not None and pi[0] > 0.0
-            self._model.inertias[joint_id] = pin.Inertia.FromDynamicParameters(pi) if known else inertia
+            self._inertias[joint_id] = pin.Inertia.FromDynamicParameters(pi) if known else inertia
         self._phi = phi

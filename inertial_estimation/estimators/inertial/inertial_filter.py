@@ -29,7 +29,13 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
-from inertial_estimation.estimators.inertial.filter_steps import compared, corrected, decayed, largest_step
+from inertial_estimation.estimators.inertial.filter_steps import (
+    compared,
+    corrected,
+    decayed,
+    largest_step,
+    predicted,
+)
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
@@ -276,8 +282,7 @@ class InertialFilter(BodyCoordinates):
         """
         if not learn:
             return self.innovation_of(self.state, equation).reported()
-        self.propagate(dt)
-        H, HP, innovation, S, nis, log_det = _compare(self._at, self.x, self.P, equation)
+        H, HP, innovation, S, nis, log_det = self._predict_and_compare(equation, dt)
         variance = S.diagonal()
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
@@ -295,6 +300,25 @@ class InertialFilter(BodyCoordinates):
         if not resolved:
             return _unresolvable(innovation, variance)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
+
+    def _predict_and_compare(
+        self, equation: LinearEquation, dt: float
+    ) -> tuple[Array, Array, Array, Array, float, float]:
+        """Predict the state as `propagate`, and compare a measurement with it."""
+        if self._Q is not None:
+            self.propagate(dt)
+            return _compare(self._at, self.x, self.P, equation)
+        at, nominal = self._at, (self._x_nominal, self._P_prior, self.kinds.decay(dt))
+        (self.x, self._centre, self.P), distance, comparison = predicted(
+            (self.x, self._centre, self.P),
+            nominal,
+            (at.dphi, self._n_inertial, at.phi, at.x),
+            (equation.regressor, equation.value, equation.noise),
+        )
+        if self.is_curved and not distance < RELINEARISATION_DISTANCE:
+            self._relinearise()
+            return _compare(self._at, self.x, self.P, equation)
+        return comparison
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
