@@ -29,7 +29,7 @@ class MassMatrix:
         self._phi: Array | None = None
 
     def at(self, data: pin.Data, q: Array, phi: Array | None = None) -> Array:
-        """Return M(q), contiguous, shape (nv, nv), and leave placements and Jacobians of the joints in the data.
+        """Return M(q), shape (nv, nv), and leave placements and Jacobians of the joints in the data.
 
         Args:
             data: Changed in place.

@@ -206,9 +206,7 @@ class SensedAccelerations:
             return M
         X_BI = self._X_BI
         if X_BI is None:
-            X_BI = np.ascontiguousarray(
-                (data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix()
-            )
+            X_BI = np.ascontiguousarray((data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix())
             self._X_BI = X_BI if self._imu.on_base else None
         effect: Array = np.empty_like(M)
         _sensed_effect(M, X_BI, data.J.T, self._moving, effect)

@@ -61,7 +61,7 @@ POINTS, WEIGHTS = _points()
 
 @compiled
 def _variances_changed(P: Table, P_before: Table) -> tuple[bool, bool]:
-    """Return whether a variance has grown by more than a factor, or is no number, and whether one has shrunk."""
+    """Return whether a variance has grown beyond a factor, or is no number, and whether one has shrunk."""
     change = np.diag(P) / np.diag(P_before)
     return not (change <= GROWN).all(), not (change >= SHRUNK).all()
 
