@@ -52,11 +52,13 @@ def predicted(
         results of `compared`.
     """
     x, _centre, P = state
+    G, curved, phi, x_at = at
     regressor, value, noise = measurement
     after = np.empty_like(x), np.empty_like(x), np.empty_like(P)
     H, HP = regressor.copy(), np.empty_like(regressor)
     y, S = np.empty_like(value), np.empty_like(noise)
-    distance, nis, log_det = _predicted(*state, *nominal, *at, *measurement, *after, H, HP, y, S)
+    out = (*after, H, HP, y, S)
+    distance, nis, log_det = _predicted(*state, *nominal, G, curved, phi, x_at, *measurement, *out)
     return after, distance, (H, HP, y, S, nis, log_det)
 
 
