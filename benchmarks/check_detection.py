@@ -8,11 +8,12 @@ named if the right check says it of the right joint, contact or link, and falsel
 found, in addition to it or instead of it.
 
 Every seed of every scene is written to the file as soon as it is done, so that a run that is stopped goes on
-where it was; ``--read FILE...`` prints the table of files and runs nothing.
+where it was, and one of other kinds of error adds to it; ``--read FILE...`` prints the table of files and
+runs nothing. Results of another version of the checks are not recognised as such: give each version its own
+file. Scenes are kept in the folder ``--cache``, by what they are made from (`benchmarks.check_scenes`).
 """
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -25,6 +26,7 @@ import numpy as np
 from benchmarks.check_errors import Error, Part, kinds
 from benchmarks.check_scenes import Scene, scene_named, scene_names
 from benchmarks.check_scores import Case, Unit, table
+from benchmarks.check_store import append, merged, missing, read, without_torn_line
 from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
 from inertial_estimation.commands.arguments import add_workers
@@ -42,17 +44,18 @@ def main() -> None:
     options = arguments()
     errors = [name for name in kinds() if any(text in name for text in options.error or [""])]
     if options.read:
-        print(table([unit for file in options.read for unit in units_of(file)], errors))
+        print(table(merged(unit for file in options.read for unit in read(file)), errors))
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    made = units_of(options.output) if options.output and options.output.exists() else []
-    there = {(unit.scene, unit.seed) for unit in made}
+    made: list[Unit] = []
+    if options.output and options.output.exists():
+        without_torn_line(options.output)
+        made = read(options.output)
     seeds = range(options.first, options.first + options.seeds)
     wanted = [(name, seed) for seed in seeds for name in scene_names(options.scene)]
+    left = [(name, seed, missing(errors, made, name, seed)) for name, seed in wanted]
     calls = [
-        partial(examine, name, seed, tuple(errors), options.cache)
-        for name, seed in wanted
-        if (name, seed) not in there
+        partial(examine, name, seed, todo, options.cache) for name, seed, todo in left if todo is not None
     ]
     try:
         with open_workers(options.jobs, options.cluster) as workers:
@@ -62,7 +65,7 @@ def main() -> None:
                     keep(unit, options.output)
     except KeyboardInterrupt:
         print("stopped: the table is of what was done", file=sys.stderr)
-    print(table(made, errors))
+    print(table(merged(made), errors))
 
 
 def arguments() -> argparse.Namespace:
@@ -86,12 +89,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def units_of(file: Path) -> list[Unit]:
-    """Read the lines of a file; a last one that was cut off is left out."""
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [Unit.of(json.loads(line)) for line in lines if line.endswith("\n")]
-
-
 def keep(unit: Unit, file: Path | None) -> None:
     """Append a seed of a scene to the file, and say that it is done."""
     wrong = [case.found for case in unit.cases if not case.right]
@@ -99,8 +96,7 @@ def keep(unit: Unit, file: Path | None) -> None:
     done = f"{unit.scene}, seed {unit.seed}: {len(unit.cases)} errors{alarms}"
     print("\n  ".join([done, *wrong]), file=sys.stderr, flush=True)
     if file is not None:
-        with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(unit.as_dict) + "\n")
+        append(unit, file)
 
 
 def examine(name: str, seed: int, errors: Sequence[str], folder: Path) -> Unit | None:
@@ -112,6 +108,7 @@ def examine(name: str, seed: int, errors: Sequence[str], folder: Path) -> Unit |
     part = part_of(scene, np.random.default_rng([seed, 7]))
     clean = {key(r) for r in part.clean.results if r.failed}
     unit = Unit(name, seed, sorted(f"{check} of {subject}" for check, subject in clean - known))
+    unit.tried.extend(errors)
     for i, (error_name, prepare) in enumerate(kinds().items()):
         if error_name not in errors:
             continue

@@ -1,6 +1,12 @@
-"""Recordings and simulations on which `inertial-estimation check` is judged."""
+"""Recordings and simulations on which `inertial-estimation check` is judged.
+
+They are kept in a folder from run to run, each in a file whose name holds a hash of the sources and parameter
+files from which scenes are made: after a change of the simulation, the estimators or the robots they are made
+again. The checks themselves make no scene.
+"""
 
 import contextlib
+import hashlib
 import io
 import os
 import pickle
@@ -27,6 +33,7 @@ DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared
 PANDA_BAG = "panda_gaz2019/exciting_trajectory"
 UR10_BAG = "ur10_exciting/ur10_exciting_trajectory.db3"
 PANDA_LOCKED = ("panda_finger_joint*",)
+SHOWING = ("plots", "view", "comparison", "tuning", "ros", "export", "experiments")  # which make no scene
 FRICTION = ["coulomb", "viscous", "offset", "armature", "coulomb_slope"]
 
 
@@ -91,7 +98,7 @@ def _makers() -> dict[str, Callable[[], Made]]:
 def _cached(name: str, make: Callable[[], Made], folder: Path | None) -> Made:
     if folder is None:
         return make()
-    path = folder / f"{name.replace(' ', '_')}.pickle"
+    path = folder / f"{name.replace(' ', '_')}.{_sources()}.pickle"
     if path.exists():
         kept: Made = pickle.loads(path.read_bytes())
         return kept
@@ -101,6 +108,23 @@ def _cached(name: str, make: Callable[[], Made], folder: Path | None) -> Made:
     part.write_bytes(pickle.dumps(made))
     part.replace(path)  # whole or not at all: others may read it
     return made
+
+
+@cache
+def _sources() -> str:
+    """Return a hash of all files from which scenes are made."""
+    package = ROOT / "inertial_estimation"
+    modules = [
+        *package.rglob("*.py"),
+        *(ROOT / "config").rglob("*.yaml"),
+        ROOT / "benchmarks/check_made_scenes.py",
+    ]
+    judging = [path for path in (package / "bring_up").iterdir() if path.name != "streams.py"]
+    total = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(set(modules) - set(judging)):
+        if not any(path.is_relative_to(package / folder) for folder in SHOWING):
+            total.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return total.hexdigest()[:12]
 
 
 def _recorded(folder: str, config: RobotConfig, urdf: str) -> Made:

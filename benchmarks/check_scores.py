@@ -42,17 +42,20 @@ class Unit:
         seed: The seed.
         alarms: What is found in the clean part and not in the whole recording.
         cases: The errors that were injected.
+        tried: The kinds that were tried, also those for which the part suffices to reveal nothing.
     """
 
     scene: str
     seed: int
     alarms: list[str]
     cases: list[Case] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "Unit":
         """Return a unit as it was stored."""
-        return cls(stored["scene"], stored["seed"], stored["alarms"], [Case(**c) for c in stored["cases"]])
+        cases = [Case(**case) for case in stored["cases"]]
+        return cls(stored["scene"], stored["seed"], stored["alarms"], cases, stored["tried"])
 
     @property
     def as_dict(self) -> dict[str, Any]:

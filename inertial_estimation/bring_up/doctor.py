@@ -105,20 +105,34 @@ def _examine(diagnosis: Diagnosis) -> None:
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
     suspected = any(item.wrong and item.result.check in OF_EFFORTS for item in found)
-    why = joint_hypotheses(before, suspected=suspected)
-    if not why:
+    why = joint_hypotheses(_in_time(before, found), suspected=suspected)
+    if not any(item.wrong for item in why):
+        diagnosis.findings += why
         return
     other = Diagnosis([], diagnosis.case, before, examined=True)
     _add(other, why)
     _execute(other)
-    if _count(other.findings) <= max(_count(found), 1):
+    nothing_new = _failed(other.findings) - _failed(why) <= _failed(found)
+    if _count(other.findings) <= max(_count(found), 1) or (nothing_new and not suspected):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
+
+
+def _in_time(case: Case, found: list[Finding]) -> Case:
+    """Return a case with its efforts at the time of the motion."""
+    mends = [item.mend for item in found if item.result.check == "effort delay" and item.mend is not None]
+    return case.mended(mends[0](case.streams)) if mends else case
 
 
 def _count(found: list[Finding]) -> int:
     """Return how many checks failed; masses are left out, as they are not judged after some failures."""
     return sum(item.result.failed and item.result.check not in OF_MASSES for item in found)
+
+
+def _failed(found: list[Finding]) -> set[tuple[str, str]]:
+    """Return which checks failed, of what, as `_count` does."""
+    failed = [item.result for item in found if item.result.failed]
+    return {(result.check, result.subject) for result in failed if result.check not in OF_MASSES}
 
 
 def _execute(diagnosis: Diagnosis) -> None:

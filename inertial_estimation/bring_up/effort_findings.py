@@ -51,11 +51,13 @@ def effort_findings(case: Case) -> tuple[list[Finding], Lag | None]:
         why = "the torques change too slowly, or agree too little with the prediction, to date them"
         return [*found, cannot_tell("effort delay", "joint_states", why)], lag
     said = f"they come {lag.words} against the torques of the motion"
-    remedy = ""
-    if verdict is not Verdict.OK:
-        remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
     value = 1e3 * lag.seconds
-    return [*found, finding("effort delay", "joint_states", verdict, value, "ms", said, remedy)], lag
+    if verdict is Verdict.OK:
+        return [*found, finding("effort delay", "joint_states", verdict, value, "ms", said)], lag
+    remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
+    mend = partial(RobotStreams.advanced_joints, part=2, seconds=lag.seconds)
+    late = finding("effort delay", "joint_states", verdict, value, "ms", said, remedy, mend=mend, exact=False)
+    return [*found, late], lag
 
 
 def _common_factor(results: list[CheckResult], case: Case) -> Finding | None:

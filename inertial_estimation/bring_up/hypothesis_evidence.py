@@ -6,16 +6,25 @@ taken where the data are most probable (evidence approximation; MacKay, Neural C
     ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
 
 with r = y - X E[x]. The model of a torque is k times the predicted one, with offset, Coulomb and viscous
-friction; k is near one, or, at a price, anything: a sign, a unit or a gear. Sums of these over the joints are
-compared between assumptions, on the same readings.
+friction; k is near one, or, at a price, anything: a sign, a unit or a gear. Friction takes energy from the
+motion: with the mean power P of the fitted friction over k, a normal variable of standard deviation s_P,
+the prior that P is not negative adds
+
+    ln 2 Phi(P / s_P)
+
+(a normal prior restricted to a half-space). Sums of these over the joints are compared between assumptions,
+on the same readings. Every joint counts by its own effort, however small against that of others: a slide's
+newtons are not comparable with a wrist's newton metres.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.data_checks.foot_rotation import expected_rate
@@ -35,10 +44,11 @@ WRENCH_NOISE = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the weight
 LEAST_RATE = 0.05  # share of the angular rate that is not explained even by a perfect description
 LEVEL_NOISE = (0.02, 0.06, 0.2, 0.6)  # of normals of soles [rad]; heights over `STEP` [m]
 STEP = 0.5
-STRONG = 0.005  # share of the largest effort's rms from which a joint's effort counts
+SILENT = 1e-9  # share of the largest effort's rms below which a joint sends no effort
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 FAST_ENOUGH = 0.02  # rms rotation of the base that is compared [rad/s]
 LOADED = 0.15  # share of the load from which a foot stands
+TINY = 1e-300
 LEVER = 0.3  # at which moments count as much as forces [m]
 FEWEST = 5
 
@@ -81,12 +91,12 @@ def evidence_without_efforts(table: DataTable, normals_F: Array) -> list[Evidenc
 
 
 def unexplained_efforts(table: DataTable) -> Array:
-    """Return the share of each effort that torque and friction leave unexplained, 0 of weak ones, (n,)."""
+    """Return the share of each effort that torque and friction leave unexplained, 0 of zero ones, (n,)."""
     shares = np.zeros(table.n_joints)
     found = _each_torque(table)
     if found is not None:
-        strong, _log, left = found
-        shares[strong] = left
+        sent, _log, left = found
+        shares[sent] = left
     return shares
 
 
@@ -100,22 +110,23 @@ def _each_torque(table: DataTable) -> tuple[NDArray[np.int64], Array, Array] | N
     """Explain every joint's effort by its predicted torque and friction.
 
     Returns:
-        The joints whose efforts count, log evidence and unexplained share of each; None without efforts.
+        The joints that send efforts, log evidence and unexplained share of each; None without efforts.
     """
     predicted = nominal_torques(table)
     known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau))).all(axis=1))
     if len(known) < FEWEST:
         return None
     size = _rms(table.tau[known])
-    strong = np.flatnonzero(size > STRONG * size.max())
-    if not len(strong):
+    sent = np.flatnonzero(size > SILENT * size.max())
+    if not len(sent):
         return None
-    y, p = table.tau[np.ix_(known, strong)] / size[strong], predicted[np.ix_(known, strong)] / size[strong]
-    dq = table.dq[np.ix_(known, strong)]
+    y, p = table.tau[np.ix_(known, sent)] / size[sent], predicted[np.ix_(known, sent)] / size[sent]
+    dq = table.dq[np.ix_(known, sent)]
     friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
     unit, priors = np.maximum(_rms(p), 1e-12), (FACTOR_PRIOR, FRICTION_PRIOR)
-    log, left = _scaled_prediction(y, p, unit, friction, priors, TORQUE_NOISE)
-    return strong, log, np.minimum(left, 1.0)
+    power = np.stack([0.0 * dq[0], 0.0 * dq[0], *((dq * f).mean(axis=0) for f in friction[1:])], axis=1)
+    log, left = _scaled_prediction(y, p, unit, friction, priors, TORQUE_NOISE, power)
+    return sent, log, np.minimum(left, 1.0)
 
 
 def _rms(values: Array) -> Array:
@@ -130,6 +141,7 @@ def _scaled_prediction(
     others: Sequence[Array],
     priors: tuple[float, float],
     sizes: Sequence[float],
+    power: Array | None = None,
 ) -> tuple[Array, Array]:
     """Explain readings by k times a prediction: k near one or, at the price `ANY_FACTOR`, anything.
 
@@ -140,25 +152,59 @@ def _scaled_prediction(
         others: Further columns, as of friction or zeros, shape (N, n) each.
         priors: Standard deviations of k about one, and of the coefficient of each other column about zero.
         sizes: As of `_most_probable`.
+        power: Mean power that each column takes, over its coefficient, shape (n, c); None: not judged.
 
     Returns:
-        As of `_most_probable`, of the more probable k.
+        Log evidence and rms of what is left, of the more probable k, shape (n,) each.
     """
 
     def explained(prediction: Array, mean: float, deviation: float) -> tuple[Array, Array]:
         X, count = np.stack([prediction, *others], axis=2), len(others)
         expected, prior = np.array([mean] + [0.0] * count), np.array([deviation] + [priors[1]] * count)
-        return _most_probable(y, X, expected, prior, sizes)
+        fit = _most_probable(y, X, expected, prior, sizes)
+        return fit.log if power is None else fit.log + _dissipates(fit, expected, power), fit.left
 
     alike, free = explained(predicted, 1.0, priors[0]), explained(predicted / unit, 0.0, 1.0)
     at_price = free[0] - ANY_FACTOR
     return np.maximum(alike[0], at_price), np.where(alike[0] > at_price, alike[1], free[1])
 
 
-def _most_probable(
-    y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float]
-) -> tuple[Array, Array]:
-    """Return log evidence at the most probable size of the noise, and rms of what is left, shape (n,) each.
+class _Fit(NamedTuple):
+    """A linear model at the most probable size of the noise.
+
+    Attributes:
+        log: Log evidence, shape (n,).
+        left: Rms of what is left, shape (n,).
+        x: Coefficients minus their expected values, shape (n, c).
+        information: Inverse of their covariance, shape (n, c, c).
+    """
+
+    log: Array
+    left: Array
+    x: Array
+    information: Array
+
+
+def _dissipates(fit: _Fit, mean: Array, power: Array) -> Array:
+    """Return the log of the odds by which friction over k is known to take energy, shape (n,).
+
+    It is at most ln 2, and at least minus the price `ANY_FACTOR`: that of efforts which are not measured with
+    their friction, or not at the time of the motion.
+    """
+    spread = linear_algebra.solve(
+        fit.information, np.stack([power, np.eye(len(mean))[:1] + 0.0 * power], axis=2)
+    )
+    taken, sigma = np.einsum("jc,jc->j", fit.x + mean, power), np.einsum("jc,jc->j", spread[:, :, 0], power)
+    k, sigma_k = fit.x[:, 0] + mean[0], spread[:, 0, 1]
+    z = math.sqrt(INDEPENDENT) * taken / np.sqrt(np.maximum(sigma, TINY))
+    z_k = math.sqrt(INDEPENDENT) * k / np.sqrt(np.maximum(sigma_k, TINY))
+    both = np.logaddexp(log_ndtr(z_k) + log_ndtr(z), log_ndtr(-z_k) + log_ndtr(-z))
+    odds: Array = np.maximum(math.log(2.0) + both, -ANY_FACTOR)
+    return odds
+
+
+def _most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float]) -> _Fit:
+    """Explain readings by columns with noise of the most probable size.
 
     Args:
         y: Shape (N, n).
@@ -176,10 +222,10 @@ def _most_probable(
     log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum())
     explained = np.einsum("ja,sja->sj", b, x)
     log = -0.5 * (len(y) * np.log(variances) + log_det + (power - explained) / variances)
-    best = np.argmax(log, axis=0)[None]
-    taken = np.take_along_axis(x, best[:, :, None], axis=0)[0]
+    best, every = np.argmax(log, axis=0), np.arange(y.shape[1])
+    taken = x[best, every]
     left = _rms(r - np.einsum("ija,ja->ij", X, taken))
-    return np.take_along_axis(log, best, axis=0)[0], left
+    return _Fit(log[best, every], left, taken, A[best, every])
 
 
 def _wrenches(table: DataTable) -> Evidence | None:
@@ -236,5 +282,5 @@ def _level(table: DataTable, normals_F: Array) -> Evidence | None:
     mean = normals.mean(axis=1)
     rise = np.einsum("ni,ni->n", table.points_B[both, 0] - table.points_B[both, 1], mean) / STEP
     y = np.column_stack((normals[:, 0] - normals[:, 1], rise))
-    log, _left = _most_probable(y, np.zeros((*y.shape, 1)), np.zeros(1), np.ones(1), LEVEL_NOISE)
-    return Evidence(float(log.sum()), math.nan)
+    fit = _most_probable(y, np.zeros((*y.shape, 1)), np.zeros(1), np.ones(1), LEVEL_NOISE)
+    return Evidence(float(fit.log.sum()), math.nan)

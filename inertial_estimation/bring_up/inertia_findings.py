@@ -11,6 +11,7 @@ from inertial_estimation.bring_up.force_rows import ForceRows, force_rows
 from inertial_estimation.bring_up.inertia_hypotheses import Cause, CauseKind, ForceFit, fit_forces
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.errors import listing
+from inertial_estimation.models.body_placements import BodyPlacements
 
 __all__ = ["InertiaReport", "inertia_findings"]
 
@@ -64,11 +65,12 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
         why = "neither efforts nor contact wrenches are known together with the motion"
         return [cannot_tell("masses", "description", why)], None
     robot = case.setup.robot
-    first = fit = fit_forces(rows, robot)
+    first, extent = fit_forces(rows, robot), BodyPlacements(robot).extent
+    fit = first
     named: list[tuple[Cause, ...]] = []
     doubt = ""
     while len(named) < MOST_CAUSES:
-        group = _group(fit, rows)
+        group = _group(fit, rows, extent)
         if not group or not _matters(group[0], rows):
             break
         if named and group[0].evidence < SECOND * named[0][0].evidence:
@@ -92,9 +94,12 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
     )
 
 
-def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:
-    """Return the most probable causes that cannot be distinguished, or none that is certain."""
-    possible = [cause for cause in fit.causes if _possible(cause, fit)]
+def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
+    """Return the most probable causes that cannot be distinguished, or none that is certain.
+
+    A centre of mass that would be off by more than the robot's extent [m] is no cause.
+    """
+    possible = [cause for cause in fit.causes if _possible(cause, fit) and _shift(cause, rows) < extent]
     if not possible or possible[0].evidence < CERTAIN:
         return ()
     best = possible[0].evidence

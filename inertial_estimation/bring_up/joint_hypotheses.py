@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.case import Case
-from inertial_estimation.bring_up.finding import Finding, finding
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding
 from inertial_estimation.bring_up.hypothesis_evidence import (
     ANY_FACTOR,
     Evidence,
@@ -36,6 +36,7 @@ WINDOWS, FEW = 60, 12  # at which hypotheses are compared, and at which the most
 MOST_LIKELY = 24
 CERTAIN = 16.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
 SUSPECTED = ANY_FACTOR  # the same where an effort contradicts the description anyway, and only why is asked
+NOTICED = 6.0  # the same from which it is worth another recording
 TOGETHER, TOGETHER_SHARE, MOST_ALIKE = 6.0, 0.1, 3  # of the best one's evidence; how many are named with it
 MISFIT = 0.1  # unexplained share of an effort that may be that of another joint
 DIFFERENT = 0.15  # rms difference of positions between which an exchange shows [rad]
@@ -65,8 +66,11 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
     sign, which an assumption that explains the effort does not have to pay.
 
     Args:
-        case: The recording.
+        case: The recording, efforts at the time of the motion.
         suspected: Whether an effort contradicts the description as it is.
+
+    Returns:
+        What is wrong, or that it cannot be decided; nothing where the description as it is explains the data.
     """
     search = _Search(case)
     before = search.evidence(None, WINDOWS)
@@ -82,21 +86,20 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
     if not tried:
         return []
     best, gain = tried[0][0], tried[0][0].log - before.log
-    if gain < (SUSPECTED if suspected else CERTAIN) + price:
-        return []
     near = max(TOGETHER, TOGETHER_SHARE * gain)
     alike = [one for found, one in tried if found.log > best.log - near]
-    if len(alike) > MOST_ALIKE:
-        return []
+    certain = gain > (SUSPECTED if suspected else CERTAIN) + price
+    if not certain or len(alike) > MOST_ALIKE:
+        return [_undecided(alike, gain - price, case)] if gain > NOTICED + price else []
     return [_found(alike, before.disagreement, best.disagreement, case)]
 
 
 def _found(alike: list[_Hypothesis], before: float, after: float, case: Case) -> Finding:
     names = case.robot.names
     best = alike[0]
-    drop = f"torques, wrenches and rotation disagree with the description by {100 * before:.0f} %"
+    drop = f"torques, wrenches and rotation disagree with the description by {100 * before:.3g} %"
     words = [_words(one, names) for one in alike]
-    said = f"{drop}, by {100 * after:.0f} % if {words[0]}"
+    said = f"{drop}, by {100 * after:.3g} % if {words[0]}"
     if len(words) > 1:
         said += f"; it cannot be told from: {', '.join(words[1:])}"
     mend, exact = partial(_corrected, hypothesis=best), len(alike) == 1
@@ -108,6 +111,14 @@ def _found(alike: list[_Hypothesis], before: float, after: float, case: Case) ->
         check = "effort order"
     name = names[best.first]
     return finding(check, name, Verdict.WRONG, before, "", said, remedy, mend=mend, exact=exact)
+
+
+def _undecided(alike: list[_Hypothesis], odds: float, case: Case) -> Finding:
+    """Return what is more probable than the description, but not certain, or one of too many."""
+    also = f", or one of {len(alike) - 1} others" if len(alike) > 1 else ""
+    why = f"odds of e^{odds:.0f} are not enough to say that {_words(alike[0], case.robot.names)}{also}"
+    remedy = "move these joints further, one after the other, and record their efforts"
+    return cannot_tell("joint order and signs", "joint_states", why, remedy)
 
 
 def _words(one: _Hypothesis, names: tuple[str, ...]) -> str:

@@ -109,6 +109,17 @@ class RobotStreams:
         factors[joint] = factor
         return self.scaled_joints(part, factors)
 
+    def advanced_joints(self, part: int, seconds: float) -> "RobotStreams":
+        """Return the streams with `part` (as of `scaled_joints`) that came late at its time, NaN beyond."""
+        stamps, values, n = self.joints.stamps_ns, self.joints.values.copy(), self.n_joints
+        order = np.argsort(stamps, kind="stable")
+        at = (stamps - stamps[order[0]]) / NANOSECONDS
+        for j in range(part * n, (part + 1) * n):
+            values[:, j] = np.interp(
+                at + seconds, at[order], self.joints.values[order, j], left=np.nan, right=np.nan
+            )
+        return replace(self, joints=self.joints.with_values(values))
+
 
 @dataclass(eq=False)
 class _Rows:

@@ -6,7 +6,7 @@ from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
-from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
+from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase, angle_between
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
@@ -23,6 +23,7 @@ __all__ = ["BaseStateEstimator"]
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
+UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 
@@ -37,7 +38,7 @@ class BaseStateEstimator:
         noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
         initialisation: The startup, and new fits of the vertical while the observer runs.
-        kept_steps: Takes what the observer two_stage is given, for `RecordedObserver`; None: nothing is kept.
+        kept_steps: Takes what the observer is given, for `RecordedObserver`; None: nothing is kept.
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
@@ -206,7 +207,7 @@ class BaseStateEstimator:
         bias_variance = self.bias.variance_horizontal
         observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
         if self.kept_steps is not None:
-            self.kept_steps.begin(self.noise)
+            self.kept_steps.begin(self.noise, self._contacts.information)
         if y_v is None:
             self.noise.propagate(h, bias_variance)
         else:
@@ -250,6 +251,8 @@ class BaseStateEstimator:
         elif checks.doubtful and not hold.active:
             if agreement.drifted and not agreement.disagrees:
                 self.bias.doubt(agreement.slow_angle * observer.convergence_rate)
+            if checks.contradicted:
+                observer.trust(UPSIDE_DOWN)
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
     def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
@@ -267,8 +270,9 @@ class BaseStateEstimator:
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
         else:
+            turn = angle_between(observer.x2, found[1])
             observer.initialise(*found)
-            checks.replaced()
+            checks.replaced(turn)
         self.noise.begin(initialisation.sigma)
         observer.trust(initialisation.sigma)
 

@@ -120,9 +120,13 @@ class ReadingChecks:
         """Whether the last readings contradict one another, so that their differences are not noise."""
         return self.agreement.reportable or self.hold.active or self.feet.replacing
 
-    def replaced(self) -> None:
-        """Note that the observer was set to a new vertical and velocity."""
-        self.agreement.reset()
+    def replaced(self, turn: float) -> None:
+        """Note that the observer was set to a new vertical and velocity.
+
+        Args:
+            turn: Angle between the vertical before and the new one [rad].
+        """
+        self.agreement.replaced(turn)
         self.velocity.reset()
         self._contradicted = 0.0
         self.found_ns[Finding.REPLACED] = self._stamp_ns

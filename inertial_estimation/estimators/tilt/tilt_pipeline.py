@@ -173,7 +173,7 @@ class TiltPipeline:
         return self._estimator.contact_loads
 
     def keep_steps(self) -> KeptObserverSteps:
-        """Keep what the observer two_stage is given from now on, for `RecordedObserver`.
+        """Keep what the observer is given from now on, for `RecordedObserver`.
 
         Returns:
             What takes the steps.
