@@ -322,7 +322,10 @@ class InertialFilter(BodyCoordinates):
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
-        if not self.is_curved or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
+        if (
+            not self.is_curved
+            or largest_step(self.x, self._at.x, self._n_inertial) < RELINEARISATION_DISTANCE
+        ):
             return 0
         try:
             posterior, steps = self._near_mean(self.data_of(self.state))
@@ -338,18 +341,18 @@ class InertialFilter(BodyCoordinates):
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
         """Return the posterior linearised near its mean, and the number of steps taken."""
-        origin, target, steps = self._at.x, self.x, 0
+        origin, target, steps, n = self._at.x, self.x, 0, self._n_inertial
         while True:
             steps += 1
-            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
+            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / largest_step(target, origin, n))
             at = self._linearisation(self.bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
-            if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
+            if (
+                steps == MOST_RELINEARISATIONS
+                or largest_step(posterior.x, at.x, n) < RELINEARISATION_DISTANCE
+            ):
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
-
-    def _farthest(self, x: Array, x_at: Array) -> float:
-        return largest_step(x, x_at, self._n_inertial)
 
     def admit_change(self, body: int | None = None, share: float = 1.0) -> None:
         """Admit a change of the bodies: their covariance moves to the prior's; friction does not change.
