@@ -252,8 +252,8 @@ class SignalAligner:
     def sensor_faults(self) -> int:
         """Readings dropped until now for a fault of their sensor, and inputs that are doubtful now."""
         found = 0
-        for name, stream in self._streams.items():
-            found += bool(stream.remark or self._monitor.doubt(name))
+        for stream in self._streams.values():
+            found += bool(stream.remark or stream.followed.doubt)
             found += stream.drops.count(DropReason.SENSOR_FAULT)
         return found
 
