@@ -249,6 +249,15 @@ class SignalAligner:
         ]
 
     @property
+    def sensor_faults(self) -> int:
+        """Readings dropped until now for a fault of their sensor, and inputs that are doubtful now."""
+        found = 0
+        for stream in self._streams.values():
+            found += bool(stream.remark or stream.followed.doubt)
+            found += stream.drops.count(DropReason.SENSOR_FAULT)
+        return found
+
+    @property
     def timeout(self) -> float:
         """Age beyond which an input counts as lost [s]."""
         return self._limits.timeout

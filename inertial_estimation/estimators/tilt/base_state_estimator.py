@@ -174,6 +174,8 @@ class BaseStateEstimator:
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
         self._observe(stamp_ns, h, w, mean_force, y_v)
+        if state is not None and self.checks.enabled and self._config.contact.sensed:
+            self.checks.see_soles(h, self.observer.x2, state, wrenches, self._contacts.weights)
         if not self.checks.feet.replacing:
             self._learn_bias(h, rate, force, joints)
         self._contacts.remember(state)
