@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
+from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
@@ -51,6 +53,7 @@ class AlignedSample:
         driver_row: Mean of the driver rows since the last step, shape (width,).
         rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
         continuity: Relation to the sample before.
+        complete: Whether no required stream is missing.
     """
 
     stamp_ns: int
@@ -58,11 +61,10 @@ class AlignedSample:
     driver_row: Array
     rows: Mapping[str, Array | None]
     continuity: Continuity
+    complete: bool
 
-    @property
-    def complete(self) -> bool:
-        """Whether no required stream is missing."""
-        return all(row is not None for row in self.rows.values())
+
+_aligned = made_of_checked(AlignedSample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._pending: deque[tuple[int, int]] = deque()
         self._seen = 0  # rows of the driver received before the last `pop_ready`
-        self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
+        self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
@@ -141,20 +143,21 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        fault = target.fault(row)
-        if fault is not None:
-            return target.drop(*fault)
-        sensor = self._monitor.fault(stream, row)
-        if sensor:
-            return target.drop(DropReason.SENSOR_FAULT, sensor)
-        last = target.last_stamp_ns
-        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
-            if target.candidate is not None:
-                target.contest()
+        contested = target.candidate is not None and bool(target.candidate.held)
+        found = target.take(stamp_ns, row, 0 if contested else self._judge.step_ns)
+        if found == IMPLAUSIBLE:
+            return target.drop(*target.fault(row))
+        if found == LOOK_AT:
+            sensor = self._monitor.fault(target.followed, row)
+            if sensor:
+                return target.drop(DropReason.SENSOR_FAULT, sensor)
+            found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
         else:
-            return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
-        self._store(target, stamp_ns, row)
-        return True
+            target.followed.passed(row)
+        if found == STORED:
+            self._stored(target, stamp_ns)
+            return True
+        return self._judge_clock(target, stamp_ns, row)
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -180,9 +183,10 @@ class SignalAligner:
         """
         ready: list[AlignedSample] = []
         received = self._driver.received
-        most, self._seen = received - self._seen + CAUGHT_UP, received
         if not self._changed:
+            self._seen = received
             return ready
+        most, self._seen = received - self._seen + CAUGHT_UP, received
         self._changed = False
         while self._pending:
             if not most:
@@ -240,9 +244,18 @@ class SignalAligner:
         timeout = self._limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, ""), self._monitor.doubt(name))
+            stream.health(now_ns, timeout, holding.get(name, ""), stream.followed.doubt)
             for name, stream in self._streams.items()
         ]
+
+    @property
+    def sensor_faults(self) -> int:
+        """Readings dropped until now for a fault of their sensor, and inputs that are doubtful now."""
+        found = 0
+        for stream in self._streams.values():
+            found += bool(stream.remark or stream.followed.doubt)
+            found += stream.drops.count(DropReason.SENSOR_FAULT)
+        return found
 
     @property
     def timeout(self) -> float:
@@ -253,10 +266,22 @@ class SignalAligner:
         """Change the age beyond which an input counts as lost [s]."""
         self._limits = replace(self._limits, timeout=timeout)
 
-    def _store(self, target: InputStream, stamp_ns: int, row: Array) -> None:
-        time_ns = target.append(stamp_ns, row)
+    def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
+        """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
+        last = target.last_stamp_ns
+        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
+            target.contest()
+            target.append(stamp_ns, row)
+            self._stored(target, stamp_ns)
+            return True
+        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
+
+    def _stored(self, target: InputStream, stamp_ns: int) -> None:
+        """Note that a row has been stored."""
         if target is self._driver:
-            self._pending.append((stamp_ns, time_ns))
+            newest = target.buffer.newest_ns
+            assert newest is not None
+            self._pending.append((stamp_ns, newest))
             self._watch.begin(stamp_ns)
             self._changed = True
         elif target is self._awaited:
@@ -282,7 +307,8 @@ class SignalAligner:
                 self._discard(stream, back=False)
         for stream, readings in held:
             for stamp_ns, row in readings:
-                self._store(stream, stamp_ns, row)
+                stream.append(stamp_ns, row)
+                self._stored(stream, stamp_ns)
         return True
 
     def _discard(self, target: InputStream | None, *, back: bool) -> None:
@@ -329,8 +355,10 @@ class SignalAligner:
         if mean is None:
             return None
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
-        rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
-        sample = AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
-        if sample.complete:
+        rows, complete = {}, True
+        for stream in self._required:
+            rows[stream.spec.name] = row = stream.buffer.at(time_ns, max_gap_ns)
+            complete = complete and row is not None
+        if complete:
             self._watch.note(stamp_ns)
-        return sample
+        return _aligned(stamp_ns, time_ns, mean, rows, continuity, complete)

@@ -29,10 +29,12 @@ from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
 from inertial_estimation.models.drop_reasons import DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, ImuSample, JointReading, WrenchSample
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["MeanState", "PayloadInputs"]
+
+FAULT_NS = 3 * NANOSECONDS // 2  # after a new fault of a sensor, in which nothing is identified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +105,8 @@ class PayloadInputs:
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self.trouble = ""
+        self._faults = 0  # of sensors, at the last step
+        self._fault_ns: int | None = None  # time of the last new one
 
     @property
     def velocity_source(self) -> str:
@@ -178,6 +182,21 @@ class PayloadInputs:
             parts.append(row)
         self._window.append(sample.time_ns, np.concatenate(parts))
         return self._means() if self._window.full else None
+
+    def doubtful(self, time_ns: int) -> bool:
+        """Return whether a sensor has shown a new fault within the last seconds.
+
+        A reading that jumps is believed when the jump has lasted, and may jump back; one that is remarked on
+        for ever counts once.
+
+        Args:
+            time_ns: Time of the step [ns].
+        """
+        faults = self.aligner.sensor_faults
+        if faults > self._faults:
+            self._fault_ns = time_ns
+        self._faults = faults
+        return self._fault_ns is not None and 0 <= time_ns - self._fault_ns < FAULT_NS
 
     def _means(self) -> MeanState:
         joints, first = self._joint_row, self._joint_row.width
