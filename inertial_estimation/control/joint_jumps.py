@@ -47,7 +47,8 @@ class JointJumps:
         if before is None or self.text:
             return
         h = (joints.stamp_ns - before.stamp_ns) / NANOSECONDS
-        v, q = joints.v - before.v, joints.q - before.q
+        with np.errstate(over="ignore"):  # numbers of any size arrive here
+            v, q = joints.v - before.v, joints.q - before.q
         i, j = int(np.argmax(np.abs(v))), int(np.argmax(np.abs(q) - self._speed * h))
         if abs(v[i]) > LARGEST_ACCELERATION * h:
             what = f"velocity of '{self._names[i]}' changed by {v[i]:.3g} rad/s"

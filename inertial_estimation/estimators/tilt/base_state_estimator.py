@@ -1,5 +1,6 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_track import BaseTrack
@@ -25,6 +26,7 @@ LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
+_base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 
 class BaseStateEstimator:
@@ -336,19 +338,20 @@ class BaseStateEstimator:
         values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)
         if not fresh:
             return None
-        return BaseEstimate(
-            state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
-            tilt_B=values[13:16],
-            gyro_bias_I=values[16:19],
-            contacts=self.contacts,
-            innovation_I=values[19:22],
-            velocity_aided=observer.velocity_aided,
-            gravity_aided=observer.gravity_aided,
-            tilt_covariance_B=values[22:].reshape(3, 3),
-            gyro_bias_variances=(bias.variance_horizontal, bias.variance_vertical),
-            at_rest=bias.resting,
-            contact_forces=self._contacts.forces,
-            contact_probabilities=self._contacts.probabilities,
+        forces, probabilities = self._contacts.loading
+        return _base_estimate(
+            _base_state(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
+            values[13:16],
+            values[16:19],
+            self.contacts,
+            values[19:22],
+            observer.velocity_aided,
+            observer.gravity_aided,
+            values[22:].reshape(3, 3),
+            (bias.variance_horizontal, bias.variance_vertical),
+            bias.resting,
+            forces,
+            probabilities,
         )
 
     def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:
