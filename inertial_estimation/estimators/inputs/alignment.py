@@ -250,13 +250,13 @@ class SignalAligner:
         ]
 
     @property
-    def sensor_faults(self) -> int:
-        """Readings dropped until now for a fault of their sensor, and inputs that are doubtful now."""
-        found = 0
+    def sensor_faults(self) -> tuple[int, int]:
+        """Readings dropped until now for a fault of their sensor, with remarks, and inputs doubtful now."""
+        noted = doubtful = 0
         for stream in self._streams.values():
-            found += bool(stream.remark or stream.followed.doubt)
-            found += stream.drops.count(DropReason.SENSOR_FAULT)
-        return found
+            noted += stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark)
+            doubtful += bool(stream.followed.doubt)
+        return noted, doubtful
 
     def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
         """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
