@@ -154,10 +154,14 @@ class SignalAligner:
             found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
         else:
             target.followed.passed(row)
+        last = target.last_stamp_ns
+        if contested and found != STORED and last is not None and 0 < stamp_ns - last <= self._judge.step_ns:
+            target.contest()
+            found = target.append(stamp_ns, row)
         if found == STORED:
             self._stored(target, stamp_ns)
             return True
-        return self._judge_clock(target, stamp_ns, row)
+        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -265,16 +269,6 @@ class SignalAligner:
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
         self._limits = replace(self._limits, timeout=timeout)
-
-    def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
-        """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
-        last = target.last_stamp_ns
-        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
-            target.contest()
-            target.append(stamp_ns, row)
-            self._stored(target, stamp_ns)
-            return True
-        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
 
     def _stored(self, target: InputStream, stamp_ns: int) -> None:
         """Note that a row has been stored."""
