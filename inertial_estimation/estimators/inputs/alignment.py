@@ -7,7 +7,7 @@ reads no clock: the caller's `now_ns` is used only to decide whether a stream is
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from inertial_estimation.construction import made_of_checked
@@ -67,11 +67,11 @@ class AlignedSample:
 _aligned = made_of_checked(AlignedSample)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Limits:
     """Limits of `InputConfig`, and half of the window, in the units of stamps."""
 
-    timeout: float  # [s]
+    timeout: float  # [s]; it may be changed
     max_gap_ns: int
     max_wait_ns: int
     jump_ns: int
@@ -95,6 +95,7 @@ class SignalAligner:
 
     Attributes:
         resets: Number of times that a jump of stamps has cleared the buffers.
+        limits: Of the inputs; `timeout`, the age beyond which an input counts as lost [s], may be changed.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class SignalAligner:
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
             half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
-        self._limits = _Limits.of(config, half_window)
+        self.limits = _Limits.of(config, half_window)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
@@ -125,7 +126,7 @@ class SignalAligner:
         self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
-        self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
+        self._watch = StepWatch(self._driver, self._required, config, self.limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -154,14 +155,10 @@ class SignalAligner:
             found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
         else:
             target.followed.passed(row)
-        last = target.last_stamp_ns
-        if contested and found != STORED and last is not None and 0 < stamp_ns - last <= self._judge.step_ns:
-            target.contest()
-            found = target.append(stamp_ns, row)
         if found == STORED:
             self._stored(target, stamp_ns)
             return True
-        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
+        return self._judge_clock(target, stamp_ns, row)
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -212,7 +209,7 @@ class SignalAligner:
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self._limits.half_window_ns)
+        return self._streams[stream].buffer.window(time_ns, self.limits.half_window_ns)
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
@@ -227,7 +224,7 @@ class SignalAligner:
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
-        limit = self._limits.timeout
+        limit = self.limits.timeout
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)
         return [
@@ -245,7 +242,7 @@ class SignalAligner:
         Returns:
             One entry per stream: waiting, lost, holding the output, losing rows, or in order.
         """
-        timeout = self._limits.timeout
+        timeout = self.limits.timeout
         holding = self._watch.holding(timeout)
         return [
             stream.health(now_ns, timeout, holding.get(name, ""), stream.followed.doubt)
@@ -261,14 +258,15 @@ class SignalAligner:
             found += stream.drops.count(DropReason.SENSOR_FAULT)
         return found
 
-    @property
-    def timeout(self) -> float:
-        """Age beyond which an input counts as lost [s]."""
-        return self._limits.timeout
-
-    def set_timeout(self, timeout: float) -> None:
-        """Change the age beyond which an input counts as lost [s]."""
-        self._limits = replace(self._limits, timeout=timeout)
+    def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
+        """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
+        last = target.last_stamp_ns
+        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
+            target.contest()
+            target.append(stamp_ns, row)
+            self._stored(target, stamp_ns)
+            return True
+        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
 
     def _stored(self, target: InputStream, stamp_ns: int) -> None:
         """Note that a row has been stored."""
@@ -290,12 +288,12 @@ class SignalAligner:
         steps = {stream.spec.name: stream.candidate_step_ns for stream in moved}
         goes_on = self._driver.goes_on
         held = [(stream, stream.take_candidate()) for stream in moved]
-        jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self._limits.jump_ns]
+        jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self.limits.jump_ns]
         if verdict is not Verdict.REJOINS:
             for stream in jumped:
                 stream.drop(DropReason.CLOCK_JUMP, f"{seconds(steps[stream.spec.name]):+.3f} s")
         if everything and target in jumped:
-            self._discard(None, back=steps[target.spec.name] < -self._limits.jump_ns and not goes_on)
+            self._discard(None, back=steps[target.spec.name] < -self.limits.jump_ns and not goes_on)
         else:
             for stream in jumped:
                 self._discard(stream, back=False)
@@ -308,7 +306,7 @@ class SignalAligner:
     def _discard(self, target: InputStream | None, *, back: bool) -> None:
         """Discard the rows of a stream whose clock has jumped, or of all (None); state stays by `on_jump`."""
         moved = list(self._streams.values()) if target is None else [target]
-        if not self._limits.reset_on_jump:
+        if not self.limits.reset_on_jump:
             for stream in moved:
                 stream.regulator.reset()
             return
@@ -326,11 +324,11 @@ class SignalAligner:
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
-        horizon = time_ns + self._limits.half_window_ns
+        horizon = time_ns + self.limits.half_window_ns
         newest_driver = self._driver.buffer.newest_ns
         if newest_driver is None or newest_driver < horizon:
             return False
-        if newest_driver - horizon >= self._limits.max_wait_ns:
+        if newest_driver - horizon >= self.limits.max_wait_ns:
             return True
         for stream in reversed(self._required):  # the last to come completes a step
             newest = stream.buffer.newest_ns
@@ -340,7 +338,7 @@ class SignalAligner:
         return True
 
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
-        max_gap_ns = self._limits.max_gap_ns
+        max_gap_ns = self.limits.max_gap_ns
         row = self._driver.buffer.at(time_ns, max_gap_ns)
         if row is None:  # overwritten in the buffer while the step was waiting
             self._driver.drop(DropReason.OVERRUN)

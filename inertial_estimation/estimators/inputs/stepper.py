@@ -109,7 +109,7 @@ class Stepper(Generic[ResultT]):
             Number of failures and the reason of the last one, and since when no step has given a result where
             that is longer than `inputs.timeout`; empty without either.
         """
-        notes = (self.failures.note(now_ns), self._results.note(self.aligner.timeout))
+        notes = (self.failures.note(now_ns), self._results.note(self.aligner.limits.timeout))
         return "; ".join(filter(None, notes))
 
     def clear(self) -> None:

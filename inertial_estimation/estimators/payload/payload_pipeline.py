@@ -183,7 +183,7 @@ class TrunkPayloadPipeline:
         self.observer.set_config(config)
         self.identification.set_config(config)
         self._publisher.set_rate(config.hand_over_rate)
-        self._inputs.aligner.set_timeout(config.robot.inputs.timeout)
+        self._inputs.aligner.limits.timeout = config.robot.inputs.timeout
 
     def _forget(self) -> None:
         self._inputs.clear_window()
