@@ -44,17 +44,17 @@ def feigned_information(measurement: DynamicsMeasurement, equation: LinearEquati
         measurement: It computed the equation.
         equation: The equation; the mass matrix of its paths is M.
     """
-    paths, bodies = equation.paths, measurement._bodies._bodies
+    paths, joint_ids = equation.paths, measurement._bodies._joint_ids
     model, data = measurement._model, measurement._data
     pin.computeJointJacobians(model, data, measurement._robot.configuration(equation.state.q))
-    jacobians = [pin.getJointJacobian(model, data, body.joint_id, pin.LOCAL).copy() for body in bodies]
+    jacobians = [pin.getJointJacobian(model, data, joint_id, pin.LOCAL).copy() for joint_id in joint_ids]
     sigma = measurement._covariance._sigma_a
     moved = np.array([measurement._sensed.effect(data, J) for J in jacobians]) * sigma
     rows = np.array([J[:, paths.picked] for J in jacobians])
     effect = paths.sensed * sigma
     if paths.projection is not None:
         rows, effect = rows @ paths.projection, paths.projection.T @ effect
-    k, m = len(bodies), len(equation.value)
+    k, m = len(joint_ids), len(equation.value)
     weighted = np.linalg.solve(equation.noise, rows.reshape(6 * k, m).T)  # R^-1 J'
     forces = (rows.reshape(6 * k, m) @ weighted).reshape(k, 6, k, 6)
     motions = np.einsum("kin,ljn->kilj", moved, moved)

@@ -37,8 +37,8 @@ def gains(observer: str, **values: float) -> list[tuple[str, str, object]]:
 
 # Equally tuned: the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the observer.
 OBSERVERS: dict[str, list[tuple[str, str, object]]] = {
-    "two_stage (default, adaptive)": [],
-    "kalman, its defaults": [("tilt_observer", "observer", "kalman")],
+    "kalman (default)": [],
+    "two_stage, adaptive": [("tilt_observer", "observer", "two_stage")],
     "two_stage, 20 / 100 / 1, fixed": gains("two_stage"),
     "r3s2, equally tuned, 20 / 20": gains("r3s2", k1v=20.0, k1r=20.0),
     "hua, equally tuned, 10 / 10 / 20": gains("hua", k1v=10.0, k2v=10.0, k1r=20.0),
@@ -68,7 +68,7 @@ def estimates(start: float) -> Iterator[tuple[str, Tilts]]:
     """Verticals in the base frame by every estimator, with their stamps."""
     for name, overrides in OBSERVERS.items():
         yield name, observer_tilts(overrides, start)
-    yield "two_stage, stamps in bursts", bursty_tilts(start)
+    yield "default, stamps in bursts", bursty_tilts(start)
     stamps, forces, rates = imu_readings(start)
     R_BI = imu_orientation()
     for name, xyzw in imu_only(stamps, forces, rates).items():

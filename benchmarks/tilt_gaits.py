@@ -81,9 +81,9 @@ GAITS = {
 }
 FIXED = AdaptationConfig(enabled=False)
 OBSERVERS = {
-    "two_stage (default)": lambda config: config,
-    "two_stage, fixed rate": lambda config: replace(config, adaptation=FIXED),
-    "kalman": lambda config: replace(config, observer="kalman"),
+    "kalman (default)": lambda config: replace(config, observer="kalman"),
+    "two_stage": lambda config: replace(config, observer="two_stage"),
+    "two_stage, fixed rate": lambda config: replace(config, observer="two_stage", adaptation=FIXED),
     "first_stage": lambda config: replace(config, observer="first_stage"),
     "invariant_ekf": lambda config: replace(config, observer="invariant_ekf"),
     "r3s2": lambda config: replace(config, observer="r3s2"),

@@ -47,13 +47,18 @@ from inertial_estimation.tuning.session import Judging, SearchOptions, trials_fo
 from inertial_estimation.tuning.trials import OBJECTIVES, Trials
 from inertial_estimation.tuning.tuned_file import interval_in_words
 from inertial_estimation.tuning.tuning import TuningResult
-from inertial_estimation.tuning.variation import Variation, parse_variations
+from inertial_estimation.tuning.variation import Variation, observer_of, parse_variations
 
 GAINS = (
     "two_stage.alpha1=3:300:log",
     "two_stage.alpha2=3:1000:log",
     "two_stage.gamma=0.03:10:log",
     "adaptation.enabled=true,false",
+)
+KALMAN_GAINS = (
+    "kalman.velocity_drift=0.004:0.4:log",
+    "kalman.offset_drift=0.0001:0.01:log",
+    "kalman.window=0.1:2:log",
 )
 PAPER = {"two_stage.alpha1": 100.0, "two_stage.alpha2": 20.0, "two_stage.gamma": 3.0}
 FIXED_PAPER = {**PAPER, "adaptation.enabled": False}
@@ -77,23 +82,24 @@ def speed(args: argparse.Namespace) -> None:
     compiled = "compiled" if compiling() else "not compiled"
     print(f"speed, {compiled}, {args.trials} trials, {args.jobs} processes           measured   bound")
     run = RecordedRun(trot_recording("hyq", "trot", 60.0, 1000.0), load_configs(["hyq"]))
-    problem, own = problem_of([run], GAINS, "later_readings")
-    batch(problem.trials[0])
-    report("200 trials of the observer, 60 s at 1 kHz [s]", timed(problem, own, args), 60.0)
+    for observer, gains in (("two_stage", GAINS), ("kalman", KALMAN_GAINS)):
+        problem, own = problem_of([run], gains, "later_readings")
+        batch(observer, problem.trials[0], {own[0].name: 0.9 * own[0].shipped})
+        report(f"{args.trials} trials of {observer}, 60 s at 1 kHz [s]", timed(problem, own, args), 60.0)
     run = RecordedRun(synthetic_recording("talos", 60.0, 100.0, REALISTIC), talos_config())
     problem, own = problem_of([run], ("noise.torque", "noise.contact_force"), "likelihood")
-    report("200 trials of the filter, 60 s at 100 Hz [s]", timed(problem, own, args), 300.0)
+    report(f"{args.trials} trials of the filter, 60 s at 100 Hz [s]", timed(problem, own, args), 300.0)
 
 
-def batch(trials: Trials) -> None:
+def batch(observer: str, trials: Trials, values: dict[str, object]) -> None:
     """Processor time of a trial of the observer and of its batch alone, and of VQF over the same readings."""
     stretch = max(trials.recorded.stretches, key=lambda s: len(s.stamps_ns))  # type: ignore[attr-defined]
     config, readings = trials.config, stretch.readings  # type: ignore[attr-defined]
     w, f = readings.w_I.copy(), readings.f_I.copy()
     calls: dict[str, Callable[[], object]] = {
-        "observer, batch [us a sample]": lambda: stretch.observed(config),
+        f"{observer}, batch [us a sample]": lambda: stretch.observed(config),
         "VQF, batch [us a sample]": lambda: VQF(float(np.median(readings.h))).updateBatch(w, f),
-        "observer, trial with its score [us a sample]": lambda: trials.scores({"two_stage.gamma": 0.9}, 2),
+        f"{observer}, trial with its score [us a sample]": lambda: trials.scores(values, 2),
     }
     least = dict.fromkeys(calls, np.inf)
     for _ in range(7):
@@ -105,7 +111,7 @@ def batch(trials: Trials) -> None:
     ours, vqf, trial = per_sample.values()
     for name, value, bound in zip(calls, (ours, vqf, trial), (3.0, np.nan, np.nan), strict=True):
         report(name, value, bound)
-    report("observer over VQF", ours / vqf, 4.0)
+    report(f"{observer} over VQF", ours / vqf, 4.0)
 
 
 def timed(problem: Problem, variations: tuple[Variation, ...], args: argparse.Namespace) -> float:
@@ -160,7 +166,7 @@ def objectives(args: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     for name, run, reference in recordings_with_truth():
         (trials,) = problem_of([run], GAINS, "later_readings")[0].trials
-        variations = parse_variations(GAINS, run.configs)
+        variations = parse_variations(GAINS, selected(run, GAINS).configs)
         sets = [{}, FIXED_PAPER]
         sets += [
             {v.name: v.value_at(float(rng.random())) for v in variations} for _ in range(args.trials // 4)
@@ -186,13 +192,17 @@ def icub(args: argparse.Namespace) -> None:
     """The iCub tuned without and with the motion capture, from shipped and from bad gains, judged by it."""
     print("\niCub, tilt error by motion capture [deg rms]")
     bad = [("tilt_observer", name, value) for name, value in FIXED_PAPER.items()]
-    for title, overrides in (("from the shipped gains", []), ("from the gains of the paper", bad)):
-        config = load_configs(["icub"]).overridden(overrides)
-        run, reference = icub_run(config)
-        (trials,) = problem_of([run], GAINS, "later_readings")[0].trials
+    for title, overrides, gains in (
+        ("kalman from its defaults", [], KALMAN_GAINS),
+        ("two_stage from its defaults", [], GAINS),
+        ("two_stage from the gains of the paper", bad, GAINS),
+    ):
+        run, reference = icub_run(load_configs(["icub"]).overridden(overrides))
+        run = selected(run, gains)
+        (trials,) = problem_of([run], gains, "later_readings")[0].trials
         print(f"  {title + ', before':44s}{pipeline_error(trials, {}, reference):8.4f}")
         for objective in ("later_readings", "reference"):
-            found = tuned_on([run], GAINS, objective, args, [reference])
+            found = tuned_on([run], gains, objective, args, [reference])
             error = pipeline_error(trials, found.changes, reference)
             words = ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in found.changes.items())
             print(
@@ -206,10 +216,17 @@ def pipeline_error(trials: Trials, values: dict[str, object], reference: ReplayR
     return float(np.degrees(tilt_errors(stamps, tilts, reference.samples, reference.trusted).summary.rms))
 
 
+def selected(run: RecordedRun, vary: tuple[str, ...]) -> RecordedRun:
+    """The same recording with the observer whose gains are varied."""
+    observer = observer_of(vary)
+    return run.overridden([("tilt_observer", "observer", observer)]) if observer else run
+
+
 def problem_of(
     runs: list[RecordedRun], vary: tuple[str, ...], objective: str
 ) -> tuple[Problem, tuple[Variation, ...]]:
     """Trials of recordings without a reference."""
+    runs = [selected(run, vary) for run in runs]
     variations = tuple(parse_variations(vary, runs[0].configs))
     judging = Judging([ReplayReference()] * len(runs), PARTS, SETTLE_S)
     chosen = OBJECTIVES[objective]

@@ -20,12 +20,14 @@ from types import GenericAlias
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import one_line
 from inertial_estimation.signals import Array
 
 __all__ = [
     "Column",
+    "Integers",
     "MutableColumn",
     "MutableTable",
     "Table",
@@ -33,6 +35,7 @@ __all__ = [
     "compiling",
     "in_place_of",
     "inlined",
+    "integers",
     "keeping",
     "numbers",
     "warm_up",
@@ -41,10 +44,11 @@ __all__ = [
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 READ_ONLY, MUTABLE = "read-only", "mutable"
-Column = Annotated[Array, 1, READ_ONLY]  # contiguous, one dimension; in all four, of floats
+Column = Annotated[Array, 1, READ_ONLY]  # contiguous, one dimension; in these four, of floats
 MutableColumn = Annotated[Array, 1, MUTABLE]
 Table = Annotated[Array, 2, READ_ONLY]  # contiguous, two dimensions
 MutableTable = Annotated[Array, 2, MUTABLE]
+Integers = Annotated[NDArray[np.int64], 1, MUTABLE]  # contiguous, one dimension
 MARK = b"inertial_estimation.compilation"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
 _replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
@@ -54,7 +58,7 @@ _waiting: list[tuple[Any, Callable[..., Any]]] = []
 def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
-    Arguments are float, int, bool, tuples of these, and the four kinds of arrays above. A call converts what
+    Arguments are float, int, bool, tuples of these, and the five kinds of arrays above. A call converts what
     fits (an int to a float) and never compiles again.
 
     Args:
@@ -137,6 +141,19 @@ def zeros(*shape: int) -> Array:
     return numbers(np.zeros(shape))
 
 
+def integers(count: int) -> tuple[Any, Any]:
+    """Return integers, zero at first, that compiled functions and others change.
+
+    Args:
+        count: How many.
+
+    Returns:
+        What compiled functions take, and the same memory as Python reads and writes it fast.
+    """
+    made = numbers(np.zeros(count, dtype=np.int64))
+    return made, made.data if compiling() else made
+
+
 def warm_up() -> None:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
     if not _waiting:
@@ -180,12 +197,13 @@ def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
         return scalars[hint]
     if get_origin(hint) is tuple and isinstance(hint, GenericAlias):
         return types.Tuple([_numba_type(function, item) for item in get_args(hint)])
-    if get_origin(hint) is Annotated and get_args(hint)[0] == Array:
-        _array, dimensions, access = get_args(hint)
-        return types.Array(types.float64, dimensions, "C", readonly=access == READ_ONLY)
+    if get_origin(hint) is Annotated:
+        array, dimensions, access = get_args(hint)
+        entries = types.float64 if array == Array else types.int64
+        return types.Array(entries, dimensions, "C", readonly=access == READ_ONLY)
     raise TypeError(
         f"'{function.__qualname__}' cannot be compiled for an argument annotated {hint}, expected float, "
-        "int, bool, a tuple of them, Column, Table, MutableColumn or MutableTable"
+        "int, bool, a tuple of them, Column, Table, MutableColumn, MutableTable or Integers"
     )
 
 

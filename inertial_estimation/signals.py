@@ -1,7 +1,7 @@
 """The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any, overload
@@ -312,7 +312,7 @@ class InertialEstimate:
     """
 
     stamp_ns: int
-    links: tuple[LinkEstimate, ...]
+    links: Sequence[LinkEstimate]
     row_names: tuple[str, ...]
     innovation: Array
     nis: float

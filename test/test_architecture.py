@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"compilation", "errors", "files", "located_cause", "parallel", "parameters", "signals"}
+FOUNDATION = {
+    "compilation",
+    "construction",
+    "errors",
+    "files",
+    "located_cause",
+    "parallel",
+    "parameters",
+    "signals",
+}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -21,6 +30,7 @@ MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
     "parameters": {"errors"},
+    "construction": set(),
     "located_cause": set(),
     "parallel": {"errors"},
     "signals": {"errors", "located_cause"},

@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         topic, reference = _reference(recording, args)
         pipelines = build_pipelines(config, urdf=args.urdf, only=args.only)
         print_warnings(pipelines.urdf_warnings)
+        if pipelines.tilt is not None:
+            print_warnings(pipelines.tilt.config.without_effect)
         topics = pipelines.topics(parse_remappings(args.remap))
         with replay_view(rrd, recording, topics, pipelines, reference) as view:
             result = _replayed(recording, topics, pipelines, args, view)

@@ -1,9 +1,11 @@
 """`inertial-estimation tune`: better parameters from recordings, judged on data that were not used."""
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
 from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.tuning import TuningResult
-from inertial_estimation.tuning.variation import parse_variations
+from inertial_estimation.tuning.variation import observer_of, parse_variations
 
 __all__ = ["run"]
 
@@ -53,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
     folder = check_output(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     runs, references = _recordings(args, config)
-    variations = parse_variations(args.vary, runs[0].configs)
+    selected = _observer_to_tune(args.vary, runs[0])
+    tuned_runs = [run.overridden(selected) for run in runs]
+    variations = parse_variations(args.vary, tuned_runs[0].configs)
     objectives = chosen_objectives(args.objective, variations, referenced=bool(args.reference))
     judging = Judging(references, args.folds, args.settle)
     source = _provenance(args, runs)
@@ -68,8 +72,10 @@ def run(args: argparse.Namespace) -> int:
         options = SearchOptions(args.method, args.trials, args.seed, storage, _identity(source), processes)
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
-            on = [run.overridden(changes) for run in runs]
-            results.append(tuned(on, variations, objective, judging, options, workers))
+            on = [run.overridden(changes) for run in tuned_runs]
+            found = tuned(on, variations, objective, judging, options, workers)
+            own = {name: value for of, name, value in selected if of == node}
+            results.append(replace(found, selected=own))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
         show("replays with the present and the tuned values")
         judged = judged_replays(runs, references, changes)
@@ -77,6 +83,19 @@ def run(args: argparse.Namespace) -> int:
         write_tuning(partial, results, judged, source, figures=not args.no_figures)
     print_tuning(folder, results, judged)
     return 0
+
+
+def _observer_to_tune(vary: Sequence[str], run: RecordedRun) -> list[tuple[str, str, str]]:
+    """Return what selects the observer whose gains are varied, where another one is in use, and say so."""
+    config, observer = run.configs.get(TILT_NODE), observer_of(vary)
+    if config is None or observer in ("", config.observer):
+        return []
+    print(
+        f"gains of the observer {observer} are varied, and the robot's is {config.observer}: {observer} is "
+        f"tuned in its place and selected in tuned.yaml; the replays compare it with {config.observer}",
+        file=sys.stderr,
+    )
+    return [(TILT_NODE, "observer", observer)]
 
 
 def _check_arguments(args: argparse.Namespace) -> None:

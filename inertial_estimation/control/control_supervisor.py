@@ -8,6 +8,7 @@ import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.joint_jumps import JointJumps
 from inertial_estimation.control.state_limits import FaultCause, StateFault, StateLimits
 from inertial_estimation.control.torque_return import TorqueReturn
 from inertial_estimation.control.whole_body_controller import WholeBodyController
@@ -21,7 +22,6 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["ControlSupervisor", "ControllerStepCounts"]
 
 GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
-LARGEST_ACCELERATION = 200.0  # of a joint between two states, beyond which its velocity is doubted [rad/s^2]
 STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 
 
@@ -38,7 +38,6 @@ class ControllerStepCounts:
         faults: Joint states not answered by control, by cause.
         last_fault: The last fault, for people.
         last_fault_ns: Stamp of the last fault [ns]; None before the first.
-        suspect: Input that changed implausibly before the first of the last faults, for people; empty: none.
         take_overs: Times that control has begun: at the start, after damping, after a gap.
         take_over: How the controller found the robot when it last took over, for people.
     """
@@ -51,7 +50,6 @@ class ControllerStepCounts:
     faults: Counter[FaultCause] = field(default_factory=Counter)
     last_fault: str = ""
     last_fault_ns: int | None = None
-    suspect: str = ""
     take_overs: int = 0
     take_over: str = ""
 
@@ -81,7 +79,8 @@ class ControlSupervisor:
         self._tau_max = config.torque_scale * controller.dynamics.torque_limits
         self._return = TorqueReturn(self._tau_max, config.recovery.duration)
         self._hold_ns = round(NANOSECONDS * config.recovery.hold)
-        self._names, self._home = robot.joint_names, stance_positions(config.stance, robot)
+        self._jumps = JointJumps(robot.joint_names, self._limits.speed)
+        self._home = stance_positions(config.stance, robot)
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         self._most_damping = _most_damping(config.rate, self._home, controller.dynamics)
         self.set_config(config)
@@ -100,6 +99,7 @@ class ControlSupervisor:
         self._fault: FaultCause | None = None
         self._sent: Array | None = None
         self._solution: tuple[JointSample, Array] | None = None  # state and torques of the last solution
+        self._jumps.reset()
 
     def step(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
@@ -118,6 +118,7 @@ class ControlSupervisor:
         if h > GAP_S:
             self._begin_anew(joints)
             h = 0.0
+        self._jumps.update(joints)
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
             result = self._answer_fault(result, joints)
@@ -154,7 +155,8 @@ class ControlSupervisor:
         """Describe how far from its posture the robot is, and whether it stands on its feet."""
         away = np.abs(joints.q - self._home)
         i = int(np.argmax(away))
-        text = f"'{self._names[i]}' is {away[i]:.2f} rad from the home posture"
+        name = self.controller.dynamics.robot.joint_names[i]
+        text = f"'{name}' is {away[i]:.2f} rad from the home posture"
         if not self._n_contacts:
             return text
         home = self.controller.references.home_height
@@ -168,10 +170,8 @@ class ControlSupervisor:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""
         counts, nv = self.counts, self.controller.dynamics.nv
         failed = fault.cause in (FaultCause.UNSOLVED, FaultCause.COMPUTATION, FaultCause.OUTPUT)
-        if self._fault is None:
-            counts.suspect = self._suspect(joints) if failed else ""
-        if failed and counts.suspect:
-            fault = StateFault(fault.cause, f"{fault.text}; {counts.suspect}")
+        if failed and self._jumps.text:
+            fault = StateFault(fault.cause, f"{fault.text}; {self._jumps.text}")
         counts.faults[fault.cause] += 1
         counts.last_fault, counts.last_fault_ns = fault.text, joints.stamp_ns
         self._fault = fault.cause
@@ -187,20 +187,6 @@ class ControlSupervisor:
         self._return.begin(tau)
         wrenches = np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, fault.text, tau, np.zeros(nv), wrenches)
-
-    def _suspect(self, joints: JointSample) -> str:
-        """Return which velocity changed since the last solution by more than a joint can accelerate."""
-        if self._solution is None:
-            return ""
-        before = self._solution[0]
-        h = (joints.stamp_ns - before.stamp_ns) / NANOSECONDS
-        change = joints.v - before.v
-        i = int(np.argmax(np.abs(change)))
-        if not abs(change[i]) > LARGEST_ACCELERATION * h:
-            return ""
-        return (
-            f"joint_states: the velocity of '{self._names[i]}' changed by {change[i]:.3g} rad/s in {h:.3g} s"
-        )
 
     def _damping_torque(self, joints: JointSample) -> Array:
         """Return tau = -d v within the limits; zero for a joint whose speed is not plausible [Nm]."""

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
 from inertial_estimation.control.contact_constraints import Contact, ContactMotion
 from inertial_estimation.control.tasks import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
@@ -103,8 +104,9 @@ class ProblemBuilder:
         n_forces = int(ends[-1])
         self.n = nv + n_forces
         self._unit = np.concatenate([np.zeros(0), *(FORCE_UNIT[: contact.dim] for contact in self.contacts)])
-        self._cones = self._cone_rows(n_forces)
-        self.n_rows = len(self._cones) + len(self.contacts) + n_joints
+        self._constant = self._constant_rows(n_forces)
+        self.n_rows = len(self._constant) + n_joints
+        warm_up()
 
     def build(
         self,
@@ -124,44 +126,37 @@ class ProblemBuilder:
         Returns:
             The program.
         """
-        nv, n_base = self._nv, self.n_base
-        dynamics = np.empty((nv, self.n))  # rows of M a + h - J' f
-        dynamics[:, :nv] = state.M
-        forces = dynamics[:, nv:]
+        J = np.zeros((len(self._unit), self._nv))
         for motion, load, columns in zip(motions, loads, self._slices, strict=True):
-            forces[:, columns] = -motion.jacobian.T if load.in_contact else 0.0
-        forces *= self._unit
+            if load.in_contact:
+                J[columns] = motion.jacobian
         rows = {task.name: task.rows(state) for task in tasks}
-        H, g = self._objective(rows, loads)
-        C, lower, upper = self._inequalities(dynamics[n_base:], state.h[n_base:], loads)
-        return InverseDynamicsProblem(
-            H,
-            g,
-            dynamics[:n_base],
-            -state.h[:n_base],
-            C,
-            lower,
-            upper,
-            dynamics[n_base:],
-            state.h[n_base:],
-            rows,
-        )
+        n, k, n_base = self.n, self.n_rows, self.n_base
+        H, g, A, C = np.empty((n, n)), np.empty(n), np.empty((n_base, n)), np.empty((k, n))
+        lower, upper = np.empty(k), np.empty(k)
+        _fill_objective(*self._stacked(rows), *self._diagonal(rows, loads), H, g)
+        dynamics = state.M, state.h, J, self._unit
+        _fill_rows(*dynamics, self._tau_max, self._constant, self._limits(loads), A, C, lower, upper)
+        tau_rows, h = C[len(self._constant) :], state.h
+        return InverseDynamicsProblem(H, g, A, -h[:n_base], C, lower, upper, tau_rows, h[n_base:], rows)
 
     def forces(self, x: Array) -> list[Array]:
         """Return the contact forces of a solution [N, Nm], one array per contact."""
         f = x[self._nv :] * self._unit
         return [f[columns] for columns in self._slices]
 
-    def _objective(self, rows: dict[str, TaskRows], loads: Sequence[ContactDemand]) -> tuple[Array, Array]:
-        nv, n = self._nv, self.n
-        H, g = np.zeros((n, n)), np.zeros(n)
-        diagonal = np.full(n, SMALLEST_WEIGHT)
-        full = [task for task in rows.values() if task.A is not None]
-        if full:
-            A = np.concatenate([task.A for task in full])
-            weighted = np.concatenate([task.weight for task in full])[:, None] * A
-            H[:nv, :nv] = weighted.T @ A
-            g[:nv] = -(np.concatenate([task.b for task in full]) @ weighted)
+    def _stacked(self, rows: dict[str, TaskRows]) -> tuple[Array, Array, Array]:
+        """Return A, b and weights of all tasks that have a Jacobian, one below the other."""
+        full = [(task.A, task.b, task.weight) for task in rows.values() if task.A is not None]
+        if not full:
+            return np.zeros((0, self._nv)), np.zeros(0), np.zeros(0)
+        A, b, weight = (np.concatenate(parts) for parts in zip(*full, strict=True))
+        return A, b, weight
+
+    def _diagonal(self, rows: dict[str, TaskRows], loads: Sequence[ContactDemand]) -> tuple[Array, Array]:
+        """Return the diagonal of the Hessian, and the gradient, of all that concerns single unknowns."""
+        nv = self._nv
+        diagonal, g = np.full(self.n, SMALLEST_WEIGHT), np.zeros(self.n)
         for task in rows.values():
             if task.A is None:
                 first = nv - len(task.b)
@@ -169,32 +164,101 @@ class ProblemBuilder:
                 g[first:nv] -= task.weight * task.b
         diagonal[nv:] += self._force_weight
         for load, columns in zip(loads, self._slices, strict=True):
-            normal = nv + columns.start + 2
-            g[normal] -= self._force_weight * load.force / FORCE_UNIT[2]
-        H.ravel()[:: n + 1] += diagonal
-        return H, g
+            g[nv + columns.start + 2] -= self._force_weight * load.force / FORCE_UNIT[2]
+        return diagonal, g
 
-    def _inequalities(
-        self, tau_rows: Array, tau_offset: Array, loads: Sequence[ContactDemand]
-    ) -> tuple[Array, Array, Array]:
-        n_cone, n_contacts = self._cones.shape[0], len(self.contacts)
-        C = np.zeros((self.n_rows, self.n))
-        lower = np.full(self.n_rows, -np.inf)
-        upper = np.full(self.n_rows, np.inf)
-        C[:n_cone, self._nv :] = self._cones
-        lower[:n_cone] = 0.0
-        for i, (load, columns) in enumerate(zip(loads, self._slices, strict=True)):
-            C[n_cone + i, self._nv + columns.start + 2] = 1.0
-            upper[n_cone + i] = load.limit / FORCE_UNIT[2]
-        C[n_cone + n_contacts :] = tau_rows
-        lower[n_cone + n_contacts :] = -self._tau_max - tau_offset
-        upper[n_cone + n_contacts :] = self._tau_max - tau_offset
-        return C, lower, upper
+    def _limits(self, loads: Sequence[ContactDemand]) -> Array:
+        """Return the upper limits of the constant rows: none, then the normal forces."""
+        limits: Array = np.full(len(self._constant), np.inf)
+        for i, load in enumerate(loads):
+            limits[len(limits) - len(self.contacts) + i] = load.limit / FORCE_UNIT[2]
+        return limits
 
-    def _cone_rows(self, n_forces: int) -> Array:
-        rows = []
+    def _constant_rows(self, n_forces: int) -> Array:
+        """Return the rows of the cones, and of the normal force of every contact, shape (k, n)."""
+        rows = [np.zeros((0, self.n))]
         for contact, columns in zip(self.contacts, self._slices, strict=True):
-            block = np.zeros((len(contact.cone), n_forces))
-            block[:, columns] = contact.cone * self._unit[columns] / FORCE_UNIT[0]
+            block = np.zeros((len(contact.cone), self.n))
+            block[:, self._nv :][:, columns] = contact.cone * self._unit[columns] / FORCE_UNIT[0]
             rows.append(block)
-        return np.concatenate(rows) if rows else np.zeros((0, n_forces))
+        normal = np.zeros((len(self.contacts), self.n))
+        for i, columns in enumerate(self._slices):
+            normal[i, self._nv + columns.start + 2] = 1.0
+        return np.concatenate((*rows, normal))
+
+
+@compiled
+def _fill_objective(
+    A: Table,
+    b: Column,
+    weight: Column,
+    diagonal: Column,
+    gradient: Column,
+    H: MutableTable,
+    g: MutableColumn,
+) -> None:
+    """Write Hessian and gradient of sum weight |A a - b|^2, with those of single unknowns.
+
+    Args:
+        A: Rows in the accelerations, shape (m, nv).
+        b: Shape (m,).
+        weight: Shape (m,).
+        diagonal: Of the Hessian, to be added, shape (n,).
+        gradient: To be added, shape (n,).
+        H: Written, shape (n, n).
+        g: Written, shape (n,).
+    """
+    nv = A.shape[1]
+    weighted = weight.reshape(-1, 1) * A
+    H[:] = 0.0
+    g[:] = gradient
+    if len(b):
+        H[:nv, :nv] = weighted.T @ A
+        g[:nv] -= b @ weighted
+    for i in range(len(g)):
+        H[i, i] += diagonal[i]
+
+
+@compiled
+def _fill_rows(
+    M: Table,
+    h: Column,
+    J: Table,
+    unit: Column,
+    tau_max: Column,
+    constant: Table,
+    limits: Column,
+    A: MutableTable,
+    C: MutableTable,
+    lower: MutableColumn,
+    upper: MutableColumn,
+) -> None:
+    """Write the rows of M a + h - J' f, of the base to A and of the joints to C, and their limits.
+
+    Args:
+        M: Mass matrix, shape (nv, nv).
+        h: Bias force, shape (nv,).
+        J: Jacobians of the contact forces one below the other, zero for those in the air, shape (k, nv).
+        unit: Of the forces, shape (k,).
+        tau_max: Torque limits, shape (n_joints,).
+        constant: The first rows of C, shape (m, n): either bounded above or not negative.
+        limits: Their upper limits, infinite for those that are not negative, shape (m,).
+        A: Written, shape (nv - n_joints, n).
+        C: Written, shape (m + n_joints, n).
+        lower: Written, shape (m + n_joints,).
+        upper: Written, shape (m + n_joints,).
+    """
+    nv, n_base, m = len(h), len(A), len(constant)
+    forces = -(J.T * unit)
+    A[:, :nv] = M[:n_base]
+    A[:, nv:] = forces[:n_base]
+    C[:m] = constant
+    C[m:, :nv] = M[n_base:]
+    C[m:, nv:] = forces[n_base:]
+    lower[:m] = 0.0
+    for i in range(m):
+        if limits[i] < np.inf:
+            lower[i] = -np.inf
+    upper[:m] = limits
+    lower[m:] = -tau_max - h[n_base:]
+    upper[m:] = tau_max - h[n_base:]

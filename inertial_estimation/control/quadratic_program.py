@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from proxsuite import proxqp
 
+from inertial_estimation.compilation import Column, MutableColumn, Table, compiled, warm_up
 from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import InverseDynamicsProblem
 from inertial_estimation.signals import Array
@@ -57,6 +58,7 @@ class QuadraticProgram:
         """
         self._size = (n, n_equal, n_rows)
         self._config = config
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -79,10 +81,9 @@ class QuadraticProgram:
             The solution, or why there is none.
         """
         p = problem
-        if not (np.isfinite(p.H).all() and np.isfinite(p.g).all() and np.isfinite(p.tau_offset).all()):
+        lower, upper = np.empty_like(p.lower), np.empty_like(p.upper)
+        if not _prepared(p.H, p.g, p.tau_offset, p.lower, p.upper, lower, upper):
             return QpSolution(np.zeros(self._size[0]), "not finite", 0)
-        lower = np.maximum(p.lower, -INFINITE)
-        upper = np.minimum(p.upper, INFINITE)
         arguments = {"H": p.H, "g": p.g, "C": p.C, "l": lower, "u": upper}
         if self._size[1]:
             arguments |= {"A": p.A, "b": p.b}
@@ -100,3 +101,20 @@ class QuadraticProgram:
             self.reset()
             status = "not finite" if status == "solved" else status
         return QpSolution(x, status, int(info.iter))
+
+
+@compiled
+def _prepared(
+    H: Table,
+    g: Column,
+    tau_offset: Column,
+    lower: Column,
+    upper: Column,
+    least: MutableColumn,
+    most: MutableColumn,
+) -> bool:
+    """Write the limits with ProxQP's infinity; return whether all other numbers are finite."""
+    least[:] = np.maximum(lower, -INFINITE)
+    most[:] = np.minimum(upper, INFINITE)
+    finite = np.isfinite(H).all() and np.isfinite(g).all() and np.isfinite(tau_offset).all()
+    return bool(finite)

@@ -1,11 +1,13 @@
 """The base's proper acceleration and rotation from an IMU on any link."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import Vector, add, cross, vector, vector_of
@@ -33,10 +35,17 @@ class ImuToBase:
             imu: Where the IMU is.
         """
         self._robot = robot
-        self._frame_id = imu.frame_id
-        self._data = robot.model.createData()
-        self._zero = np.zeros(robot.model.nv)
         self._fixed = imu.on_base
+        joints = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
+        self._chain = _chain(robot.model, joints)
+        self._data = self._chain.createData()
+        frame = robot.model.frames[imu.frame_id]
+        self._frame_id = self._chain.getFrameId(frame.name, frame.type)
+        self._idx_q = np.concatenate(
+            [np.arange(7), *(robot.model.idx_qs[j] + np.arange(robot.model.nqs[j]) for j in joints)]
+        )
+        self._joints = np.array([robot.model.idx_vs[j] - robot.n_base for j in joints], dtype=np.int64)
+        self._zero = np.zeros(self._chain.nv)
         self._R_BI, self._r_BI = imu.T_JI.rotation.copy(), vector(imu.T_JI.translation)
         warm_up()
 
@@ -56,9 +65,9 @@ class ImuToBase:
         """
         if self._fixed:
             return self._rigid_motion(f_I, w_I, wd_I)
-        model, data, frame = self._robot.model, self._data, self._frame_id
-        q, v, a = self._robot.configuration(joints[0]), self._zero.copy(), self._zero.copy()
-        v[6:], a[6:] = joints[1], joints[2]
+        model, data, frame = self._chain, self._data, self._frame_id
+        q, v, a = self._robot.configuration(joints[0])[self._idx_q], self._zero.copy(), self._zero.copy()
+        v[6:], a[6:] = joints[1][self._joints], joints[2][self._joints]
         pin.forwardKinematics(model, data, q, v)
         pose = pin.updateFramePlacement(model, data, frame)
         R_BI, r_BI = pose.rotation, pose.translation
@@ -74,6 +83,12 @@ class ImuToBase:
         motion = np.empty((3, 3))
         _rigid_motion(self._R_BI, self._r_BI, f_I, w_I, wd_I, motion)
         return motion[0], motion[1], motion[2]
+
+
+def _chain(model: pin.Model, joints: Sequence[int]) -> pin.Model:
+    """Return the model of the base and some joints, all others locked."""
+    others = [j for j in range(BASE_JOINT + 1, model.njoints) if j not in joints]
+    return pin.buildReducedModel(model, others, pin.neutral(model)) if others else model
 
 
 @compiled

@@ -81,6 +81,10 @@ class DropCounts:
             cut = len(example) > LONGEST_EXAMPLE
             self._examples[reason] = example[:LONGEST_EXAMPLE] + "..." if cut else example
 
+    def count(self, reason: DropReason) -> int:
+        """Return how many readings were dropped for a reason."""
+        return self._counts.get(reason, 0)
+
     def recent(self, now_ns: int) -> bool:
         """Return whether a reading was dropped within the last seconds.
 

@@ -49,6 +49,9 @@ __all__ = [
 ]
 
 
+_NO_VELOCITY = np.zeros(3)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredState:
     """All measurements of one time. The arrays are not copied, since one update makes and uses them.
@@ -229,10 +232,10 @@ class DynamicsMeasurement:
         sensed = self._sensed.effect(self._data, inertia)
         paths = InputPaths(inertia, sensed, J_C[:, picked], self._rows.picked)
         noise = self._covariance.at(sensed, paths.contacts)
-        value = (applied - tau_nom)[picked]
-        equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
-        equation = self._projected(equation, J_C) if self._rows.projects else equation
-        return equation.with_noise(self._covariance.weighted(equation.noise))
+        value, measured = (applied - tau_nom)[picked], applied[picked]
+        if self._rows.projects:
+            return self._projected(LinearEquation(A[picked], value, noise, measured, paths, state), J_C)
+        return LinearEquation(A[picked], value, self._covariance.weighted(noise), measured, paths, state)
 
     def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
@@ -334,7 +337,7 @@ class DynamicsMeasurement:
         assert state.w_B is not None
         assert state.wd_B is not None
         # Linear velocity zero: Galilean invariance; then spatial and proper acceleration coincide.
-        v: Array = np.concatenate((np.zeros(3), state.w_B, state.v))
+        v: Array = np.concatenate((_NO_VELOCITY, state.w_B, state.v))
         return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
 
     def _generalized_rows(self, states: MeasuredState) -> tuple[Array, Array, Array]:
@@ -362,7 +365,7 @@ class DynamicsMeasurement:
         return LinearEquation(
             N.T @ equation.regressor,
             N.T @ equation.value,
-            N.T @ equation.noise @ N,
+            self._covariance.weighted(N.T @ equation.noise @ N),
             N.T @ equation.measured,
             paths,
             equation.state,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, compiled, warm_up
+from inertial_estimation.compilation import Column, inlined
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
@@ -12,7 +12,15 @@ from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["RowRange", "base_state_range", "imu_range", "joint_range", "quaternion_range", "wrench_range"]
+__all__ = [
+    "RowRange",
+    "base_state_range",
+    "imu_range",
+    "joint_range",
+    "quaternion_range",
+    "within",
+    "wrench_range",
+]
 
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
@@ -41,7 +49,11 @@ class RowRange:
         self._upper = np.asarray(limits, dtype=float)
         self._lower = -self._upper if lower is None else np.asarray(lower, dtype=float)
         self._names, self._units = tuple(names), tuple(units)
-        warm_up()
+
+    @property
+    def limits(self) -> Array:
+        """Smallest and largest values, shape (2, width)."""
+        return np.stack((self._lower, self._upper))
 
     def plausible(self, row: Array) -> bool:
         """Return whether every number of a row is finite and within its range.
@@ -49,7 +61,7 @@ class RowRange:
         Args:
             row: The numbers, shape (width,).
         """
-        return _within(row, self._lower, self._upper)
+        return within(row, self._lower, self._upper)
 
     def fault(self, row: Array) -> tuple[DropReason, str] | None:
         """Return why a row is implausible, with an example; None where it is plausible.
@@ -69,8 +81,8 @@ class RowRange:
         return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
 
 
-@compiled
-def _within(row: Column, lower: Column, upper: Column) -> bool:
+@inlined
+def within(row: Column, lower: Column, upper: Column) -> bool:
     """Return whether every number of a row is within its range; false for NaN."""
     return bool(((row >= lower) & (row <= upper)).all())
 

@@ -30,6 +30,9 @@ class JointContinuity:
       It is only remarked on: filtered velocities of real robots lag, too.
 
     Joint states on two clocks are followed apart (`ClockBranches`). After a gap the comparison begins anew.
+
+    Attributes:
+        usual: Whether the last joint state was a usual one, as the one before, and nothing is to be said.
     """
 
     def __init__(self, robot: RobotModel, config: InputConfig) -> None:
@@ -45,6 +48,7 @@ class JointContinuity:
         self._found_ns: int | None = None
         self._difference = ""
         self._followed = False
+        self.usual = self._settled = False
         self._begin_ns: int | None = None
         self._quick = compiling()
 
@@ -52,6 +56,7 @@ class JointContinuity:
         """Forget all joint states and what was found."""
         self._tracks.clear()
         self._found_ns = self._begin_ns = None
+        self.usual = self._settled = False
 
     def continues(self, stamp_ns: int, q: Array, v: Array) -> bool:
         """Take a usual joint state in a third of the time; `fault` and `follow` take all others.
@@ -70,6 +75,9 @@ class JointContinuity:
             return False
         self._tracks.step_to(stamp_ns, self._longest_ns)
         self._followed, self._stamp_ns = True, stamp_ns
+        self.usual = self._settled
+        if not self._settled:  # the next joint states that this one takes change none of this
+            self._settled = self._found_ns is None and not (self.begins_anew or self.remark)
         return True
 
     def fault(self, stamp_ns: int, q: Array, sent: Array | None) -> str:
@@ -80,6 +88,7 @@ class JointContinuity:
             q: Positions in the model's order [rad or m], shape (n_joints,).
             sent: The velocities it has [rad/s or m/s], shape (n_joints,); None if it has none.
         """
+        self.usual = self._settled = False
         step_ns = self._tracks.step_to(stamp_ns, self._longest_ns)
         self._followed = step_ns is not None
         if step_ns is None:

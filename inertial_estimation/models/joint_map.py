@@ -76,6 +76,11 @@ class JointMap:
             self._continuity.reset()
 
     @property
+    def usual(self) -> bool:
+        """Whether nothing is to be said about the last joint state, nor was about the one before."""
+        return self._continuity is not None and self._continuity.usual
+
+    @property
     def begins_anew(self) -> bool:
         """Whether the joint states before the last one were the first ones of all, and wrong."""
         return self._continuity is not None and self._continuity.begins_anew

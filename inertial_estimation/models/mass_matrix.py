@@ -23,6 +23,7 @@ class MassMatrix:
             bodies: The bodies whose parameters may differ.
         """
         self._model = model.copy()
+        self._inertias = self._model.inertias
         self._joint_ids = tuple(body.joint_id for body in bodies)
         self._nominal = tuple(pin.Inertia(model.inertias[i]) for i in self._joint_ids)
         self._phi: Array | None = None
@@ -46,5 +47,5 @@ class MassMatrix:
         for i, (joint_id, inertia) in enumerate(zip(self._joint_ids, self._nominal, strict=True)):
             pi = None if phi is None else phi[10 * i : 10 * i + 10]
             known = pi is not None and pi[0] > 0.0
-            self._model.inertias[joint_id] = pin.Inertia.FromDynamicParameters(pi) if known else inertia
+            self._inertias[joint_id] = pin.Inertia.FromDynamicParameters(pi) if known else inertia
         self._phi = phi

@@ -15,11 +15,7 @@ import pinocchio as pin
 from inertial_estimation.compilation import Column, MutableTable, Table, compiled
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.measurement_rows import (
-    Indices,
-    ResolvedRows,
-    slice_if_contiguous,
-)
+from inertial_estimation.models.measurement_rows import ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.row_weights import noise_scale
 from inertial_estimation.parameters import parameter, replace_negative
@@ -195,9 +191,7 @@ class SensedAccelerations:
         """
         self._imu = imu
         self._X_BI: Array | None = None  # of an IMU on the base, whose pose is constant
-        self._moving: slice | Indices | None = None
-        if imu is not None and imu.moving:
-            self._moving = slice_if_contiguous(np.array(imu.moving, dtype=np.int64))
+        self._moving = np.array(imu.moving if imu is not None else (), dtype=float)
 
     def effect(self, data: pin.Data, M: Array) -> Array:
         """Return the effect of an error of each sensed acceleration on the rows, shape (m, nv).
@@ -206,20 +200,40 @@ class SensedAccelerations:
 
         Args:
             data: Placements and Jacobians of the joints, the base at the origin of the world.
-            M: Picked rows of the mass matrix, shape (m, nv).
+            M: Picked rows of the mass matrix, contiguous, shape (m, nv).
         """
         if self._imu is None:
-            return np.ascontiguousarray(M)
-        effect: Array = M.copy(order="C")
-        M_B = M[:, :6]
+            return M
         X_BI = self._X_BI
         if X_BI is None:
-            X_BI = (data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix()
+            X_BI = np.ascontiguousarray((data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix())
             self._X_BI = X_BI if self._imu.on_base else None
-        effect[:, :6] = M_B.dot(X_BI)
-        if self._moving is not None:
-            effect[:, self._moving] -= M_B.dot(data.J[:, self._moving])
+        effect: Array = np.empty_like(M)
+        _sensed_effect(M, X_BI, data.J.T, self._moving, effect)
         return effect
+
+
+@compiled
+def _sensed_effect(M: Table, X_BI: Table, Jt: Table, moving: Column, effect: MutableTable) -> None:
+    """Write the effect of an error of each sensed acceleration on the rows.
+
+    Args:
+        M: Rows of the mass matrix, shape (m, nv).
+        X_BI: Transforms the motion of the IMU to the base's, shape (6, 6).
+        Jt: Transposed Jacobian of all joints, shape (nv, 6).
+        moving: Columns of the joints between base and IMU, as floats.
+        effect: Written, shape (m, nv).
+    """
+    effect[:] = M
+    M_B = np.ascontiguousarray(M[:, :6])
+    effect[:, :6] = M_B @ X_BI
+    if len(moving):
+        columns = np.empty((len(moving), 6))
+        for j in range(len(moving)):
+            columns[j] = Jt[int(moving[j])]
+        by_joint = M_B @ columns.T
+        for j in range(len(moving)):
+            effect[:, int(moving[j])] -= by_joint[:, j]
 
 
 @compiled

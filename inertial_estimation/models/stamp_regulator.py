@@ -11,9 +11,18 @@ from collections import deque
 
 import numpy as np
 
+from inertial_estimation.compilation import (
+    Integers,
+    MutableColumn,
+    compiled,
+    inlined,
+    integers,
+    warm_up,
+    zeros,
+)
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["StampRegulator"]
+__all__ = ["StampRegulator", "regular_stamp"]
 
 SAMPLES_TO_FIRST_FIT = (
     20  # samples before the first fit of the period; the second at twice as many, and so on
@@ -40,6 +49,16 @@ RATE_CHANGE = 1.2  # ratio of the recent steps to the mean step, from which the 
 REGULAR_STEP_SHARE = 0.8  # of the steps, beyond which samples do not come in bursts
 LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of the times is wrong
 
+# Integers of the state: last time [ns], samples until the next fit, samples and steps since the begin, short
+# steps after a stall among the last steps, place of the oldest of them, whether times are regular, whether
+# times are the stamps; then the numbers of those steps, and the last stamps [ns], both as rings.
+TIME, UNTIL_FIT, SAMPLES, STEPS, CATCHING_UP, OLDEST, ACTIVE, AS_IS, FOUND = range(9)
+STAMPS = FOUND + STEPS_JUDGED
+INTEGERS = STAMPS + SAMPLES_FITTED
+PERIOD, LATE, SHORT = range(
+    3
+)  # period [ns], lateness of the last sample [ns], whether the last step is short
+
 
 class StampRegulator:
     """Turns the stamps of one input into times of measurement.
@@ -54,8 +73,8 @@ class StampRegulator:
     sought again.
 
     Attributes:
-        active: Whether the times differ from the stamps.
-        period_ns: Period of the samples [ns]; 0 until known.
+        integers: Integers of the state, as `regular_stamp` changes them.
+        figures: Its figures.
         corrections: Number of times that the line was wrong, since the last reset.
     """
 
@@ -66,26 +85,43 @@ class StampRegulator:
             mode: "auto", "as_is" (times are the stamps) or "regularise" (from the first fit on).
             nominal_rate: Rate of the samples [Hz]; 0 finds it from the stamps.
         """
-        self._mode = mode
+        self._always = mode == "regularise"
         self._nominal_ns = NANOSECONDS / nominal_rate if nominal_rate > 0.0 else 0.0
+        self.integers, self._n = integers(INTEGERS)
+        self.figures = zeros(SHORT + 1)
+        self._n[AS_IS] = mode == "as_is"
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
         """Discard the history of stamps, for example after a jump of their clock."""
-        self._time = EARLIEST
+        self._n[TIME] = EARLIEST
         self.corrections = 0
         self._begin()
 
     def _begin(self) -> None:
         """Begin with an empty history of stamps."""
-        self.active = False
-        self.period_ns = self._nominal_ns
-        self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
-        self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
-        self._catching_up = _CatchingUp()
+        self._n[ACTIVE] = self._n[SAMPLES] = 0
+        self.figures[PERIOD] = self._nominal_ns
+        self._n[UNTIL_FIT] = self._wait = SAMPLES_TO_FIRST_FIT
+        self._forget_steps()
         self._lags = _Lags()
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
+
+    def _forget_steps(self) -> None:
+        self._n[STEPS] = self._n[CATCHING_UP] = self._n[OLDEST] = 0
+        self.figures[LATE] = self.figures[SHORT] = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether the times differ from the stamps."""
+        return bool(self._n[ACTIVE])
+
+    @property
+    def period_ns(self) -> float:
+        """Period of the samples [ns]; 0 until known."""
+        return float(self.figures[PERIOD])
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample from its stamp.
@@ -96,23 +132,32 @@ class StampRegulator:
         Returns:
             Its time [ns], after the times of all samples before; the stamp itself while not active.
         """
-        if self._mode == "as_is":
-            return stamp_ns
-        if self._stamps and self.period_ns:
-            self._catching_up.add(stamp_ns - self._stamps[-1], self.period_ns)
-        self._stamps.append(stamp_ns)
-        self._until_fit -= 1
-        if self._until_fit <= 0 or self._catching_up.count > MOST_CATCHING_UP:
+        return (
+            int(self._n[TIME])
+            if regular_stamp(stamp_ns, self.integers, self.figures)
+            else self.judged(stamp_ns)
+        )
+
+    def judged(self, stamp_ns: int) -> int:
+        """Return the time of a sample whose stamp `regular_stamp` has taken and not found regular.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+        """
+        if self._n[UNTIL_FIT] <= 0 or self._n[CATCHING_UP] > MOST_CATCHING_UP:
             self._fit_again()
         time = self._regular_time(stamp_ns) if self.active else stamp_ns
-        if time <= self._time:  # after a return from times that led
-            time = self._time + 1
-        self._time = time
-        return time
+        self._n[TIME] = time = max(time, self._n[TIME] + 1)  # after a return from times that led
+        return int(time)
+
+    def _stamps(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        """Return the last stamps, the oldest first [ns]."""
+        count, ring = self._n[SAMPLES], np.array(self._n[STAMPS:INTEGERS], dtype=np.int64)
+        return np.roll(ring, -count % SAMPLES_FITTED) if count > SAMPLES_FITTED else ring[:count]
 
     def _fit_again(self) -> None:
         """Fit the period where it is time to, or where stamps have begun to come in bursts."""
-        if self._until_fit <= 0:
+        if self._n[UNTIL_FIT] <= 0:
             most = SAMPLES_TO_NEXT_ACTIVE_FIT if self.active else MOST_SAMPLES_TO_NEXT_FIT
             self._wait = min(2 * self._wait, most)
             self._refit()
@@ -120,18 +165,20 @@ class StampRegulator:
             self._refit()
 
     def _refit(self) -> None:
-        self._until_fit = self._wait
-        stamps = np.array(self._stamps, dtype=np.int64)
+        self._n[UNTIL_FIT] = self._wait
+        stamps = self._stamps()
         relative = (stamps - stamps[0]).astype(float)
         if not self.active and self._rate_changed(np.diff(relative)):
             stamps, relative = stamps[-STEPS_JUDGED:], relative[-STEPS_JUDGED:]
-            self._stamps = deque(stamps.tolist(), maxlen=SAMPLES_FITTED)
-        period = self.period_ns = self._nominal_ns or _envelope_slope(relative)
+            for k, stamp in enumerate(stamps.tolist()):
+                self._n[STAMPS + k] = stamp
+            self._n[SAMPLES] = len(stamps)
+        period = self.figures[PERIOD] = self._nominal_ns or _envelope_slope(relative)
         recent = np.diff(relative[-STEPS_JUDGED - 1 :])
-        self._catching_up = _CatchingUp()
+        self._forget_steps()
         for step in recent.tolist():
-            self._catching_up.add(step, period)
-        bursts = self._mode == "regularise" or self._catching_up.count > BURST_SHARE * len(recent)
+            _take_step(step, self.integers, self.figures)
+        bursts = self._always or self._n[CATCHING_UP] > BURST_SHARE * len(recent)
         if bursts and not self.active:
             self._activate(stamps, period)
 
@@ -145,18 +192,18 @@ class StampRegulator:
 
     def _activate(self, stamps: np.ndarray, period: float) -> None:
         """Return the last sample's time on the line of slope T below all recent stamps."""
-        self.active = True
+        self._n[ACTIVE] = 1
         index = np.arange(len(stamps), dtype=float)
         offsets = (stamps - stamps[0]).astype(float) - period * index
         start = int(stamps[0] + offsets.min() + period * (len(stamps) - 2))
-        self._time = max(self._time, start)
+        self._n[TIME] = max(self._n[TIME], start)
 
     def _regular_time(self, stamp_ns: int) -> int:
         period = self.period_ns
-        predicted = self._time + period
+        predicted = self._n[TIME] + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
-            predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
-        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.short):
+            predicted = max(float(stamp_ns), self._n[TIME] + SHORTEST_STEP_SHARE * period)
+        if self._lags.wrong(stamp_ns - predicted, period, in_burst=bool(self.figures[SHORT])):
             return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
@@ -169,48 +216,60 @@ class StampRegulator:
         """Move the line by the lag if it is constant and bursts go on; otherwise return to the stamps."""
         self.corrections += 1
         period, lag = self.period_ns, self._lags.constant(self.period_ns)
-        regular = _regular(np.diff(np.array(self._stamps, dtype=np.int64)[-LAGGING_SAMPLES:]))
+        regular = _regular(np.diff(self._stamps()[-LAGGING_SAMPLES:]))
         self._begin()
         if lag is None or regular:
             return stamp_ns
-        self.active, self.period_ns = True, period
-        self._until_fit = self._wait = SAMPLES_TO_NEXT_ACTIVE_FIT
+        self._n[ACTIVE], self.figures[PERIOD] = 1, period
+        self._n[UNTIL_FIT] = self._wait = SAMPLES_TO_NEXT_ACTIVE_FIT
         return int(predicted + lag)
 
 
-class _CatchingUp:
-    """Counts the short steps after a stall, among the last steps.
+@compiled
+def regular_stamp(stamp: int, n: Integers, x: MutableColumn) -> bool:
+    """Take a stamp into the state of a regulator; return whether it gives its time, which is taken then.
+
+    Args:
+        stamp: The stamp [ns].
+        n: Integers of the state; changed.
+        x: Figures of the state; changed.
+    """
+    if n[AS_IS] != 0:
+        n[TIME] = stamp
+        return True
+    count = n[SAMPLES]
+    if count > 0 and x[PERIOD] != 0.0:
+        _take_step(float(stamp - n[STAMPS + (count - 1) % SAMPLES_FITTED]), n, x)
+    n[STAMPS + count % SAMPLES_FITTED] = stamp
+    n[SAMPLES] = count + 1
+    n[UNTIL_FIT] -= 1
+    if n[UNTIL_FIT] <= 0 or n[CATCHING_UP] > MOST_CATCHING_UP or n[ACTIVE] != 0:
+        return False
+    n[TIME] = max(stamp, n[TIME] + 1)  # after a return from times that led
+    return True
+
+
+@inlined
+def _take_step(step: float, n: Integers, x: MutableColumn) -> None:
+    """Count the short steps after a stall, among the last steps, with the step to a sample [ns].
 
     Late samples arrive at once after a stall, so that short steps make up for a long one. Short steps that
     follow no long one are those of a stream that has become faster, or of jitter.
-
-    Attributes:
-        count: Number of them.
-        short: Whether the last step is short, whatever came before.
     """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.short = False
-        self._steps = 0
-        self._found: deque[int] = deque()  # numbers of those steps, among the last ones
-        self._late = 0.0  # of the last sample, since the last long step [ns]
-
-    def add(self, step: float, period: float) -> None:
-        """Take the step to a sample [ns]; `period` is that of the samples [ns]."""
-        self._steps += 1
-        if self.count and self._found[0] <= self._steps - STEPS_JUDGED:
-            self._found.popleft()
-            self.count -= 1
-        lateness = step - period
-        self.short = step < SHORT_STEP_SHARE * period
-        if self.short:
-            if step < CAUGHT_UP_STEP_SHARE * period and self._late >= LATE_PERIODS * period:
-                self._found.append(self._steps)
-                self.count += 1
-            lateness = self._late + step - period
-        # A long step before a regular one was of lost samples: only short ones make up for it.
-        self._late = lateness if lateness > 0.0 else 0.0
+    period = x[PERIOD]
+    n[STEPS] += 1
+    if n[CATCHING_UP] > 0 and n[FOUND + n[OLDEST]] <= n[STEPS] - STEPS_JUDGED:
+        n[OLDEST] = (n[OLDEST] + 1) % STEPS_JUDGED
+        n[CATCHING_UP] -= 1
+    lateness = step - period
+    x[SHORT] = 1.0 if step < SHORT_STEP_SHARE * period else 0.0
+    if x[SHORT] > 0.0:
+        if step < CAUGHT_UP_STEP_SHARE * period and x[LATE] >= LATE_PERIODS * period:
+            n[FOUND + (n[OLDEST] + n[CATCHING_UP]) % STEPS_JUDGED] = n[STEPS]
+            n[CATCHING_UP] += 1
+        lateness = x[LATE] + step - period
+    # A long step before a regular one was of lost samples: only short ones make up for it.
+    x[LATE] = lateness if lateness > 0.0 else 0.0
 
 
 class _Lags:

@@ -12,12 +12,10 @@ a string is its length with the final zero (uint32) and its bytes; a sequence it
 
 import struct
 from collections.abc import Callable
-from dataclasses import fields
-from functools import lru_cache
-from typing import Any, TypeVar
 
 import numpy as np
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -41,70 +39,46 @@ __all__ = [
 ]
 
 LITTLE_ENDIAN = b"\x00\x01"
-_HEAD = struct.Struct("<iII")  # seconds and nanoseconds of the stamp, length of the frame's name
+_head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
 _LENGTH = struct.Struct("<I")
 _ENCAPSULATION = 4  # bytes; offsets count from its end
 _FRAME = 8  # offset of the frame's length
+_BEHIND = _FRAME + 4
 _COUNT = 8  # bytes from the end of a sequence of doubles to the next sequence: its count, aligned
 _DOUBLE = np.dtype("<f8")
-
-ValueT = TypeVar("ValueT")
-
-
-def _made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
-    """Return a constructor that takes its arguments as they are, in a quarter of the time.
-
-    It is for decoders of messages, at the rates of sensors: their arrays are new, read-only, aligned floats,
-    whose shapes follow from the layout of the message.
-
-    Args:
-        kind: A dataclass with slots.
-
-    Returns:
-        Function of the fields in the order of their declaration.
-    """
-    setters = tuple(getattr(kind, each.name).__set__ for each in fields(kind))  # type: ignore[arg-type]
-    new = object.__new__
-
-    def make(*values: Any) -> ValueT:
-        made = new(kind)
-        for set_field, value in zip(setters, values, strict=True):
-            set_field(made, value)
-        return made
-
-    return make
+_ALIGNED = bool(np.frombuffer(bytes(8), _DOUBLE).flags.aligned)  # by the interpreter, of bytes as a whole
 
 
-_imu_sample = _made_of_checked(ImuSample)
-_wrench_sample = _made_of_checked(WrenchSample)
-_orientation_sample = _made_of_checked(OrientationSample)
-_base_state = _made_of_checked(BaseState)
-_joint_reading = _made_of_checked(JointReading)
+_imu_sample = made_of_checked(ImuSample)
+_wrench_sample = made_of_checked(WrenchSample)
+_orientation_sample = made_of_checked(OrientationSample)
+_base_state = made_of_checked(BaseState)
+_joint_reading = made_of_checked(JointReading)
 
 
 def decode_imu(data: bytes) -> ImuSample:
     """Decode sensor_msgs/Imu: orientation (4), rate (3), acceleration (3), each with 9 of covariance."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 37, _aligned_behind(begin))
+    values = _numbers(body, 37, begin + 7 & -8)
     return _imu_sample(stamp_ns, values[25:28], values[13:16])
 
 
 def decode_wrench(data: bytes) -> WrenchSample:
     """Decode geometry_msgs/WrenchStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _wrench_sample(stamp_ns, _numbers(body, 6, _aligned_behind(begin)))
+    return _wrench_sample(stamp_ns, _numbers(body, 6, begin + 7 & -8))
 
 
 def decode_quaternion(data: bytes) -> OrientationSample:
     """Decode geometry_msgs/QuaternionStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _orientation_sample(stamp_ns, _numbers(body, 4, _aligned_behind(begin)))
+    return _orientation_sample(stamp_ns, _numbers(body, 4, begin + 7 & -8))
 
 
 def decode_base_state(data: bytes) -> BaseState:
     """Decode nav_msgs/Odometry: pose (7), twist (6), each with 36 of covariance, after the child's frame."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 85, _aligned_behind(_behind_string(body, _aligned(begin, 4))))
+    values = _numbers(body, 85, _behind_string(body, _aligned(begin, 4)) + 7 & -8)
     return _base_state(stamp_ns, values[3:7], values[0:3], values[43:46], values[46:49])
 
 
@@ -112,7 +86,7 @@ def decode_link_inertia(data: bytes) -> StampedInertia:
     """Decode geometry_msgs/InertiaStamped: mass, centre (3), inertia (6) of the link that is its frame."""
     body, stamp_ns, begin = _opened(data)
     link = body[_FRAME + 4 : begin - 1].decode()
-    values = _numbers(body, 10, _aligned_behind(begin))
+    values = _numbers(body, 10, begin + 7 & -8)
     moment = values[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
     return StampedInertia(stamp_ns, LinkInertia(link, float(values[0]), values[1:4], moment))
 
@@ -170,23 +144,17 @@ def _opened(data: bytes) -> tuple[bytes, int, int]:
     The copy puts the doubles of the message where an array of floats may lie: it is aligned to 8 bytes.
     """
     body = bytes(data[_ENCAPSULATION:])
-    sec, nanosec, length = _HEAD.unpack_from(body)
-    return body, sec * NANOSECONDS + nanosec, _FRAME + 4 + length
+    sec, nanosec, length = _head(body)
+    return body, sec * NANOSECONDS + nanosec, _BEHIND + length
 
 
 def _numbers(body: bytes, count: int, offset: int) -> Array:
     """Return doubles as an array, read-only and aligned."""
     values = np.frombuffer(body, _DOUBLE, count, offset)
-    if not values.flags.aligned:  # of an interpreter that aligns bytes otherwise
+    if not _ALIGNED:
         values = values.copy()
         values.setflags(write=False)
     return values
-
-
-@lru_cache(maxsize=256)
-def _aligned_behind(offset: int) -> int:
-    """Return the offset of the first double behind an offset."""
-    return _aligned(offset, 8)
 
 
 def _behind_string(body: bytes, offset: int) -> int:

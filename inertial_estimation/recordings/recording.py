@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import (
     DamagedMessageError,
     MeasurementError,
@@ -45,6 +46,9 @@ class RecordingEntry:
     topic: str
     log_ns: int
     sample: Sample
+
+
+_entry = made_of_checked(RecordingEntry)
 
 
 class Recording(Protocol):
@@ -201,7 +205,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             except MeasurementError:
                 self.malformed[topic] = self.malformed.get(topic, 0) + 1
             else:
-                yield RecordingEntry(topic, log_ns, sample)
+                yield _entry(topic, log_ns, sample)
 
     def messages(self, topic: str) -> Iterator[Any]:
         """Yield the messages of one topic with all their fields, including those without a signal.

@@ -61,6 +61,8 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         self.subscribe(QuaternionStamped, "yaw_reference", pipeline.push_yaw_reference)
 
     def _advertise(self) -> None:
+        for sentence in self.pipeline.config.without_effect:
+            self.get_logger().warning(sentence)
         options = self.config.options
         self._world = options.world_frame
         self._base = options.base_frame or self.pipeline.robot.base_link

@@ -43,7 +43,8 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
     Returns:
         Parameters in Pinocchio's order, of theta's shape.
     """
-    pi, _jacobian = parameters_and_jacobian(np.atleast_2d(theta), convention)
+    u, _slope = _entries(theta.reshape(-1, 10))
+    _uQ, pi = _products(u, convention)
     return pi.reshape(theta.shape)
 
 
@@ -62,8 +63,7 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
     u, slope = _entries(theta)
-    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(theta), 10, 10)
-    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
+    uQ, pi = _products(u, convention)
     G = uQ * (2.0 * slope)[:, None, :]
     G[:, :, 0] = 2.0 * pi
     return pi, G
@@ -143,13 +143,20 @@ def _unit_lower_factor(J: Array) -> tuple[Array, Array]:
 
 def _entries(theta: Array) -> tuple[Array, Array]:
     """Return the entries u of U and the slope of each by its own coordinate, shape (n, 10) each."""
-    slope = np.ones_like(theta)
     exponentials = np.exp(theta[:, :4])
-    slope[:, 1:4] = exponentials[:, 1:]
-    slope *= exponentials[:, :1]
+    slope = np.empty_like(theta)
+    slope[:] = exponentials[:, :1]
+    slope[:, 1:4] *= exponentials[:, 1:]
     u = slope.copy()
     u[:, 4:] *= theta[:, 4:]
     return u, slope
+
+
+def _products(u: Array, convention: str) -> tuple[Array, Array]:
+    """Return u' Q_a, shape (n, 10, 10), and the parameters u' Q_a u, shape (n, 10), of entries u."""
+    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(u), 10, 10)
+    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
+    return uQ, pi
 
 
 def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Array:

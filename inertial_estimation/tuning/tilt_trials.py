@@ -22,8 +22,8 @@ __all__ = ["TiltTrials"]
 class TiltTrials(Trials):
     """Observes a recording again and again: from kept steps, where these do not depend on what differs.
 
-    The steps are kept with the observer two_stage and its default gains, so that bad ones in the parameter
-    files do not spoil them. Trials of another observer are replays.
+    The steps are kept with the default gains of the observer, so that bad ones in the parameter files do not
+    spoil them. Trials of observers that cannot be run over kept steps are replays.
 
     Attributes:
         config: The parameters in effect.
@@ -46,8 +46,9 @@ class TiltTrials(Trials):
         self._run, self.division = run, division
         self.config: TiltPipelineConfig = run.configs[TILT_NODE]
         default = TiltPipelineConfig()
-        gains = {name: getattr(default, name) for name in FREE_SECTIONS}
-        values = parameter_values(replace(self.config, observer="two_stage", **gains))
+        observer = self.config.observer if self.config.observer in FREE_SECTIONS else default.observer
+        gains = {name: getattr(default, name) for name in FREE_SECTIONS[observer]}
+        values = parameter_values(replace(self.config, observer=observer, **gains))
         own = parameter_values(self.config)
         changed = [(TILT_NODE, name, value) for name, value in values.items() if value != own[name]]
         kept = run.replayed(changed, only=[TILT_NODE])

@@ -69,6 +69,8 @@ def _section(result: TuningResult) -> list[str]:
     lines = ["", *(line for text in said for line in _comment(text))]
     changed = [parameter for parameter in result.parameters if parameter.changed]
     lines += [f"/**/{objective.node}:", f"  ros__parameters:{'' if changed else ' {}'}"]
+    if changed:
+        lines += [f"    {name}: {value_in_words(value)}" for name, value in result.selected.items()]
     for parameter in changed:
         value = f"    {parameter.variation.name}: {value_in_words(parameter.value)}"
         shipped = value_in_words(parameter.variation.shipped)

@@ -1,7 +1,7 @@
 """From trials to values: the best of them, which of them matter, and what they are worth on other data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class TuningResult:
         held_out: On the part that was not.
         folds: The same for each of the parts that were searched on, among the same trials.
         blocks_s: Length of a block of each recording [s].
+        selected: Parameters that differ from those in effect in all trials, by dotted name.
     """
 
     objective: Objective
@@ -100,11 +101,13 @@ class TuningResult:
     held_out: Judgement
     folds: tuple[Fold, ...]
     blocks_s: tuple[float, ...]
+    selected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The values that differ from those in effect, by dotted name."""
-        return {p.variation.name: p.value for p in self.parameters if p.changed}
+        """The values that differ from those in effect, by dotted name; none where nothing is better."""
+        changed = {p.variation.name: p.value for p in self.parameters if p.changed}
+        return {**self.selected, **changed} if changed else {}
 
     @property
     def warnings(self) -> list[str]:
@@ -197,17 +200,29 @@ def _simplified(
     best: Mapping[str, Any],
     importance: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Return the best values with those at their present value that do not matter."""
+    """Return the best values with those at their present value that do not matter.
+
+    All are tried together first, since where two matter only by their ratio each alone seems to; and again at
+    the end, since what was given up on the way adds up.
+    """
+    present = {variation.name: variation.shipped for variation in variations}
+    if _as_good(problem, present, best):
+        return present
     values = dict(best)
     for variation in sorted(variations, key=lambda v: importance.get(v.name, 0.0)):
         simpler = {**values, variation.name: variation.shipped}
-        try:
-            comparison = problem.compared(simpler, best)
-        except InertialEstimationError:
-            continue
-        if comparison.difference <= KEPT_WITHIN * comparison.sigma:
+        if _as_good(problem, simpler, best):
             values = simpler
-    return values
+    return present if _as_good(problem, present, values) else values
+
+
+def _as_good(problem: Problem, values: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    """Return whether values score as well as the best ones, within one standard deviation."""
+    try:
+        comparison = problem.compared(values, best)
+    except InertialEstimationError:
+        return False
+    return comparison.difference <= KEPT_WITHIN * comparison.sigma
 
 
 def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:

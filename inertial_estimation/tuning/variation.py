@@ -17,7 +17,7 @@ from inertial_estimation.parameters import (
     unknown_name,
 )
 
-__all__ = ["Variation", "parse_variations"]
+__all__ = ["Variation", "observer_of", "parse_variations"]
 
 DECADE = 10.0  # factor to either side of the present value where no range is given
 SCALES = ("linear", "log")
@@ -82,6 +82,7 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
     Raises:
         ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, if values are
             not of its kind or out of its bounds, or if it is a gain of a tilt observer that is not in use.
+            `observer_of` names that observer.
     """
     found: dict[str, Variation] = {}
     for text in texts:
@@ -95,10 +96,28 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
     return list(found.values())
 
 
+def observer_of(texts: Iterable[str]) -> str:
+    """Return the one tilt observer whose gains are to be varied; empty where there is none or more than one.
+
+    Args:
+        texts: What is to be varied, as for `parse_variations`.
+    """
+    names = [text.partition("=")[0].strip().removeprefix(f"{TILT_NODE}.") for text in texts]
+    if "observer" in names:
+        return ""
+    sections = [name.partition(".")[0] for name in names if "." in name]
+    observers = {_owner(section) for section in sections} & set(OBSERVERS)
+    return observers.pop() if len(observers) == 1 else ""
+
+
+def _owner(section: str) -> str:
+    """Return the observer to which a section of parameters belongs, or the section."""
+    return "two_stage" if section == "adaptation" else section
+
+
 def _check_in_use(variation: Variation, configs: Mapping[str, Any], *, observer_varied: bool) -> None:
     """Refuse a gain of a tilt observer that is not the one in use, since it changes nothing."""
-    section = variation.name.partition(".")[0]
-    of = "two_stage" if section == "adaptation" else section
+    of = _owner(variation.name.partition(".")[0])
     if variation.node != TILT_NODE or of not in OBSERVERS or observer_varied:
         return
     used = configs[TILT_NODE].observer

@@ -11,6 +11,7 @@ from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.state_limits import FaultCause
 from inertial_estimation.control.step_times import StepTimes
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
@@ -175,6 +176,25 @@ def test_failed_solutions_are_bridged_by_the_last_torques_and_then_damped(talos,
     monkeypatch.undo()
     answer(talos, 13)
     assert talos.last.state is ControlState.CONTROL
+
+
+def test_a_failed_solution_names_the_joint_that_jumped_before_although_states_in_between_were_solved(
+    talos, monkeypatch
+) -> None:
+    """A jump may be plausible and its tasks solvable, and the tasks of the states after it not."""
+    q = home(talos)
+    answer(talos, 0)
+    jumped = q.copy()
+    name = talos.robot.joint_names[3]
+    jumped[3] += 0.1
+    answer(talos, 1, q=jumped)
+    answer(talos, 2, q=jumped)
+    assert talos.last.state is ControlState.CONTROL
+    monkeypatch.setattr(talos.controller, "step", _raising(NumericalError("not solved")))
+    answer(talos, 3, q=jumped)
+    health = controller_health(talos, 3)
+    assert health.level is not HealthLevel.OK
+    assert f"joint_states: the position of '{name}' changed by 0.1 rad" in health.message
 
 
 def test_a_programming_error_is_not_swallowed(talos, monkeypatch) -> None:

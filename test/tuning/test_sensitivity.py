@@ -19,19 +19,19 @@ B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0, log=True)
 class Synthetic(Trials):
     """Scores by the given function of a and b, and some noise of the blocks that depends on both."""
 
-    def __init__(self, score):
+    def __init__(self, score, noise):
         self.division = Division(0, 60 * 10**9, 3, 10)
-        self._score = score
+        self._score, self._share = score, noise
         self._noise = np.random.default_rng(0).normal(size=(2, 30))
 
     def scores(self, values, parts, report=None):
         a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
-        found = self._score(a, b) + 0.3 * (a * self._noise[0] + b * self._noise[1])
+        found = self._score(a, b) + self._share * (a * self._noise[0] + b * self._noise[1])
         return np.where(self.division.part_of_block < parts, found, np.nan)
 
 
-def result(score):
-    problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score)], 3)
+def result(score, noise=0.3):
+    problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score, noise)], 3)
     rng, trials = np.random.default_rng(1), []
     for number in range(1000):
         values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
@@ -58,3 +58,11 @@ def test_what_the_data_determine_has_a_narrow_interval_around_the_truth():
         assert parameter.sensitivity.low < true < parameter.sensitivity.high
         assert not parameter.sensitivity.hardly_determined
     assert not [warning for warning in found.warnings if "hardly determined" in warning]
+
+
+def test_values_that_matter_by_their_ratio_alone_stay_where_none_is_better():
+    """The present ones are on the valley's floor: each alone cannot return to it, both can."""
+    found = result(lambda a, b: 40.0 * (a - b) ** 2, noise=1e-3)
+    assert found.best.values["a"] != 10.0
+    assert found.changes == {}
+    assert found.warnings[0].startswith("No value is better than the present ones")

@@ -5,7 +5,7 @@ import pytest
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.tuning.variation import parse_variations
+from inertial_estimation.tuning.variation import observer_of, parse_variations
 
 CONFIGS = {
     "tilt_observer": TiltPipelineConfig(observer="two_stage"),
@@ -24,6 +24,21 @@ def test_gains_of_an_observer_that_is_not_in_use_are_refused(text):
     with pytest.raises(ConfigurationError, match="the observer in use is kalman: set 'observer: "):
         one(text, "kalman")
     assert one("kalman.window=0.2:1", "kalman").shipped == 0.5
+
+
+@pytest.mark.parametrize(
+    ("texts", "observer"),
+    [
+        (["two_stage.gamma=0.3:3:log", "noise.torque"], "two_stage"),
+        (["adaptation.slowest", "tilt_observer.two_stage.alpha1"], "two_stage"),
+        (["tilt_observer.kalman.window=0.2:1"], "kalman"),
+        (["kalman.window", "two_stage.gamma"], ""),
+        (["observer=kalman,two_stage", "two_stage.gamma"], ""),
+        (["gravity.gain", "rate"], ""),
+    ],
+)
+def test_gains_tell_whose_they_are(texts, observer):
+    assert observer_of(texts) == observer
 
 
 def test_ranges_choices_and_a_name_alone():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.compilation import Column, Table, compiled
+from inertial_estimation.estimators.inertial.link_estimates import LinkEstimates
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
@@ -34,12 +35,15 @@ def estimate_defect(estimate: InertialEstimate) -> str:
         return "the friction is not finite"
     if not all(map(math.isfinite, itertools.chain.from_iterable(estimate.sensor_errors.values()))):
         return "an error of a sensor is not finite"
-    for link in estimate.links:
+    links = estimate.links
+    if isinstance(links, LinkEstimates) and _are_sound(links.values, links.covariance):
+        return ""
+    for link in links:
         if not _has_variances(np.ascontiguousarray(link.covariance)):
             return "the covariance of a link is not finite, or has a negative variance"
         if not have_finite_numbers([link.estimate]):
             return "an estimated inertia is not finite"
-    return inertia_defect([link.published for link in estimate.links])
+    return inertia_defect([link.published for link in links])
 
 
 def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
@@ -115,3 +119,27 @@ def _is_real(inertia: Array) -> bool:
     """Whether the eigenvalues of the second moments of mass about the centre of mass are positive."""
     moments = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return bool(linear_algebra.eigvalsh(moments)[0] > 0.0)
+
+
+@compiled
+def _are_sound(values: Table, covariance: Table) -> bool:
+    """Return whether the estimates of all links are finite, and what is published is clearly real.
+
+    Args:
+        values: Of n bodies, published, estimated and their differences from nominal, as `central_values`
+            writes them, shape (3 n, 13).
+        covariance: Covariances of mass, centre of mass and inertia one below the other, shape (10 n, 10).
+    """
+    n = len(values) // 3
+    if not math.isfinite(covariance.sum()):
+        return False
+    for i in range(len(covariance)):
+        if not covariance[i, i % 10] >= 0.0:
+            return False
+    for i in range(n):
+        row = values[i]
+        if not _are_clearly_real(row[0], row[1:4], row[4:].reshape(3, 3)):
+            return False
+        if not math.isfinite(values[n + i].sum()):
+            return False
+    return True

@@ -1,5 +1,6 @@
 """The robot model of an inertial pipeline: bodies, friction and measurement equation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -159,7 +160,7 @@ class EstimationModel:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
 
-    def prior(self, config: InertialPipelineConfig) -> tuple[LinkEstimate, ...]:
+    def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:
         """Return every published body before the first measurement: nominal, with the prior covariance."""
         nominal_C = np.array([body.nominal_C for body in self.published])
         return LinkReport(self.published).estimates(nominal_C, self.idle_covariances(config), nominal_C)

@@ -12,7 +12,7 @@ from inertial_estimation.compilation import Column, MutableColumn, MutableTable,
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
 
-__all__ = ["compared", "corrected", "decayed", "largest_step"]
+__all__ = ["compared", "corrected", "decayed", "largest_step", "predicted"]
 
 
 def decayed(
@@ -31,6 +31,35 @@ def decayed(
     out = np.empty_like(x), np.empty_like(x), np.empty_like(P)
     _decayed(x, centre, P, x_nominal, P_prior, decay, *out)
     return out
+
+
+def predicted(
+    state: tuple[Array, Array, Array],
+    nominal: tuple[Array, Array, Array],
+    at: tuple[Array, int, Array, Array],
+    measurement: tuple[Array, Array, Array],
+) -> tuple[tuple[Array, Array, Array], float, tuple[Array, Array, Array, Array, float, float]]:
+    """Let a state decay to nominal and compare a measurement with it, as `decayed` and `compared` do.
+
+    Args:
+        state: State, centre of the prior and covariance.
+        nominal: Nominal state, stationary covariance, and exp(-dt / T) of each state.
+        at: Linearisation: dphi/dx, number of coordinates of bodies, the parameters phi, and the point.
+        measurement: A, z and R.
+
+    Returns:
+        Results of `decayed`, the distance of the coordinates of bodies from the point (`largest_step`), and
+        results of `compared`.
+    """
+    x, _centre, P = state
+    G, curved, phi, x_at = at
+    regressor, value, noise = measurement
+    after = np.empty_like(x), np.empty_like(x), np.empty_like(P)
+    H, HP = regressor.copy(), np.empty_like(regressor)
+    y, S = np.empty_like(value), np.empty_like(noise)
+    out = (*after, H, HP, y, S)
+    distance, nis, log_det = _predicted(*state, *nominal, G, curved, phi, x_at, *measurement, *out)
+    return after, distance, (H, HP, y, S, nis, log_det)
 
 
 @compiled
@@ -151,6 +180,35 @@ def _compared(
     if not positive:
         return math.inf, math.nan
     return normalised_square(F, y), 2.0 * np.log(np.diag(F)).sum()
+
+
+@compiled
+def _predicted(
+    x: Column,
+    centre: Column,
+    P: Table,
+    x_nominal: Column,
+    P_prior: Table,
+    decay: Column,
+    G: Table,
+    curved: int,
+    phi: Column,
+    x_at: Column,
+    regressor: Table,
+    value: Column,
+    noise: Table,
+    x_new: MutableColumn,
+    centre_new: MutableColumn,
+    P_new: MutableTable,
+    H: MutableTable,
+    HP: MutableTable,
+    y: MutableColumn,
+    S: MutableTable,
+) -> tuple[float, float, float]:
+    """Write the results of `decayed` and `compared`; return the distance from x_at, NIS and log det S."""
+    _decayed(x, centre, P, x_nominal, P_prior, decay, x_new, centre_new, P_new)
+    nis, log_det = _compared(G, curved, phi, x_at, x_new, P_new, regressor, value, noise, H, HP, y, S)
+    return largest_step(x_new, x_at, curved) if curved > 0 else 0.0, nis, log_det
 
 
 @compiled

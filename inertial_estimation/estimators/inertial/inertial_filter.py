@@ -29,7 +29,13 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
-from inertial_estimation.estimators.inertial.filter_steps import compared, corrected, decayed, largest_step
+from inertial_estimation.estimators.inertial.filter_steps import (
+    compared,
+    corrected,
+    decayed,
+    largest_step,
+    predicted,
+)
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
@@ -276,8 +282,7 @@ class InertialFilter(BodyCoordinates):
         """
         if not learn:
             return self.innovation_of(self.state, equation).reported()
-        self.propagate(dt)
-        H, HP, innovation, S, nis, log_det = _compare(self._at, self.x, self.P, equation)
+        H, HP, innovation, S, nis, log_det = self._predict_and_compare(equation, dt)
         variance = S.diagonal()
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
@@ -296,9 +301,31 @@ class InertialFilter(BodyCoordinates):
             return _unresolvable(innovation, variance)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
 
+    def _predict_and_compare(
+        self, equation: LinearEquation, dt: float
+    ) -> tuple[Array, Array, Array, Array, float, float]:
+        """Predict the state as `propagate`, and compare a measurement with it."""
+        if self._Q is not None:
+            self.propagate(dt)
+            return _compare(self._at, self.x, self.P, equation)
+        at, nominal = self._at, (self._x_nominal, self._P_prior, self.kinds.decay(dt))
+        (self.x, self._centre, self.P), distance, comparison = predicted(
+            (self.x, self._centre, self.P),
+            nominal,
+            (at.dphi, self._n_inertial, at.phi, at.x),
+            (equation.regressor, equation.value, equation.noise),
+        )
+        if self.is_curved and not distance < RELINEARISATION_DISTANCE:
+            self._relinearise()
+            return _compare(self._at, self.x, self.P, equation)
+        return comparison
+
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
-        if not self.is_curved or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
+        if (
+            not self.is_curved
+            or largest_step(self.x, self._at.x, self._n_inertial) < RELINEARISATION_DISTANCE
+        ):
             return 0
         try:
             posterior, steps = self._near_mean(self.data_of(self.state))
@@ -314,18 +341,18 @@ class InertialFilter(BodyCoordinates):
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
         """Return the posterior linearised near its mean, and the number of steps taken."""
-        origin, target, steps = self._at.x, self.x, 0
+        origin, target, steps, n = self._at.x, self.x, 0, self._n_inertial
         while True:
             steps += 1
-            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
+            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / largest_step(target, origin, n))
             at = self._linearisation(self.bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
-            if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
+            if (
+                steps == MOST_RELINEARISATIONS
+                or largest_step(posterior.x, at.x, n) < RELINEARISATION_DISTANCE
+            ):
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
-
-    def _farthest(self, x: Array, x_at: Array) -> float:
-        return largest_step(x, x_at, self._n_inertial)
 
     def admit_change(self, body: int | None = None, share: float = 1.0) -> None:
         """Admit a change of the bodies: their covariance moves to the prior's; friction does not change.

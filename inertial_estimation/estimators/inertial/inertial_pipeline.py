@@ -187,7 +187,7 @@ class InertialPipeline:
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = config
-        self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
+        self._stepper.aligner.limits.timeout = config.robot.inputs.timeout
         self.estimator.set_config(config)
 
     def estimated_model(self) -> EstimatedModel:

@@ -1,6 +1,7 @@
 """Conversion of filter states to link estimates about the centre of mass, with covariances."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from inertial_estimation.estimators.inertial.hand_over import HandOver
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
-__all__ = ["LinkReport", "PublishedLinks", "parameter_covariance"]
+__all__ = ["LinkEstimates", "LinkReport", "PublishedLinks", "parameter_covariance"]
 
 _COM_ENTRIES = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
 
@@ -70,6 +71,53 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
     return covariance
 
 
+class LinkEstimates(Sequence[LinkEstimate]):
+    """The estimates of all links, each built from its numbers when it is asked for.
+
+    Attributes:
+        values: The numbers of the inertias, as `central_values` writes them, shape (3 n, 13).
+        covariance: The covariances of n bodies one below the other, shape (10 n, 10).
+    """
+
+    __slots__ = ("_links", "covariance", "values")
+
+    def __init__(self, links: tuple[str, ...], values: Array, covariance: Array) -> None:
+        """Take numbers as `central_values` writes them.
+
+        Args:
+            links: Names of n links.
+            values: Shape (3 n, 13).
+            covariance: Shape (10 n, 10).
+        """
+        self._links, self.values, self.covariance = links, values, covariance
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    @overload
+    def __getitem__(self, index: int) -> LinkEstimate: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[LinkEstimate, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> LinkEstimate | tuple[LinkEstimate, ...]:
+        if isinstance(index, slice):
+            return tuple(self._estimate(i) for i in range(len(self))[index])
+        return self._estimate(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[LinkEstimate]:
+        return map(self._estimate, range(len(self)))
+
+    def _estimate(self, i: int) -> LinkEstimate:
+        n = len(self._links)
+        inertias = (self._inertia(i), self._inertia(n + i), self._inertia(2 * n + i))
+        return LinkEstimate(*inertias, self.covariance[10 * i : 10 * i + 10])
+
+    def _inertia(self, i: int) -> LinkInertia:
+        row = self.values[i]
+        return LinkInertia(self._links[i % len(self._links)], float(row[0]), row[1:4], row[4:].reshape(3, 3))
+
+
 class LinkReport:
     """Builds the estimate of each link."""
 
@@ -79,7 +127,7 @@ class LinkReport:
         self._to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10)
         self._nominal_C = np.array([body.nominal_C for body in bodies]).reshape(-1, 10)
 
-    def estimates(self, pi_C: Array, covariance_C: Array, published_C: Array) -> tuple[LinkEstimate, ...]:
+    def estimates(self, pi_C: Array, covariance_C: Array, published_C: Array) -> LinkEstimates:
         """Return one estimate per body, in link axes.
 
         Args:
@@ -92,14 +140,7 @@ class LinkReport:
         covariances_C = np.ascontiguousarray(covariance_C).reshape(-1, 10)
         arguments = pi_C, self._nominal_C, published_C, covariances_C
         central_values(self._to_link, *arguments, values, covariance)
-        found = [
-            LinkInertia(link, float(row[0]), row[1:4], row[4:].reshape(3, 3))
-            for link, row in zip(self._links * 3, values, strict=True)
-        ]
-        return tuple(
-            LinkEstimate(found[i], found[n + i], found[2 * n + i], covariance[10 * i : 10 * i + 10])
-            for i in range(n)
-        )
+        return LinkEstimates(self._links, values, covariance)
 
 
 class PublishedLinks:
@@ -147,7 +188,7 @@ class PublishedLinks:
         trusted_C: Array,
         dt: float,
         followed: Sequence[int] = (),
-    ) -> tuple[LinkEstimate, ...]:
+    ) -> LinkEstimates:
         """Move the published parameters towards the trusted ones and return them with the estimates.
 
         Args:

@@ -14,6 +14,7 @@ from inertial_estimation.spatial.log_cholesky import (
     contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
+    parameters_from_log_cholesky,
 )
 
 __all__ = ["LogCholeskyEkf"]
@@ -73,6 +74,10 @@ class LogCholeskyEkf(InertialFilter):
         """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
         distance = np.abs(self.body_coordinates(x) - self.body_coordinates(self._x_nominal))
         return bool((distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
+
+    def parameters_at(self, coordinates: Array) -> Array:
+        """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
+        return parameters_from_log_cholesky(coordinates, self.convention)
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import Table, compiled
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_steps import largest_step
 from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
@@ -56,6 +57,13 @@ def _points() -> tuple[Array, Array]:
 
 
 POINTS, WEIGHTS = _points()
+
+
+@compiled
+def _variances_changed(P: Table, P_before: Table) -> tuple[bool, bool]:
+    """Return whether a variance has grown beyond a factor, or is no number, and whether one has shrunk."""
+    change = np.diag(P) / np.diag(P_before)
+    return not (change <= GROWN).all(), not (change >= SHRUNK).all()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,11 +121,10 @@ class CurvedPosterior:
         """
         if state.x is self._state.x and state.P is self._state.P:
             return
-        change = state.P.diagonal() / self._state.P.diagonal()
-        forgotten = not change.max() <= GROWN
+        forgotten, shrunk = _variances_changed(state.P, self._state.P)
         last = self._updated_at_ns
         waits = last is not None and 0.0 <= seconds(time_ns - last) < self.period
-        if waits and not forgotten and change.min() >= SHRUNK:
+        if waits and not (forgotten or shrunk):
             return
         if forgotten or self._failed:
             self._take(state)

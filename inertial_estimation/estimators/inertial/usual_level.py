@@ -4,6 +4,7 @@ from collections import deque
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_square_quantile
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
@@ -94,6 +95,7 @@ class UsualLevel:
             gate: The innovation gate, whose bound is the largest limit.
             rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
+        warm_up()
         self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
         least = LEAST_SHARE * rows
         self._rest, self._motion = _Usual(least), _Usual(least)
@@ -119,7 +121,7 @@ class UsualLevel:
     def look_at(self, equation: LinearEquation) -> None:
         """Note whether the robot moves; it does where the measurement does not tell."""
         state = equation.state
-        self.moving = state is None or float(np.abs(state.v).max(initial=0.0)) > self._rest_speed
+        self.moving = state is None or _fastest(np.ascontiguousarray(state.v)) > self._rest_speed
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of data that are not suspect; where there is a level, it counts after a probation.
@@ -173,3 +175,9 @@ def _factor(spread: float) -> float:
     """Return the rare quantile of a scaled chi-square distribution of mean one with a variance."""
     freedom = 2.0 / max(spread, 1e-6)
     return max(LEAST_FACTOR, chi_square_quantile(freedom, 1.0 - RARE) / freedom)
+
+
+@compiled
+def _fastest(v: Column) -> float:
+    """Return the largest magnitude, 0 of none, NaN where one is."""
+    return float(np.abs(v).max()) if len(v) else 0.0

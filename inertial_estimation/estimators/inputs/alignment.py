@@ -7,11 +7,13 @@ reads no clock: the caller's `now_ns` is used only to decide whether a stream is
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
+from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
@@ -51,6 +53,7 @@ class AlignedSample:
         driver_row: Mean of the driver rows since the last step, shape (width,).
         rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
         continuity: Relation to the sample before.
+        complete: Whether no required stream is missing.
     """
 
     stamp_ns: int
@@ -58,18 +61,17 @@ class AlignedSample:
     driver_row: Array
     rows: Mapping[str, Array | None]
     continuity: Continuity
-
-    @property
-    def complete(self) -> bool:
-        """Whether no required stream is missing."""
-        return all(row is not None for row in self.rows.values())
+    complete: bool
 
 
-@dataclass(frozen=True, slots=True)
+_aligned = made_of_checked(AlignedSample)
+
+
+@dataclass(slots=True)
 class _Limits:
     """Limits of `InputConfig`, and half of the window, in the units of stamps."""
 
-    timeout: float  # [s]
+    timeout: float  # [s]; it may be changed
     max_gap_ns: int
     max_wait_ns: int
     jump_ns: int
@@ -93,6 +95,7 @@ class SignalAligner:
 
     Attributes:
         resets: Number of times that a jump of stamps has cleared the buffers.
+        limits: Of the inputs; `timeout`, the age beyond which an input counts as lost [s], may be changed.
     """
 
     def __init__(
@@ -113,7 +116,7 @@ class SignalAligner:
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
             half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
-        self._limits = _Limits.of(config, half_window)
+        self.limits = _Limits.of(config, half_window)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
@@ -121,9 +124,9 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._pending: deque[tuple[int, int]] = deque()
         self._seen = 0  # rows of the driver received before the last `pop_ready`
-        self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
+        self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
-        self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
+        self._watch = StepWatch(self._driver, self._required, config, self.limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -141,20 +144,21 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        fault = target.fault(row)
-        if fault is not None:
-            return target.drop(*fault)
-        sensor = self._monitor.fault(stream, row)
-        if sensor:
-            return target.drop(DropReason.SENSOR_FAULT, sensor)
-        last = target.last_stamp_ns
-        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
-            if target.candidate is not None:
-                target.contest()
+        contested = target.candidate is not None and bool(target.candidate.held)
+        found = target.take(stamp_ns, row, 0 if contested else self._judge.step_ns)
+        if found == IMPLAUSIBLE:
+            return target.drop(*target.fault(row))
+        if found == LOOK_AT:
+            sensor = self._monitor.fault(target.followed, row)
+            if sensor:
+                return target.drop(DropReason.SENSOR_FAULT, sensor)
+            found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
         else:
-            return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
-        self._store(target, stamp_ns, row)
-        return True
+            target.followed.passed(row)
+        if found == STORED:
+            self._stored(target, stamp_ns)
+            return True
+        return self._judge_clock(target, stamp_ns, row)
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -180,9 +184,10 @@ class SignalAligner:
         """
         ready: list[AlignedSample] = []
         received = self._driver.received
-        most, self._seen = received - self._seen + CAUGHT_UP, received
         if not self._changed:
+            self._seen = received
             return ready
+        most, self._seen = received - self._seen + CAUGHT_UP, received
         self._changed = False
         while self._pending:
             if not most:
@@ -204,7 +209,7 @@ class SignalAligner:
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self._limits.half_window_ns)
+        return self._streams[stream].buffer.window(time_ns, self.limits.half_window_ns)
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
@@ -219,7 +224,7 @@ class SignalAligner:
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
-        limit = self._limits.timeout
+        limit = self.limits.timeout
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)
         return [
@@ -237,26 +242,38 @@ class SignalAligner:
         Returns:
             One entry per stream: waiting, lost, holding the output, losing rows, or in order.
         """
-        timeout = self._limits.timeout
+        timeout = self.limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, ""), self._monitor.doubt(name))
+            stream.health(now_ns, timeout, holding.get(name, ""), stream.followed.doubt)
             for name, stream in self._streams.items()
         ]
 
     @property
-    def timeout(self) -> float:
-        """Age beyond which an input counts as lost [s]."""
-        return self._limits.timeout
+    def sensor_faults(self) -> tuple[int, int]:
+        """Readings dropped until now for a fault of their sensor, with remarks, and inputs doubtful now."""
+        noted = doubtful = 0
+        for stream in self._streams.values():
+            noted += stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark)
+            doubtful += bool(stream.followed.doubt)
+        return noted, doubtful
 
-    def set_timeout(self, timeout: float) -> None:
-        """Change the age beyond which an input counts as lost [s]."""
-        self._limits = replace(self._limits, timeout=timeout)
+    def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
+        """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""
+        last = target.last_stamp_ns
+        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
+            target.contest()
+            target.append(stamp_ns, row)
+            self._stored(target, stamp_ns)
+            return True
+        return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
 
-    def _store(self, target: InputStream, stamp_ns: int, row: Array) -> None:
-        time_ns = target.append(stamp_ns, row)
+    def _stored(self, target: InputStream, stamp_ns: int) -> None:
+        """Note that a row has been stored."""
         if target is self._driver:
-            self._pending.append((stamp_ns, time_ns))
+            newest = target.buffer.newest_ns
+            assert newest is not None
+            self._pending.append((stamp_ns, newest))
             self._watch.begin(stamp_ns)
             self._changed = True
         elif target is self._awaited:
@@ -271,24 +288,25 @@ class SignalAligner:
         steps = {stream.spec.name: stream.candidate_step_ns for stream in moved}
         goes_on = self._driver.goes_on
         held = [(stream, stream.take_candidate()) for stream in moved]
-        jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self._limits.jump_ns]
+        jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self.limits.jump_ns]
         if verdict is not Verdict.REJOINS:
             for stream in jumped:
                 stream.drop(DropReason.CLOCK_JUMP, f"{seconds(steps[stream.spec.name]):+.3f} s")
         if everything and target in jumped:
-            self._discard(None, back=steps[target.spec.name] < -self._limits.jump_ns and not goes_on)
+            self._discard(None, back=steps[target.spec.name] < -self.limits.jump_ns and not goes_on)
         else:
             for stream in jumped:
                 self._discard(stream, back=False)
         for stream, readings in held:
             for stamp_ns, row in readings:
-                self._store(stream, stamp_ns, row)
+                stream.append(stamp_ns, row)
+                self._stored(stream, stamp_ns)
         return True
 
     def _discard(self, target: InputStream | None, *, back: bool) -> None:
         """Discard the rows of a stream whose clock has jumped, or of all (None); state stays by `on_jump`."""
         moved = list(self._streams.values()) if target is None else [target]
-        if not self._limits.reset_on_jump:
+        if not self.limits.reset_on_jump:
             for stream in moved:
                 stream.regulator.reset()
             return
@@ -306,11 +324,11 @@ class SignalAligner:
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
-        horizon = time_ns + self._limits.half_window_ns
+        horizon = time_ns + self.limits.half_window_ns
         newest_driver = self._driver.buffer.newest_ns
         if newest_driver is None or newest_driver < horizon:
             return False
-        if newest_driver - horizon >= self._limits.max_wait_ns:
+        if newest_driver - horizon >= self.limits.max_wait_ns:
             return True
         for stream in reversed(self._required):  # the last to come completes a step
             newest = stream.buffer.newest_ns
@@ -320,7 +338,7 @@ class SignalAligner:
         return True
 
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
-        max_gap_ns = self._limits.max_gap_ns
+        max_gap_ns = self.limits.max_gap_ns
         row = self._driver.buffer.at(time_ns, max_gap_ns)
         if row is None:  # overwritten in the buffer while the step was waiting
             self._driver.drop(DropReason.OVERRUN)
@@ -329,8 +347,10 @@ class SignalAligner:
         if mean is None:
             return None
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
-        rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
-        sample = AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
-        if sample.complete:
+        rows, complete = {}, True
+        for stream in self._required:
+            rows[stream.spec.name] = row = stream.buffer.at(time_ns, max_gap_ns)
+            complete = complete and row is not None
+        if complete:
             self._watch.note(stamp_ns)
-        return sample
+        return _aligned(stamp_ns, time_ns, mean, rows, continuity, complete)

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import integers
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
+from inertial_estimation.estimators.inputs.followed_input import FollowedInput
+from inertial_estimation.estimators.inputs.row_entry import (
+    DELAY_NS,
+    IRREGULAR,
+    KNOWN,
+    LAST_NS,
+    SIZE,
+    STORED,
+    accept,
+    enter,
+)
 from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.models.drop_reasons import DropCounts, DropReason
@@ -50,16 +62,20 @@ class StreamClock:
     Attributes:
         spec: Properties of the input.
         regulator: Regularises stamps that come in bursts.
-        last_stamp_ns: Stamp of the last stored row [ns]; None before the first.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
         self.spec = spec
         self.regulator = StampRegulator(config.stamps, config.nominal_rate)
-        self.last_stamp_ns: int | None = None
-        self._delay_ns = round(spec.delay * NANOSECONDS)
+        self._integers, self._n = integers(SIZE)
+        self._n[DELAY_NS] = round(spec.delay * NANOSECONDS)
         self._jump_ns = round(config.jump * NANOSECONDS)
         self._reset_on_jump = config.on_jump == "reset"
+
+    @property
+    def last_stamp_ns(self) -> int | None:
+        """Stamp of the last stored row [ns]; None before the first."""
+        return self._n[LAST_NS] if self._n[KNOWN] else None
 
     def refusal(self, stamp_ns: int, row: Array) -> DropReason | None:
         """Return the reason for which a row is refused; None if it is stored, also after a clock jump.
@@ -70,9 +86,10 @@ class StreamClock:
         """
         if not math.isfinite(row.dot(row)):
             return DropReason.NOT_FINITE
-        if self.last_stamp_ns is None:
+        last = self.last_stamp_ns
+        if last is None:
             return None
-        step = stamp_ns - self.last_stamp_ns
+        step = stamp_ns - last
         if step == 0:
             return DropReason.EQUAL_STAMP
         if step < 0 and not (step < -self._jump_ns and self._reset_on_jump):
@@ -81,13 +98,13 @@ class StreamClock:
 
     def advance(self, stamp_ns: int) -> int:
         """Note the stamp of a stored row; return its time, the regularised stamp minus the delay [ns]."""
-        self.last_stamp_ns = stamp_ns
-        return self.regulator.time_of(stamp_ns) - self._delay_ns
+        self._n[LAST_NS], self._n[KNOWN] = stamp_ns, 1
+        return int(self.regulator.time_of(stamp_ns) - self._n[DELAY_NS])
 
     def restart(self) -> None:
         """Forget all stamps."""
         self.regulator.reset()
-        self.last_stamp_ns = None
+        self._n[KNOWN] = 0
 
 
 class InputStream(StreamClock):
@@ -97,6 +114,7 @@ class InputStream(StreamClock):
         buffer: The rows by time.
         received: Number of readings, those dropped included.
         drops: Number of dropped readings by reason.
+        followed: What is followed of its sensors.
         candidate: Readings whose stamps do not continue those before; None if there are none.
         remark: What is doubtful about readings that are used, for people; empty where nothing is.
     """
@@ -108,18 +126,63 @@ class InputStream(StreamClock):
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None
         self.remark = ""
+        self.followed = FollowedInput(spec.quantities, self._n)
+        everything = np.finfo(float).max
+        plausible = spec.range
+        self._limits = (
+            np.outer((-everything, everything), np.ones(spec.width))
+            if plausible is None
+            else plausible.limits
+        )
 
-    def append(self, stamp_ns: int, row: Array) -> int:
-        """Store a row; return its time, the regularised stamp minus the delay [ns]."""
-        time_ns = self.advance(stamp_ns)
-        self.buffer.append(time_ns, row)
-        return time_ns
+    def take(self, stamp_ns: int, row: Array, longest_step_ns: int) -> int:
+        """Take a row: store it if it is usual; return what became of it, as `row_entry.accept`.
 
-    def fault(self, row: Array) -> tuple[DropReason, str] | None:
-        """Return why a row must not be used, with an example; None where it is plausible."""
-        if self.spec.range is not None:
-            return self.spec.range.fault(row)
-        return None if math.isfinite(row.dot(row)) else (DropReason.NOT_FINITE, "")
+        Args:
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, shape (width,).
+            longest_step_ns: Longest time since the last stored row that needs no judgement [ns].
+        """
+        followed, regulator, buffer = self.followed, self.regulator, self.buffer
+        found = accept(
+            stamp_ns,
+            longest_step_ns,
+            row,
+            row if followed.last is None else followed.last,
+            self._limits,
+            followed.states,
+            self._integers,
+            regulator.integers,
+            regulator.figures,
+            buffer.times,
+            buffer.rows,
+        )
+        return found if found != IRREGULAR else self._store(stamp_ns, row)
+
+    def append(self, stamp_ns: int, row: Array, longest_step_ns: int = -1) -> int:
+        """Store a row of a sound sensor; return what became of it, as `row_entry.enter`.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, shape (width,).
+            longest_step_ns: Longest time since the last stored row that needs no judgement [ns]; -1: any.
+        """
+        regulator, buffer = self.regulator, self.buffer
+        found = enter(
+            *(stamp_ns, longest_step_ns, row, self._integers),
+            *(regulator.integers, regulator.figures, buffer.times, buffer.rows),
+        )
+        return found if found != IRREGULAR else self._store(stamp_ns, row)
+
+    def _store(self, stamp_ns: int, row: Array) -> int:
+        """Store a row whose stamp does not give its time."""
+        self.buffer.append(self.regulator.judged(stamp_ns) - self._n[DELAY_NS], row)
+        return STORED
+
+    def fault(self, row: Array) -> tuple[DropReason, str]:
+        """Return why an implausible row must not be used, with an example."""
+        found = None if self.spec.range is None else self.spec.range.fault(row)
+        return found or (DropReason.NOT_FINITE, "")
 
     def drop(self, reason: DropReason, example: str = "") -> bool:
         """Count a dropped reading; return False, the result of its push."""

@@ -9,6 +9,7 @@ from inertial_estimation.compilation import (
     MutableColumn,
     MutableTable,
     compiled,
+    inlined,
     numbers,
 )
 from inertial_estimation.signals import Array
@@ -69,13 +70,13 @@ def begin_anew(state: Array) -> None:
         state[column] = 0.0
 
 
-@compiled
+@inlined
 def is_noisy(state: MutableColumn) -> bool:
     """Return whether the readings of a quantity have noise, so that they never repeat."""
     return bool(state[READINGS] >= READINGS_OF_NOISE and state[TURNS] > NOISE_SHARE)
 
 
-@compiled
+@inlined
 def follow(row: Column, last: Column, states: MutableTable) -> bool:
     """Take a row into the states of its quantities.
 
@@ -96,7 +97,7 @@ def follow(row: Column, last: Column, states: MutableTable) -> bool:
     return looked
 
 
-@compiled
+@inlined
 def _take(row: Column, last: Column, state: MutableColumn) -> bool:
     """Take a row into the state of one quantity; return whether it has to be looked at."""
     first, stop = int(state[FIRST]), int(state[STOP])
@@ -123,7 +124,7 @@ def _take(row: Column, last: Column, state: MutableColumn) -> bool:
     return _takes_change(state, step)
 
 
-@compiled
+@inlined
 def _takes_change(state: MutableColumn, step: float) -> bool:
     """Take a reading whose squared norm has changed; return whether it has to be looked at."""
     before, square, floor = state[BEFORE], state[SQUARE], state[FLOOR_SQUARE]
@@ -139,7 +140,7 @@ def _takes_change(state: MutableColumn, step: float) -> bool:
     return not usual or loaded or state[ACTIVE] > 0.0 or state[READINGS] % USUAL_EVERY == 0.0
 
 
-@compiled
+@inlined
 def _may_be_stuck(state: MutableColumn) -> bool:
     """Return whether equal norms mean a fault, if the readings are equal as well."""
     if state[EQUAL] < READINGS_STUCK:

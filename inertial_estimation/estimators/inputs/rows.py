@@ -250,6 +250,8 @@ def judge_joints(aligner: SignalAligner, joints: JointMap) -> None:
         aligner: The inputs.
         joints: The map that has read the joint state.
     """
+    if joints.usual:
+        return
     aligner.remark(JOINTS, joints.remark)
     if joints.begins_anew:
         aligner.clear()

@@ -5,11 +5,23 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    inlined,
+    integers,
+    warm_up,
+)
 from inertial_estimation.signals import Array
 
-__all__ = ["StampedBuffer", "interpolated_rows"]
+__all__ = ["StampedBuffer", "append_row", "interpolated_rows"]
 
 Stamps = NDArray[np.int64]
+BEGIN, END, FIRST = range(3)  # integers of a buffer: places of the oldest row, behind the newest; then times
 RECENT = 8  # newest rows, among which a time is sought first
 
 
@@ -17,36 +29,40 @@ class StampedBuffer:
     """The last rows of one input, in order of their times.
 
     Attributes:
-        width: Numbers in a row.
+        times: Place of the oldest row, place behind the newest one, and times [ns], as `append_row` changes
+            them.
+        rows: The rows, shape (2 capacity, width), likewise.
     """
 
     def __init__(self, width: int, capacity: int = 2048) -> None:
-        self.width = width
-        self._capacity = capacity
-        self._times = np.empty(2 * capacity, dtype=np.int64)
-        self._stamps = self._times.data  # the same memory; bisection over single numbers is much faster
-        self._rows = np.empty((2 * capacity, width))
-        self._begin = 0
-        self._end = 0
+        """Begin without a row.
+
+        Args:
+            width: Numbers in a row.
+            capacity: Rows that are kept.
+        """
+        self.times, self._n = integers(FIRST + 2 * capacity)
+        self.rows = np.empty((2 * capacity, width))
+        warm_up()
 
     def __len__(self) -> int:
-        return self._end - self._begin
+        return int(self._n[END] - self._n[BEGIN])
 
     @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
-        return self._stamps[self._end - 1] if self._end > self._begin else None
+        n, end = self._n, self._n[END]
+        return n[FIRST + end - 1] if end > n[BEGIN] else None
 
     @property
     def last_step_ns(self) -> int:
         """Time between the two newest rows [ns]; 0 while there are fewer."""
-        if self._end - self._begin < 2:
-            return 0
-        return self._stamps[self._end - 1] - self._stamps[self._end - 2]
+        newest = FIRST + self._n[END] - 1
+        return int(self._n[newest] - self._n[newest - 1]) if len(self) >= 2 else 0
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._begin = self._end = 0
+        self._n[BEGIN] = self._n[END] = 0
 
     def append(self, time_ns: int, row: Array) -> None:
         """Add a row; the caller ensures that times increase.
@@ -55,14 +71,7 @@ class StampedBuffer:
             time_ns: Its time [ns], after all others.
             row: Its numbers, shape (width,).
         """
-        if self._end == 2 * self._capacity:
-            self._drop_oldest()
-        end = self._end
-        self._stamps[end] = time_ns
-        self._rows[end] = row
-        self._end = end = end + 1
-        if end - self._begin > self._capacity:
-            self._begin = end - self._capacity
+        append_row(time_ns, row, self.times, self.rows)
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Interpolate linearly between the neighbours of a time.
@@ -74,31 +83,16 @@ class StampedBuffer:
         Returns:
             The row, shape (width,), or None where the time is outside the rows or inside a gap.
         """
-        stamps, begin, end = self._stamps, self._begin, self._end
-        recent = end - RECENT  # most steps lie among the newest rows, where the bisection is short
-        low = recent if recent > begin and stamps[recent] < time_ns else begin
-        index = bisect_left(stamps, time_ns, low, end)
-        if index == end:
-            return None
-        after = stamps[index]
-        if after == time_ns:
-            exact: Array = self._rows[index].copy()
-            return exact
-        if index == begin:
-            return None
-        before = stamps[index - 1]
-        if after - before > max_gap_ns:
-            return None
-        weight = (time_ns - before) / (after - before)
-        row: Array = (1.0 - weight) * self._rows[index - 1] + weight * self._rows[index]
-        return row
+        row = np.empty(self.rows.shape[1])
+        return row if _interpolate(time_ns, max_gap_ns, self.times, self.rows, row) else None
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time, None where it is older than allowed."""
-        index = bisect_right(self._stamps, time_ns, self._begin, self._end)
-        if index == self._begin or time_ns - self._stamps[index - 1] > max_age_ns:
+        n, begin = self._n, FIRST + self._n[BEGIN]
+        index = bisect_right(n, time_ns, begin, FIRST + n[END])
+        if index == begin or time_ns - n[index - 1] > max_age_ns:
             return None
-        row: Array = self._rows[index - 1].copy()
+        row: Array = self.rows[index - 1 - FIRST].copy()
         return row
 
     def window(self, time_ns: int, half_width_ns: int) -> tuple[Stamps, Array]:
@@ -111,15 +105,61 @@ class StampedBuffer:
         Returns:
             Times relative to the centre [ns], shape (n,), and rows, shape (n, width): copies.
         """
-        low = bisect_left(self._stamps, time_ns - half_width_ns, self._begin, self._end)
-        high = bisect_right(self._stamps, time_ns + half_width_ns, low, self._end)
-        return self._times[low:high] - time_ns, self._rows[low:high].copy()
+        n, end = self._n, FIRST + self._n[END]
+        low = bisect_left(n, time_ns - half_width_ns, FIRST + n[BEGIN], end)
+        high = bisect_right(n, time_ns + half_width_ns, low, end)
+        times = np.asarray(self.times[low:high], dtype=np.int64)
+        return times - time_ns, self.rows[low - FIRST : high - FIRST].copy()
 
-    def _drop_oldest(self) -> None:
-        kept = self._end - self._begin
-        self._times[:kept] = self._times[self._begin : self._end]
-        self._rows[:kept] = self._rows[self._begin : self._end]
-        self._begin, self._end = 0, kept
+
+@inlined
+def append_row(time: int, row: Column, times: Integers, rows: MutableTable) -> None:
+    """Add a row to a buffer, in the place of the oldest one where it is full.
+
+    Args:
+        time: Its time [ns], after all others.
+        row: Its numbers, shape (width,).
+        times: `StampedBuffer.times`; changed.
+        rows: `StampedBuffer.rows`; changed.
+    """
+    capacity, end = len(rows) // 2, times[END]
+    if end == len(rows):
+        begin = times[BEGIN]
+        times[FIRST : FIRST + end - begin] = times[FIRST + begin : FIRST + end]
+        rows[: end - begin] = rows[begin:end]
+        times[BEGIN], end = 0, end - begin
+    times[FIRST + end] = time
+    rows[end] = row
+    times[END] = end + 1
+    if end + 1 - times[BEGIN] > capacity:
+        times[BEGIN] = end + 1 - capacity
+
+
+@compiled
+def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: MutableColumn) -> bool:
+    """Write the row at a time, as `StampedBuffer.at`; return whether there is one."""
+    begin, end = FIRST + times[BEGIN], FIRST + times[END]
+    recent, low = end - RECENT, begin
+    if recent > begin and times[recent] < time:  # most steps lie among the newest rows
+        low = recent
+    high = end
+    while low < high:  # the first row at or after the time
+        middle = (low + high) // 2
+        if times[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    if low == end:
+        return False
+    if times[low] == time:
+        out[:] = rows[low - FIRST]
+        return True
+    before, after = times[low - 1], times[low]
+    if low == begin or after - before > max_gap:
+        return False
+    weight = (time - before) / (after - before)
+    out[:] = (1.0 - weight) * rows[low - 1 - FIRST] + weight * rows[low - FIRST]
+    return True
 
 
 def interpolated_rows(

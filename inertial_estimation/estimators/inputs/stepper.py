@@ -73,17 +73,19 @@ class Stepper(Generic[ResultT]):
         Returns:
             The results in order of their stamps; none while an input is stale.
         """
-        results = self.steps()
+        ready = self.aligner.pop_ready()
+        if not ready:  # after most messages of a node
+            return []
+        results = self._results_of(ready)
         return [] if results and self.aligner.missing(now_ns) else results
 
     def steps(self) -> list[ResultT]:
         """Execute every step that is ready, even while an input is stale."""
-        results: list[ResultT] = []
-        for sample in self.aligner.pop_ready():
-            result = self._step(sample)
-            if result is not None:
-                results.append(result)
-        return results
+        return self._results_of(self.aligner.pop_ready())
+
+    def _results_of(self, samples: list[AlignedSample]) -> list[ResultT]:
+        results = [self._step(sample) for sample in samples]
+        return [result for result in results if result is not None]
 
     def elapsed(self, sample: AlignedSample) -> float | None:
         """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""
@@ -107,7 +109,7 @@ class Stepper(Generic[ResultT]):
             Number of failures and the reason of the last one, and since when no step has given a result where
             that is longer than `inputs.timeout`; empty without either.
         """
-        notes = (self.failures.note(now_ns), self._results.note(self.aligner.timeout))
+        notes = (self.failures.note(now_ns), self._results.note(self.aligner.limits.timeout))
         return "; ".join(filter(None, notes))
 
     def clear(self) -> None:

@@ -11,7 +11,6 @@ from inertial_estimation.signals import Array
 
 __all__ = ["StuckColumns"]
 
-EVERY = 8  # readings between two looks at the noise
 READINGS_STUCK = 12  # readings over which a number that never repeated is constant
 
 
@@ -38,24 +37,31 @@ class StuckColumns:
     def reset(self) -> None:
         """Begin without a reading."""
         self.found = ""
-        self._readings = 0
         self._turns = numbers(np.zeros(len(self._names)))
         self._looks = 0
         self._repeated_at = numbers(np.zeros(len(self._names)))  # look
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
-    def update(self, row: Array, last: Array | None, before: Array | None) -> str:
-        """Take a row; return the name of a number that is stuck, empty where there is none.
+    @property
+    def suspect(self) -> bool:
+        """Whether a number repeats, so that every row has to be taken."""
+        return self._equal is not None
+
+    def update(self, row: Array, last: Array | None, before: Array | None, *, due: bool) -> str:
+        """Take a row that is due, or any row while a number is suspect.
 
         Args:
             row: The row, shape (width,).
             last: The row before; None for the first one.
             before: The row before that; None for the first two.
+            due: Whether the noise is to be looked at.
+
+        Returns:
+            The name of a number that is stuck, empty where there is none.
         """
-        self._readings += 1
         if self._equal is None:
-            if self._readings % EVERY == 0 and before is not None and last is not None:
+            if due and before is not None and last is not None:
                 self._look(row[self._columns], last[self._columns], before[self._columns])
         elif last is not None:
             self._follow(self._equal & (row[self._columns] == last[self._columns]))

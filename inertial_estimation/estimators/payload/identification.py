@@ -133,10 +133,17 @@ class Identification:
         Returns:
             A load change, in the step in which it is found.
         """
+        if observation.doubtful and self.identifying and self.phase is not Phase.SETTLING:
+            self._begin_anew("a sensor was at fault")
         self._state = self._state.update(observation)
         change = self._state.load_change(observation)
         if change is not None:
             self._react(at_rest=observation.reading is not None)
+        elif self._state.contradicted and self._context.config.start == "on_change":
+            self.trunk.fall_back()
+            self._begin_anew("later readings contradict the result")
+        elif self._context.put_off and observation.reading is not None and not observation.doubtful:
+            self._begin_anew("a sensor was at fault")
         return change
 
     def _react(self, *, at_rest: bool) -> None:
@@ -163,6 +170,7 @@ class Identification:
     def _begin(self, method: str) -> None:
         context = self._context
         context.method, context.converged, context.refusal, context.passes = method, False, "", 0
+        context.put_off = False
         context.posture.ask_back()
         self.trunk.discard_estimate()
         self.trunk.load_changes.forget_evidence()

@@ -22,6 +22,7 @@ class TrunkObservation:
         reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
         why_not: Why there is no reading.
         arrived: Whether the published trunk has reached its target.
+        doubtful: Whether a sensor has shown a fault within the last seconds.
         moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
     """
 
@@ -31,6 +32,7 @@ class TrunkObservation:
     reading: TrunkReading | None
     why_not: str
     arrived: bool
+    doubtful: bool = False
     moving_mass: float | None = None
 
 
@@ -47,6 +49,7 @@ class IdentificationContext:
         converged: Whether the last identification came to its end.
         refusal: Why the last identification was given up; empty if it was not.
         passes: Results found since the identification began: one that turns the base is refined.
+        put_off: Whether it was given up because a sensor was at fault.
     """
 
     config: TrunkPayloadConfig
@@ -57,3 +60,4 @@ class IdentificationContext:
     converged: bool = False
     refusal: str = ""
     passes: int = 0
+    put_off: bool = False

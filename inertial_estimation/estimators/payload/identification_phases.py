@@ -25,6 +25,7 @@ __all__ = ["PhaseState", "Settling", "Watching"]
 
 SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
+CONTRADICTED_S = 0.3  # for which a result is contradicted before it is taken back: three load changes' time
 TILT_RESPONSE_S = 1.0  # by when the base has begun to move to another tilt, if it moves at all
 
 
@@ -53,6 +54,11 @@ class PhaseState(ABC):
     def invalidated_by_load_change(self) -> bool:
         """Whether a load change restarts the identification."""
         return self.identifying
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether later readings show the trunk from before the last identification."""
+        return False
 
     @abstractmethod
     def update(self, observation: TrunkObservation) -> "PhaseState":
@@ -102,7 +108,9 @@ class PhaseState(ABC):
         limit = self._context.config.rest.timeout
         if self._waited <= limit:
             return self
-        return self.give_up(f"not at rest, or not measurable, for {limit:g} s: {observation.why_not}")
+        self._context.put_off = observation.doubtful and self._context.config.start == "on_change"
+        reason = observation.why_not or "a sensor was at fault"
+        return self.give_up(f"not at rest, or not measurable, for {limit:g} s: {reason}")
 
 
 class Watching(PhaseState):
@@ -110,6 +118,15 @@ class Watching(PhaseState):
 
     phase = Phase.WATCHING
     identifying = False
+
+    def __init__(self, context: IdentificationContext) -> None:
+        super().__init__(context)
+        self._contradicted_for = 0.0
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether later readings show the trunk from before the last identification."""
+        return has_lasted(self._contradicted_for, CONTRADICTED_S)
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         """Stay."""
@@ -128,6 +145,8 @@ class Watching(PhaseState):
             if mass is None or trunk.implausible(mass):
                 return None
             return detector.update_in_motion(mass, observation.dt, observation.stamp_ns)
+        before = self._context.converged and trunk.shows_trunk_before(reading)
+        self._contradicted_for = self._contradicted_for + observation.dt if before else 0.0
         undisturbed = change is None and not detector.suspicious and detector.unidentified is None
         if undisturbed and not trunk.implausible(reading.mass):
             self._context.posture.keep_undisturbed(reading)
@@ -140,8 +159,8 @@ class Settling(PhaseState):
     phase = Phase.SETTLING
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Wait for the first reading; it is already averaged."""
-        if observation.reading is None:
+        """Wait for the first reading, of inputs that are sound; it is already averaged."""
+        if observation.reading is None or observation.doubtful:
             return self._wait(observation)
         self._context.posture.keep_height(observation.reading)
         return _MassAveraging(self._context, self._waited).update(observation)
@@ -278,7 +297,8 @@ class _Returning(_Weighed):
             if reading is None and self._found_at is None and posture.reference is None:
                 return self._finish(None)
             if reading is not None and posture.reached(reading):
-                return self._refine(reading) if self._has_moved(reading) else self._finish(reading)
+                again = self._has_moved(reading) and not observation.doubtful
+                return self._refine(reading) if again else self._finish(reading)
             self._waited += observation.dt
         if self._waited > self._context.config.rest.timeout:
             return self._finish(None)

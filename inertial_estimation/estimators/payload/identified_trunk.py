@@ -53,6 +53,15 @@ class IdentifiedTrunk:
         """Make the trunk expected now the one that a failure restores."""
         self._expected_before = self.load_changes.expectation
 
+    def shows_trunk_before(self, reading: TrunkReading) -> bool:
+        """Return whether one foot's force contradicts the trunk in force and the one before it explains all.
+
+        Args:
+            reading: Measurement at rest.
+        """
+        detector = self.load_changes
+        return detector.lone.foot is not None and detector.shows(reading, self._expected_before)
+
     def discard_estimate(self) -> None:
         """Restore estimate and published value; what is expected at rest stays."""
         self.value = self.target = self.fallback

@@ -148,6 +148,10 @@ class LoadChangeDetector:
         self.unidentified = None if abs(mass - self._mass_in_force) <= limit else change
         return change
 
+    def shows(self, reading: TrunkReading, expectation: Expectation) -> bool:
+        """Return whether a reading is that of a trunk that was expected earlier."""
+        return not self._differs(reading, *expectation[:2])
+
     @property
     def _in_force(self) -> tuple[float, Array]:
         return self._mass_in_force, self._com_in_force_B

@@ -43,6 +43,6 @@ class LoneFoot:
             return False
         changes = np.abs(forces - self._usual)
         foot = int(np.argmax(changes))
-        if changes[foot] >= LONE_SHARE * changes.sum():
+        if changes[foot] > LONE_SHARE * changes.sum():
             self.foot = foot
         return self.foot is not None

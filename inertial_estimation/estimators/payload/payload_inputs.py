@@ -26,13 +26,15 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
-from inertial_estimation.models.drop_reasons import DropReason, misfit
+from inertial_estimation.models.drop_reasons import REPORTED_NS, DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, ImuSample, JointReading, WrenchSample
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["MeanState", "PayloadInputs"]
+
+FAULT_NS = 3 * NANOSECONDS // 2  # after a fault of a sensor, in which nothing is identified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +105,8 @@ class PayloadInputs:
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self.trouble = ""
+        self._faults = 0, 0  # of sensors, noted and present, at the last step
+        self._fault_ns: int | None = None  # time of their last change
 
     @property
     def velocity_source(self) -> str:
@@ -178,6 +182,23 @@ class PayloadInputs:
             parts.append(row)
         self._window.append(sample.time_ns, np.concatenate(parts))
         return self._means() if self._window.full else None
+
+    def doubtful(self, time_ns: int) -> bool:
+        """Return whether a sensor is at fault, or has been within the last second and a half.
+
+        A reading that jumps is believed when the jump has lasted, and may jump back. One that is doubtful
+        for long is as its sensor is, and identified with.
+
+        Args:
+            time_ns: Time of the step [ns].
+        """
+        (noted, doubtful), before = self.aligner.sensor_faults, self._faults
+        self._faults = noted, doubtful
+        if noted > before[0] or doubtful != before[1]:
+            self._fault_ns = time_ns
+        if self._fault_ns is None:
+            return False
+        return 0 <= time_ns - self._fault_ns < (REPORTED_NS if doubtful else FAULT_NS)
 
     def _means(self) -> MeanState:
         joints, first = self._joint_row, self._joint_row.width

@@ -183,7 +183,7 @@ class TrunkPayloadPipeline:
         self.observer.set_config(config)
         self.identification.set_config(config)
         self._publisher.set_rate(config.hand_over_rate)
-        self._inputs.aligner.set_timeout(config.robot.inputs.timeout)
+        self._inputs.aligner.limits.timeout = config.robot.inputs.timeout
 
     def _forget(self) -> None:
         self._inputs.clear_window()
@@ -208,7 +208,13 @@ class TrunkPayloadPipeline:
         self._without_ns = None
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        observation = self.observer.update(sample.stamp_ns, state, dt, arrived=self._publisher.arrived)
+        observation = self.observer.update(
+            sample.stamp_ns,
+            state,
+            dt,
+            arrived=self._publisher.arrived,
+            doubtful=self._inputs.doubtful(sample.time_ns),
+        )
         change = None if observation is None else self.identification.update(observation)
         self._changes.count(change)
         return self._estimate(sample.stamp_ns, dt, change)

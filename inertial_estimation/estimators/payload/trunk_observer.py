@@ -53,7 +53,9 @@ class TrunkObserver:
         self.measurer.config = config
         self._rest.config = config.rest
 
-    def update(self, stamp_ns: int, state: MeanState, dt: float, *, arrived: bool) -> TrunkObservation | None:
+    def update(
+        self, stamp_ns: int, state: MeanState, dt: float, *, arrived: bool, doubtful: bool
+    ) -> TrunkObservation | None:
         """Take the means of a step.
 
         Args:
@@ -61,6 +63,7 @@ class TrunkObserver:
             state: Means over the window.
             dt: Time since the last step [s].
             arrived: Whether the published trunk has reached its target.
+            doubtful: Whether a sensor has shown a fault within the last seconds.
 
         Returns:
             An observation, in the steps in which one is due.
@@ -74,4 +77,6 @@ class TrunkObserver:
         reading = self.measurer.read(state) if self.at_rest else None
         self.why_not = "" if reading else self._rest.why_not or self.measurer.trouble
         moving_mass = None if self.at_rest else self.measurer.weigh(state)
-        return TrunkObservation(stamp_ns, elapsed, self.at_rest, reading, self.why_not, arrived, moving_mass)
+        return TrunkObservation(
+            stamp_ns, elapsed, self.at_rest, reading, self.why_not, arrived, doubtful, moving_mass
+        )

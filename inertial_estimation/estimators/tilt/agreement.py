@@ -97,6 +97,17 @@ class Agreement:
         self._turns.reset()
         self._lengths.reset()
 
+    def replaced(self, turn: float) -> None:
+        """Begin with a new vertical; after a turn that no gait leaves, what was usual was that error.
+
+        Args:
+            turn: Angle between the vertical before and the new one [rad].
+        """
+        if turn > LARGEST_TURN * TURN_LIMIT:
+            self.forget()
+        else:
+            self.reset()
+
     def learn(self, h: float) -> None:
         """Take the last step for sound data, whose usual size determines the limits.
 

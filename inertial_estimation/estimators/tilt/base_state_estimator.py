@@ -1,12 +1,13 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
-from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
+from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase, angle_between
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
@@ -23,7 +24,9 @@ __all__ = ["BaseStateEstimator"]
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
+UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
+_base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 
 class BaseStateEstimator:
@@ -37,7 +40,7 @@ class BaseStateEstimator:
         noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
         initialisation: The startup, and new fits of the vertical while the observer runs.
-        kept_steps: Takes what the observer two_stage is given, for `RecordedObserver`; None: nothing is kept.
+        kept_steps: Takes what the observer is given, for `RecordedObserver`; None: nothing is kept.
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
@@ -171,6 +174,8 @@ class BaseStateEstimator:
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
         self._observe(stamp_ns, h, w, mean_force, y_v)
+        if state is not None and self.checks.enabled and self._config.contact.sensed:
+            self.checks.see_soles(h, self.observer.x2, state, wrenches, self._contacts.weights)
         if not self.checks.feet.replacing:
             self._learn_bias(h, rate, force, joints)
         self._contacts.remember(state)
@@ -206,7 +211,7 @@ class BaseStateEstimator:
         bias_variance = self.bias.variance_horizontal
         observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
         if self.kept_steps is not None:
-            self.kept_steps.begin(self.noise)
+            self.kept_steps.begin(self.noise, self._contacts.information)
         if y_v is None:
             self.noise.propagate(h, bias_variance)
         else:
@@ -250,6 +255,8 @@ class BaseStateEstimator:
         elif checks.doubtful and not hold.active:
             if agreement.drifted and not agreement.disagrees:
                 self.bias.doubt(agreement.slow_angle * observer.convergence_rate)
+            if checks.contradicted:
+                observer.trust(UPSIDE_DOWN)
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
     def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
@@ -267,8 +274,9 @@ class BaseStateEstimator:
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
         else:
+            turn = angle_between(observer.x2, found[1])
             observer.initialise(*found)
-            checks.replaced()
+            checks.replaced(turn)
         self.noise.begin(initialisation.sigma)
         observer.trust(initialisation.sigma)
 
@@ -330,19 +338,20 @@ class BaseStateEstimator:
         values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)
         if not fresh:
             return None
-        return BaseEstimate(
-            state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
-            tilt_B=values[13:16],
-            gyro_bias_I=values[16:19],
-            contacts=self.contacts,
-            innovation_I=values[19:22],
-            velocity_aided=observer.velocity_aided,
-            gravity_aided=observer.gravity_aided,
-            tilt_covariance_B=values[22:].reshape(3, 3),
-            gyro_bias_variances=(bias.variance_horizontal, bias.variance_vertical),
-            at_rest=bias.resting,
-            contact_forces=self._contacts.forces,
-            contact_probabilities=self._contacts.probabilities,
+        forces, probabilities = self._contacts.loading
+        return _base_estimate(
+            _base_state(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
+            values[13:16],
+            values[16:19],
+            self.contacts,
+            values[19:22],
+            observer.velocity_aided,
+            observer.gravity_aided,
+            values[22:].reshape(3, 3),
+            (bias.variance_horizontal, bias.variance_vertical),
+            bias.resting,
+            forces,
+            probabilities,
         )
 
     def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:

@@ -8,6 +8,7 @@ from inertial_estimation.compilation import (
     MutableTable,
     Table,
     compiled,
+    compiling,
     inlined,
     warm_up,
     zeros,
@@ -99,14 +100,13 @@ class ContactVelocity:
         return names
 
     @property
-    def forces(self) -> tuple[float, ...]:
-        """Vertical force of each contact at the last step with joints and forces [N]."""
-        return tuple([float(row[FORCE]) for row in self._triggers])
+    def loading(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Vertical force [N] and probability of each contact at the last step with joints and forces.
 
-    @property
-    def probabilities(self) -> tuple[float, ...]:
-        """Probability of each contact then, a logistic function of force and, where not sensed, of speed."""
-        return tuple([float(row[PROBABILITY]) for row in self._triggers])
+        The probability is a logistic function of force and, where not sensed, of speed.
+        """
+        rows = self._triggers.tolist() if compiling() else self._triggers
+        return tuple([row[FORCE] for row in rows]), tuple([row[PROBABILITY] for row in rows])
 
     @property
     def contradictory(self) -> bool:

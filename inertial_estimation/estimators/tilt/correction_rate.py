@@ -18,13 +18,14 @@ so.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from inertial_estimation.compilation import MutableColumn, compiled, warm_up, zeros
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, store, vector_of
 
 __all__ = [
@@ -36,12 +37,14 @@ __all__ = [
     "best_rate",
     "measure_velocity",
     "uncorrected",
+    "white_density",
 ]
 
 MARGIN = 18.0  # density of the gyroscope's errors over that of a white noise with its second differences
 DENSITY = MARGIN / 18.0  # of one axis, by the sum of the squares of three
 LEAST_DENSITY = 1e-10  # of the gyroscope's noise: 0.03 deg per root hour [rad^2/s]
 LEAST_VARIANCE = 1e-6 / STANDARD_GRAVITY**2  # of the contact velocity: 1 mm/s, over g0^2
+AnyArray = TypeVar("AnyArray", float, Array)
 UNSEEN = 2.0  # variance of a stance-long error of the contact velocity over that of its innovation
 SQUARE = UNSEEN / STANDARD_GRAVITY**2 / 3.0  # of one axis, over g0^2
 LARGEST_INNOVATION = 4.0  # square of the largest innovation that counts as noise [m^2/s^2]
@@ -110,7 +113,7 @@ class CorrectionRate:
     @property
     def white_density(self) -> float:
         """Density of the gyroscope's noise if it is as white as its second differences say [rad^2/s]."""
-        return float(self._state[DENSITY_SEEN]) / MARGIN + LEAST_DENSITY
+        return white_density(float(self._state[DENSITY_SEEN]))
 
     @property
     def state(self) -> tuple[float, ...]:
@@ -178,6 +181,15 @@ class CorrectionRate:
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
         """
         uncorrected(h, bias_variance, self._state)
+
+
+def white_density(seen: AnyArray) -> AnyArray:
+    """Return the density of the gyroscope's noise if it is as white as its second differences say [rad^2/s].
+
+    Args:
+        seen: Density that the rate of correction follows, a number or an array [rad^2/s].
+    """
+    return seen / MARGIN + LEAST_DENSITY
 
 
 @compiled

@@ -16,6 +16,7 @@ from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
     TiltObserver,
     slow_root,
+    velocity_correction,
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, combine, dot, normalised, rotate
@@ -81,7 +82,7 @@ class HuaObserver(TiltObserver[HuaConfig]):
         left_across, mean_across = relaxed_innovation(e_across, free_across, config.k1v + config.k2v, h)
         left = add(left_along, left_across)
         self.x1 = rotate(half, (y_v[0] - left[0], y_v[1] - left[1], y_v[2] - left[2]))
-        self.correction = self._velocity_correction(x2, add(mean_along, mean_across), config.k1r)
+        self.correction = velocity_correction(x2, add(mean_along, mean_across), config.k1r)
         turn = (h * self.correction[0], h * self.correction[1], h * self.correction[2])
         self.x2 = normalised(rotate(half, rotate(turn, x2)))
 

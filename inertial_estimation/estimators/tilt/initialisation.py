@@ -7,7 +7,7 @@ from inertial_estimation.estimators.tilt.startup import StartupAverage
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, dot, norm, normalised
 
-__all__ = ["Initialisation", "Phase"]
+__all__ = ["Initialisation", "Phase", "angle_between"]
 
 LEAST_WINDOW = 0.3  # of a fit that replaces the observer's state [s]
 WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
@@ -123,7 +123,7 @@ class Initialisation:
             self.phase = Phase.TRACKING
             return y_v or ZERO, mean
         v, z = self._fit.solve()
-        at_rest = _angle(z, mean) <= AT_REST and abs(norm(z) - 1.0) <= WITH_GRAVITY
+        at_rest = angle_between(z, mean) <= AT_REST and abs(norm(z) - 1.0) <= WITH_GRAVITY
         if at_rest and self._fit.sigma() <= ACCEPTED_SIGMA:
             self.phase = Phase.TRACKING
             return y_v, mean
@@ -181,7 +181,7 @@ class Initialisation:
         if not self._accepted(z):
             return None
         if self.phase is Phase.FITTING:
-            if _angle(z, x2) < REPLACED + REPLACED_SIGMA * fit.sigma():
+            if angle_between(z, x2) < REPLACED + REPLACED_SIGMA * fit.sigma():
                 self.phase = Phase.TRACKING
                 return None
             self.phase = Phase.FITTED
@@ -231,5 +231,6 @@ class Initialisation:
         return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA
 
 
-def _angle(a: Vector, b: Vector) -> float:
+def angle_between(a: Vector, b: Vector) -> float:
+    """Return the angle between two directions [rad]."""
     return math.atan2(norm(cross(a, b)), dot(a, b))

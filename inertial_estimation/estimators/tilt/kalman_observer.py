@@ -28,6 +28,7 @@ from inertial_estimation.estimators.tilt.kalman_steps import (
     forget_velocity,
     kalman_step,
     propagate,
+    settle,
     undo,
 )
 from inertial_estimation.estimators.tilt.tilt_observer import (
@@ -43,7 +44,6 @@ __all__ = ["KalmanConfig", "KalmanObserver"]
 
 SET_SIGMA = 0.03  # standard deviation of a vertical of which nothing else is known [rad]
 TURNED_SHARE = 0.3  # of a turn by which the vertical was set right after a fault, that may be wrong
-AIDED_SIGMA = 0.05  # of the accelerometer's direction in flight, where it has the length of gravity [rad]
 SLOWEST, FASTEST = 0.02, 10.0  # bounds of the rate of convergence that is reported [1/s]
 
 
@@ -96,6 +96,16 @@ class KalmanConfig:
         runtime=True,
     )
 
+    @property
+    def times(self) -> tuple[float, float]:
+        """Window and memory with which the contact velocity's noise is measured [s]."""
+        return self.window, self.memory
+
+    @property
+    def drifts(self) -> tuple[float, float]:
+        """Random walks of the velocity [m/s/sqrt(s)] and of the offset [m/s^2/sqrt(s)]."""
+        return self.velocity_drift, self.offset_drift
+
 
 class KalmanObserver(TiltObserver[KalmanConfig]):
     """Extended Kalman filter with one covariance for both horizontal axes."""
@@ -129,6 +139,11 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         """Predict the mean velocity of a step."""
         a = combine(combine(f_I, -1.0, self.offset), -STANDARD_GRAVITY, self.x2)
         return combine(self.x1, 0.5 * h, combine(a, -1.0, cross(w_I, self.x1)))
+
+    @property
+    def state(self) -> tuple[float, ...]:
+        """x1, x2, whether x1 was set from outside since the last step, and the numbers of `kalman_steps`."""
+        return *self.x1, *self.x2, float(self.x1 != self._told), *self._numbers
 
     def forget_noise(self) -> None:
         """Begin without a measured noise; `initialise` has to follow."""
@@ -170,10 +185,6 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         """Inverse of the rate of convergence [s]."""
         return 1.0 / self.convergence_rate
 
-    @property
-    def _drifts(self) -> tuple[float, float]:
-        return self.config.velocity_drift, self.config.offset_drift
-
     def _land(self, y_v: Vector) -> None:
         """Begin with the first contact velocity after a flight; what is known of the vertical is kept."""
         if self._lost(y_v):
@@ -181,12 +192,11 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         self._flight = 0.0
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
-        config, numbers = self.config, self._numbers
+        numbers = self._numbers
         if self.x1 != self._told:
             forget_velocity(numbers)
-        tuning = config.window, config.memory
         self.x1, self.x2, self.innovation, self.correction = kalman_step(
-            h, self._noise, tuning, self._drifts, (self.x1, self.x2), w_I, f_I, y_v, numbers
+            h, self._noise, self.config.times, self.config.drifts, (self.x1, self.x2), w_I, f_I, y_v, numbers
         )
         self._told = self.x1
 
@@ -194,9 +204,8 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         numbers, set_from_outside = self._numbers, self.x1 != self._told
         super()._step_without_contact(h, w_I, combine(f_I, -1.0, self.offset))
         density, bias_variance, _ = self._noise
-        propagate(h, dot(w_I, self.x2), density, bias_variance, self._drifts, numbers)
+        propagate(h, dot(w_I, self.x2), density, bias_variance, self.config.drifts, numbers)
         if self.gravity_aided:
-            excess = max(numbers[ZZ] - AIDED_SIGMA**2, 0.0)
-            numbers[ZZ] -= excess * min(2.0 * self.fallback.gain * h, 1.0)
+            settle(h, self.fallback.gain, numbers)
         if not set_from_outside:
             self._told = self.x1

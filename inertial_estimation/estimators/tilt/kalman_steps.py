@@ -36,9 +36,11 @@ __all__ = [
     "forget_velocity",
     "kalman_step",
     "propagate",
+    "settle",
     "undo",
 ]
 
+AIDED_SIGMA = 0.05  # of the accelerometer's direction in flight, where it has the length of gravity [rad]
 LEAST_NOISE = 1e-5  # density of the contact velocity's noise [m^2/s]: 3 mm over a second
 INITIAL_NOISE = 2e-3  # the same before it is measured [m^2/s]
 INITIAL_VELOCITY = 0.1  # standard deviation of a velocity that was set, of one axis [m/s]
@@ -158,6 +160,19 @@ def propagate(
     _store_complex(state, VC, m_vc)
     _store_complex(state, ZB, m_zb)
     _store_complex(state, ZC, m_zc)
+
+
+@compiled
+def settle(h: float, gain: float, state: MutableColumn) -> None:
+    """Lower the variance of a vertical that converges to the accelerometer's direction without contact.
+
+    Args:
+        h: Duration of the step [s].
+        gain: Rate of convergence [1/s].
+        state: Numbers of the observer.
+    """
+    excess = max(state[ZZ] - AIDED_SIGMA**2, 0.0)
+    state[ZZ] -= excess * min(2.0 * gain * h, 1.0)
 
 
 @inlined

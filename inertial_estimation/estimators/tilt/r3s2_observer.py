@@ -14,6 +14,7 @@ from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
     TiltObserver,
     slow_root,
+    velocity_correction,
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotate
@@ -65,7 +66,7 @@ class R3S2Observer(TiltObserver[R3S2Config]):
         self.innovation = e
         left, mean = relaxed_innovation(e, free, self.config.k1v, h)
         self.x1 = rotate(half, (y_v[0] - left[0], y_v[1] - left[1], y_v[2] - left[2]))
-        self.correction = self._velocity_correction(x2, mean, self.config.k1r)
+        self.correction = velocity_correction(x2, mean, self.config.k1r)
         turn = (h * self.correction[0], h * self.correction[1], h * self.correction[2])
         self.x2 = normalised(rotate(half, rotate(turn, x2)))
 

@@ -5,14 +5,16 @@ from enum import Enum
 
 from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
+from inertial_estimation.models.contact_kinematics import KinematicState
 from inertial_estimation.models.drop_reasons import REPORTED_NS
-from inertial_estimation.signals import NANOSECONDS, HealthLevel
+from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 from inertial_estimation.spatial.vectors import Vector
 
 __all__ = ["Finding", "ReadingChecks"]
@@ -35,6 +37,7 @@ class Finding(Enum):
         GYROSCOPE: Persistent disagreement, and the gyroscope differs from the rotation of the feet.
         ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
+        INCLINED: Forces that are normal to the soles, a tilt that is not.
         CONTACTS: Forces at the feet that contradict the tilt.
         REPLACED: The tilt was set to a new fit.
     """
@@ -47,6 +50,10 @@ class Finding(Enum):
     GYROSCOPE = "imu/data (gyroscope) or joint_states: the angular rate contradicts the feet and gravity"
     ACCELEROMETER = (
         "imu/data (accelerometer) or contact wrenches: the specific force contradicts gyroscope and feet"
+    )
+    INCLINED = (
+        "imu/data (is it turned?), joint_states or contact wrenches: the forces are normal to the soles, "
+        "the vertical is not"
     )
     CONTACTS = "contact wrenches: the feet bear forces, but by the tilt none is pushed up"
     UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
@@ -70,6 +77,7 @@ class ReadingChecks:
         agreement: Gyroscope, accelerometer and contact velocity against one another.
         feet: Gyroscope against the rotation that the feet allow.
         hold: The vertical carried by the gyroscope alone.
+        floor: The vertical against the soles and their forces.
         found_ns: Stamp of the last step at which each finding was made [ns].
     """
 
@@ -87,6 +95,7 @@ class ReadingChecks:
         self.found_ns: dict[Finding, int] = {}
         self.feet = FootRotation(soles)
         self.hold = ForceHold()
+        self.floor = FloorCheck(soles)
         self._outliers = OutlierFrequency()
         self._contradicted = 0.0  # time for which forces have contradicted the tilt [s]
         self._stamp_ns = 0
@@ -103,6 +112,7 @@ class ReadingChecks:
         self.velocity.reset()
         self.agreement.reset()
         self.hold.reset()
+        self.floor.reset()
         self._contradicted = 0.0
 
     @property
@@ -120,9 +130,13 @@ class ReadingChecks:
         """Whether the last readings contradict one another, so that their differences are not noise."""
         return self.agreement.reportable or self.hold.active or self.feet.replacing
 
-    def replaced(self) -> None:
-        """Note that the observer was set to a new vertical and velocity."""
-        self.agreement.reset()
+    def replaced(self, turn: float) -> None:
+        """Note that the observer was set to a new vertical and velocity.
+
+        Args:
+            turn: Angle between the vertical before and the new one [rad].
+        """
+        self.agreement.replaced(turn)
         self.velocity.reset()
         self._contradicted = 0.0
         self.found_ns[Finding.REPLACED] = self._stamp_ns
@@ -168,6 +182,22 @@ class ReadingChecks:
             self.found_ns[Finding.GYROSCOPE] = stamp_ns
         if agreement.reportable:
             self.found_ns[self._culprit()] = stamp_ns
+
+    def see_soles(
+        self, h: float, x2: Vector, state: KinematicState, wrenches: Array | None, weights: Array
+    ) -> None:
+        """Compare vertical and sensed forces with the soles, after `update`.
+
+        Args:
+            h: Duration of the step [s].
+            x2: The vertical in the IMU frame.
+            state: Kinematics at its end.
+            wrenches: A row for each contact [N, Nm]; None where one is missing.
+            weights: Weights of the contacts.
+        """
+        self.floor.update(h, x2, state, wrenches, weights)
+        if self.floor.inclined:
+            self.found_ns[Finding.INCLINED] = self._stamp_ns
 
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""

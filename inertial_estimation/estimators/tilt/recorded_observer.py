@@ -1,4 +1,4 @@
-"""What the two-stage observer was given in a recording, kept once and observed many times with other gains.
+"""What an observer was given in a recording, kept once and observed many times with other gains.
 
 Alignment, kinematics, contact velocities, checks and gyro bias are those of the run that kept them. They
 depend on the gains through the tilt by which forces are weighted and through the bias that is learnt in
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.tilt.correction_rate import DENSITY_SEEN
+from inertial_estimation.estimators.tilt.correction_rate import DENSITY_SEEN, white_density
+from inertial_estimation.estimators.tilt.kalman_batch import MeasuredNoise, observe_with_covariance
 from inertial_estimation.estimators.tilt.kept_steps import (
-    AFTER,
-    BEFORE,
     BIAS,
     FORCE,
+    INFORMATION,
     NOISE,
     POSE,
     RATE,
+    STATES,
     VELOCITY,
     H,
     KeptObserverSteps,
@@ -32,11 +33,14 @@ from inertial_estimation.estimators.tilt.observer_batch import (
     observe,
 )
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.signals import Array, frozen_array
 
 __all__ = ["FREE_SECTIONS", "ObservedStretch", "RecordedObserver"]
 
-FREE_SECTIONS = ("two_stage", "gravity", "adaptation")
+# Sections of parameters that may differ, by observer, and those among them that may not.
+FREE_SECTIONS = {"two_stage": ("two_stage", "gravity", "adaptation"), "kalman": ("kalman", "gravity")}
+FIXED = ("adaptation.memory", "kalman.accelerometer_offset")
 
 
 class ObservedStretch:
@@ -55,22 +59,27 @@ class ObservedStretch:
             rows[:, H],
             *(rows[:, first : first + 3] for first in (RATE, FORCE, VELOCITY)),
         )
-        self.R_BI = frozen_array("R_BI", rows[:, POSE:].reshape(-1, 3, 3))
-        self._density = np.ascontiguousarray(rows[:, NOISE + DENSITY_SEEN])
-        self._bias_variance = np.ascontiguousarray(rows[:, BIAS])
-        self._noise = tuple(rows[0, NOISE:POSE].tolist())
-        self._start = tuple(rows[0, BEFORE + 3 * i : BEFORE + 3 * i + 3] for i in range(3))
+        self.R_BI = frozen_array("R_BI", rows[:, POSE:STATES].reshape(-1, 3, 3))
+        density = np.ascontiguousarray(rows[:, NOISE + DENSITY_SEEN])
+        self._density, self._rate_state = density, tuple(rows[0, NOISE:INFORMATION].tolist())
+        self._noise = MeasuredNoise(white_density(density), rows[:, BIAS], rows[:, INFORMATION])
+        self._start = rows[0, STATES : (STATES + rows.shape[1]) // 2]
 
     def observed(self, config: TiltPipelineConfig) -> ObservedStates:
         """Return the states with other gains."""
-        rates = None
+        if config.observer == "kalman":
+            return observe_with_covariance(
+                self.readings, self._noise, config.kalman, config.gravity, self._start
+            )
+        rates, noise = None, self._noise
         if config.adaptation.enabled:
-            rates = AdaptiveRates(config.adaptation, self._density, self._bias_variance, self._noise)
-        return observe(self.readings, config.two_stage, config.gravity, self._start, rates)
+            rates = AdaptiveRates(config.adaptation, self._density, noise.bias_variance, self._rate_state)
+        start = tuple(self._start.reshape(3, 3))
+        return observe(self.readings, config.two_stage, config.gravity, start, rates)
 
 
 class RecordedObserver:
-    """The two-stage observer over a recording, with gains of one's choice.
+    """An observer over a recording, with gains of one's choice.
 
     Attributes:
         stretches: The steps, divided where something else has changed the observer's state: a start, or a
@@ -93,7 +102,8 @@ class RecordedObserver:
                 "the pipeline has kept no steps of the observer, expected a recording with all inputs"
             )
         self._config = config
-        changed = (rows[1:, BEFORE:AFTER] != rows[:-1, AFTER:NOISE]).any(axis=1)
+        after = (STATES + rows.shape[1]) // 2
+        changed = (rows[1:, STATES:after] != rows[:-1, after:]).any(axis=1)
         bounds = [0, *(np.flatnonzero(changed) + 1).tolist(), len(rows)]
         pairs = pairwise(bounds)
         self.stretches = tuple(ObservedStretch(stamps[a:b], rows[a:b]) for a, b in pairs)
@@ -102,8 +112,8 @@ class RecordedObserver:
         """Observe the recording with other gains.
 
         Args:
-            config: The parameters; those of `FREE_SECTIONS` may differ from the pipeline's, but
-                `adaptation.memory`.
+            config: The parameters; those of `FREE_SECTIONS` may differ from the pipeline's, but not those
+                of `FIXED`.
 
         Returns:
             Stamps [ns], shape (K,), and verticals in the base frame, shape (K, 3).
@@ -115,7 +125,7 @@ class RecordedObserver:
         if fixed:
             raise ConfigurationError(
                 f"the kept steps depend on {listing(fixed)}, expected the values of the pipeline that kept "
-                f"them; {listing(FREE_SECTIONS)} may differ"
+                f"them; {listing(FREE_SECTIONS[self._config.observer])} may differ"
             )
         tilts = [
             np.einsum("kij,kj->ki", stretch.R_BI, stretch.observed(config).x2) for stretch in self.stretches
@@ -124,7 +134,9 @@ class RecordedObserver:
 
     def dependent(self, config: TiltPipelineConfig) -> list[str]:
         """Return which parameters differ on which the kept steps depend; empty if none does."""
-        own = self._config
-        same = replace(config, **{name: getattr(own, name) for name in FREE_SECTIONS})
-        fixed = [name for name in vars(own) if getattr(same, name) != getattr(own, name)]
-        return [*fixed, *(["adaptation.memory"] if config.adaptation.memory != own.adaptation.memory else [])]
+        own, free = self._config, FREE_SECTIONS[self._config.observer]
+        same = replace(config, **{name: getattr(own, name) for name in free})
+        differing = [name for name in vars(own) if getattr(same, name) != getattr(own, name)]
+        values, others = parameter_values(own), parameter_values(config)
+        fixed = [name for name in FIXED if name.partition(".")[0] in free and values[name] != others[name]]
+        return [*differing, *fixed]

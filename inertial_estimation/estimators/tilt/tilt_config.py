@@ -17,7 +17,7 @@ from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfi
 from inertial_estimation.estimators.tilt.yaw import YawConfig
 from inertial_estimation.models.contacts import ContactConfig
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import parameter, parameter_values, section
 
 __all__ = ["TiltPipelineConfig"]
 
@@ -34,7 +34,7 @@ class TiltPipelineConfig:
         lower=1.0,
         upper=10000.0,
     )
-    observer: str = parameter("two_stage", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
+    observer: str = parameter("kalman", "Observer that estimates the tilt.", choices=tuple(OBSERVERS))
     startup: float = parameter(
         0.3,
         "Time over which the accelerometer is averaged for the initial tilt; nothing is published during it.",
@@ -65,3 +65,21 @@ class TiltPipelineConfig:
     def gains(self) -> Any:
         """Gains of the chosen observer: the section of its name."""
         return getattr(self, self.observer)
+
+    @property
+    def without_effect(self) -> list[str]:
+        """A sentence for each gain that was changed of an observer that is not in use."""
+        defaults, values = parameter_values(TiltPipelineConfig()), parameter_values(self)
+        others = [name for name in OBSERVERS if name != self.observer]
+        if self.observer != "two_stage":
+            others.append("adaptation")
+        found = []
+        for name, value in values.items():
+            prefix, dot, _gain = name.partition(".")
+            if dot and prefix in others and value != defaults[name]:
+                owner = "two_stage" if prefix == "adaptation" else prefix
+                found.append(
+                    f"tilt_observer.{name} has no effect: it is of the observer {owner}, and "
+                    f"{self.observer} is in use"
+                )
+        return found

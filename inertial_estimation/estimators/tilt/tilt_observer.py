@@ -32,6 +32,7 @@ __all__ = [
     "lost_in_flight",
     "slow_root",
     "step_without_contact",
+    "velocity_correction",
 ]
 
 LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
@@ -140,6 +141,11 @@ class TiltObserver(ABC, Generic[GainsT]):
     def _lost(self, y_v: Vector) -> bool:
         return lost_in_flight(self._flight, self.x1, y_v)
 
+    @property
+    def state(self) -> tuple[float, ...]:
+        """The numbers that steps change, for a run over a whole recording; empty where there is none."""
+        return ()
+
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the contact points before a step; an observer of velocities ignores them.
 
@@ -223,12 +229,18 @@ class TiltObserver(ABC, Generic[GainsT]):
             h, self.fallback.gain, self.fallback.tolerance, (self.x1, self.x2), w_I, f_I
         )
 
-    @staticmethod
-    def _velocity_correction(x2: Vector, e: Vector, gain: float) -> Vector:
-        """Angular velocity that moves x2 by the tangent part of -(gain/g0) e: -(gain/g0) x2 x e."""
-        scale = -gain / STANDARD_GRAVITY
-        a = cross(x2, e)
-        return scale * a[0], scale * a[1], scale * a[2]
+
+def velocity_correction(x2: Vector, e: Vector, gain: float) -> Vector:
+    """Return the angular velocity that moves x2 by the tangent part of -(gain/g0) e: -(gain/g0) x2 x e.
+
+    Args:
+        x2: A vertical.
+        e: Error of a velocity [m/s].
+        gain: Its gain [1/s].
+    """
+    scale = -gain / STANDARD_GRAVITY
+    a = cross(x2, e)
+    return scale * a[0], scale * a[1], scale * a[2]
 
 
 @compiled

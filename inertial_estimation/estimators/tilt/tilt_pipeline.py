@@ -173,7 +173,7 @@ class TiltPipeline:
         return self._estimator.contact_loads
 
     def keep_steps(self) -> KeptObserverSteps:
-        """Keep what the observer two_stage is given from now on, for `RecordedObserver`.
+        """Keep what the observer is given from now on, for `RecordedObserver`.
 
         Returns:
             What takes the steps.
@@ -205,7 +205,7 @@ class TiltPipeline:
         _check(changed)
         self.config = changed
         self._estimator.set_config(changed)
-        self._stepper.aligner.set_timeout(changed.robot.inputs.timeout)
+        self._stepper.aligner.limits.timeout = changed.robot.inputs.timeout
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0

@@ -74,6 +74,11 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         """Rate at which x2^ follows x2' [1/s]: gamma unless another one was set."""
         return self.config.gamma if self._rate is None else self._rate
 
+    @property
+    def state(self) -> tuple[float, ...]:
+        """x1, x2 and the intermediate vertical."""
+        return *self.x1, *self.x2, *self.x2_intermediate
+
     def set_rate(self, rate: float) -> None:
         """Correct the vertical at this rate in the following steps.
 

@@ -73,6 +73,26 @@ def test_a_covariance_that_is_not_positive_definite_is_told():
 
 
 @pytest.mark.parametrize(("m", "n"), SIZES)
+def test_a_prediction_with_its_comparison_is_both_in_turn(m, n):
+    case = Case(m, n)
+    before, nominal = (case.x, case.x_at, case.P), (case.phi, case.P + np.eye(n), np.full(n, 0.9))
+    at, measurement = (case.G, n, case.phi, case.x_at), (case.A, case.z, case.R)
+    after, distance, comparison = filter_steps.predicted(before, nominal, at, measurement)
+    x, centre, P = filter_steps.decayed(*before, *nominal)
+    for one, other in zip(after, (x, centre, P), strict=True):
+        assert np.array_equal(one, other)
+    assert distance == np.abs(x - case.x_at).max()
+    expected = filter_steps.compared(*at, x, P, *measurement)
+    for one, other in zip(comparison, expected, strict=True):
+        assert np.array_equal(one, other)
+
+
+def flat(result):
+    """The numbers and arrays of nested tuples."""
+    return [part for item in result for part in flat(item)] if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize(("m", "n"), SIZES)
 def test_compiled_functions_give_the_numbers_of_their_source(m, n, monkeypatch):
     case = Case(m, n)
     if not hasattr(filter_steps.largest_step, "py_func"):
@@ -83,11 +103,17 @@ def test_compiled_functions_give_the_numbers_of_their_source(m, n, monkeypatch):
         "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0, np.ones(n)),
         "decayed": (case.x, case.x_at, case.P, case.phi, case.P, np.full(n, 0.9)),
         "largest_step": (case.x, case.x_at, n - 1),
+        "predicted": (
+            (case.x, case.x_at, case.P),
+            (case.phi, case.P, np.full(n, 0.9)),
+            (case.G, n, case.phi, case.x_at),
+            (case.A, case.z, case.R),
+        ),
     }
     compiled = {name: getattr(filter_steps, name)(*values) for name, values in calls.items()}
-    for name in ("_compared", "_corrected", "_decayed", "largest_step"):
+    for name in ("_compared", "_corrected", "_decayed", "_predicted", "largest_step"):
         monkeypatch.setattr(filter_steps, name, getattr(filter_steps, name).py_func)
     for name, values in calls.items():
         results = (compiled[name], getattr(filter_steps, name)(*values))
-        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in results), strict=True):
+        for one, other in zip(*map(flat, results), strict=True):
             assert np.allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -88,7 +88,7 @@ def test_age_timeout_and_the_hint_of_another_clock():
 def test_a_timeout_changes_while_running():
     aligner = make()
     feed(aligner, ALL, range(5))
-    aligner.set_timeout(0.5)
+    aligner.limits.timeout = 0.5
     assert health(aligner, 500 * MS).level == HealthLevel.OK
     assert aligner.missing(500 * MS) == []
     assert aligner.missing(505 * MS) == ["imu", "joints"]

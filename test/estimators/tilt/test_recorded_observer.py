@@ -35,6 +35,33 @@ def recorded():
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"kalman.window": 0.1, "kalman.memory": 1.0},
+        {"kalman.offset_drift": 0.02, "kalman.velocity_drift": 0.3, "gravity.gain": 3.0},
+    ],
+)
+@pytest.mark.parametrize("flight", [range(150, 158), range(150, 200)])
+def test_the_kalman_observer_with_other_parameters(values, flight):
+    """Its contact velocities are weighed by its own prediction: exact where one contact is in use."""
+    pipeline, kept, _estimates = run(observer="kalman", flight=flight)
+    config, again = pipeline.config, RecordedObserver(kept, pipeline.config)
+    for name, value in values.items():
+        config = replace_value(config, name, value)
+    _pipeline, _kept, estimates = run(observer="kalman", flight=flight, **values)
+    stamps, tilts = again.tilts(config)
+    assert stamps.tolist() == [estimate.state.stamp_ns for estimate in estimates]
+    expected = np.array([estimate.tilt_B for estimate in estimates])
+    np.testing.assert_allclose(tilts, expected, rtol=0.0, atol=1e-4 if values else 1e-12)
+    if values:
+        _stamps, present = again.tilts(pipeline.config)
+        assert np.abs(tilts - expected).max() < 0.1 * np.abs(present - expected).max()
+    with pytest.raises(ConfigurationError, match=r"kalman\.accelerometer_offset"):
+        again.tilts(replace_value(config, "kalman.accelerometer_offset", 0.1))
+
+
+@pytest.mark.parametrize(
     "gains",
     [
         {},

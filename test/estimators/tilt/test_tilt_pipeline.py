@@ -63,7 +63,7 @@ def test_a_robot_without_joint_velocities_is_estimated_all_the_same(velocity, ki
     estimates = drive(pipeline, stance, 3.5, sent=NO_VELOCITY[kind])
     assert len(estimates) > 600
     believed = kind == "zeros"  # until a joint has moved by 10 mrad
-    assert max(tilt_error(e, stance) for e in estimates) < (3e-3 if believed else 1e-3)
+    assert max(tilt_error(e, stance) for e in estimates) < (4e-3 if believed else 1e-3)
     last = estimates[-1]
     v, w = stance.velocity("base", 1e-9 * last.state.stamp_ns)
     np.testing.assert_allclose(last.state.w_WB_B, w, atol=1e-2)
@@ -107,7 +107,7 @@ def test_gyro_bias_is_found_at_rest_and_its_effect_goes():
     pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     estimates = drive(pipeline, stance, 10.0, period_ns=SLOW_NS, bias=bias)
     np.testing.assert_allclose(estimates[-1].gyro_bias_I, bias, atol=1e-4)
-    assert tilt_error(estimates[-1], stance) < 1e-4
+    assert tilt_error(estimates[-1], stance) < 2e-4
     assert max(tilt_error(e, stance) for e in estimates) < np.linalg.norm(bias)
 
 
