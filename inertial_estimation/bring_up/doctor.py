@@ -105,7 +105,7 @@ def _examine(diagnosis: Diagnosis) -> None:
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
     suspected = any(item.wrong and item.result.check in OF_EFFORTS for item in found)
-    why = joint_hypotheses(_in_time(before, found), suspected=suspected)
+    why = joint_hypotheses(before, suspected=suspected)
     if not any(item.wrong for item in why):
         diagnosis.findings += why
         return
@@ -116,12 +116,6 @@ def _examine(diagnosis: Diagnosis) -> None:
     if _count(other.findings) <= max(_count(found), 1) or (nothing_new and not suspected):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
-
-
-def _in_time(case: Case, found: list[Finding]) -> Case:
-    """Return a case with its efforts at the time of the motion."""
-    mends = [item.mend for item in found if item.result.check == "effort delay" and item.mend is not None]
-    return case.mended(mends[0](case.streams)) if mends else case
 
 
 def _count(found: list[Finding]) -> int:

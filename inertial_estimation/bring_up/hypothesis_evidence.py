@@ -6,9 +6,9 @@ taken where the data are most probable (evidence approximation; MacKay, Neural C
     ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
 
 with r = y - X E[x]. The model of a torque is k times the predicted one, with offset, Coulomb and viscous
-friction; k is near one, or, at a price, anything: a sign, a unit or a gear. Friction takes energy from the
-motion: with the mean power P of the fitted friction over k, a normal variable of standard deviation s_P,
-the prior that P is not negative adds
+friction, and late by a time that multiplies its slope; k is near one, or, at a price, anything: a sign, a
+unit or a gear. Friction takes energy from the motion: with the mean power P of the fitted friction over k, a
+normal variable of standard deviation s_P, the prior that P is not negative adds
 
     ln 2 Phi(P / s_P)
 
@@ -38,6 +38,7 @@ INDEPENDENT = 0.5  # share of the readings that count as independent
 ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms
 FACTOR_PRIOR = 0.2  # standard deviation of a torque's factor about one: inertias that are not exact
 FRICTION_PRIOR = 0.25  # of each friction term, of the measured rms: gearboxes lose up to a third
+DELAY_PRIOR_S = 0.03  # of an effort against the motion: a filter, or the law of a drive in place of a torque
 ZERO_PRIOR = 0.02  # of the zero of a force sensor, of the weight
 TORQUE_NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # of the measured rms; no description is better
 WRENCH_NOISE = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the weight
@@ -66,14 +67,15 @@ class Evidence:
     disagreement: float
 
 
-def evidence(table: DataTable, without_efforts: Sequence[Evidence]) -> Evidence:
+def evidence(table: DataTable, slopes: Array, without_efforts: Sequence[Evidence]) -> Evidence:
     """Return how well a description explains windows.
 
     Args:
         table: The windows with the predictions of the description, for the joints as assumed.
+        slopes: Slopes of their efforts, for the joints as assumed [Nm/s], shape (N, n_joints).
         without_efforts: What `evidence_without_efforts` returns for them.
     """
-    torques = _torques(table)
+    torques = _torques(table, slopes)
     found = [*([] if torques is None else [torques]), *without_efforts]
     told = [part.disagreement for part in found if not math.isnan(part.disagreement)]
     return Evidence(INDEPENDENT * sum(part.log for part in found), float(np.mean(told)) if told else math.nan)
@@ -90,30 +92,30 @@ def evidence_without_efforts(table: DataTable, normals_F: Array) -> list[Evidenc
     return [part for part in parts if part is not None]
 
 
-def unexplained_efforts(table: DataTable) -> Array:
+def unexplained_efforts(table: DataTable, slopes: Array) -> Array:
     """Return the share of each effort that torque and friction leave unexplained, 0 of zero ones, (n,)."""
     shares = np.zeros(table.n_joints)
-    found = _each_torque(table)
+    found = _each_torque(table, slopes)
     if found is not None:
         sent, _log, left = found
         shares[sent] = left
     return shares
 
 
-def _torques(table: DataTable) -> Evidence | None:
+def _torques(table: DataTable, slopes: Array) -> Evidence | None:
     """Explain the efforts of all joints."""
-    found = _each_torque(table)
+    found = _each_torque(table, slopes)
     return None if found is None else Evidence(float(found[1].sum()), float(found[2].mean()))
 
 
-def _each_torque(table: DataTable) -> tuple[NDArray[np.int64], Array, Array] | None:
-    """Explain every joint's effort by its predicted torque and friction.
+def _each_torque(table: DataTable, slopes: Array) -> tuple[NDArray[np.int64], Array, Array] | None:
+    """Explain every joint's effort by its predicted torque, friction and a delay.
 
     Returns:
         The joints that send efforts, log evidence and unexplained share of each; None without efforts.
     """
     predicted = nominal_torques(table)
-    known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau))).all(axis=1))
+    known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau, slopes))).all(axis=1))
     if len(known) < FEWEST:
         return None
     size = _rms(table.tau[known])
@@ -123,9 +125,12 @@ def _each_torque(table: DataTable) -> tuple[NDArray[np.int64], Array, Array] | N
     y, p = table.tau[np.ix_(known, sent)] / size[sent], predicted[np.ix_(known, sent)] / size[sent]
     dq = table.dq[np.ix_(known, sent)]
     friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
-    unit, priors = np.maximum(_rms(p), 1e-12), (FACTOR_PRIOR, FRICTION_PRIOR)
-    power = np.stack([0.0 * dq[0], 0.0 * dq[0], *((dq * f).mean(axis=0) for f in friction[1:])], axis=1)
-    log, left = _scaled_prediction(y, p, unit, friction, priors, TORQUE_NOISE, power)
+    late = slopes[np.ix_(known, sent)] / size[sent]
+    unit = np.maximum(_rms(p), 1e-12)
+    priors = np.array([FACTOR_PRIOR] + [FRICTION_PRIOR] * 3 + [DELAY_PRIOR_S])
+    none = np.zeros(len(sent))
+    power = np.stack([none, none, *((dq * f).mean(axis=0) for f in friction[1:]), none], axis=1)
+    log, left = _scaled_prediction(y, p, unit, [*friction, late], priors, TORQUE_NOISE, power)
     return sent, log, np.minimum(left, 1.0)
 
 
@@ -139,7 +144,7 @@ def _scaled_prediction(
     predicted: Array,
     unit: Array | float,
     others: Sequence[Array],
-    priors: tuple[float, float],
+    priors: Array,
     sizes: Sequence[float],
     power: Array | None = None,
 ) -> tuple[Array, Array]:
@@ -150,7 +155,7 @@ def _scaled_prediction(
         predicted: Shape (N, n).
         unit: Size of the prediction, in which k counts where it is anything, shape (n,) or a number.
         others: Further columns, as of friction or zeros, shape (N, n) each.
-        priors: Standard deviations of k about one, and of the coefficient of each other column about zero.
+        priors: Standard deviations of k about one, and of the coefficients of the others about zero, (c,).
         sizes: As of `_most_probable`.
         power: Mean power that each column takes, over its coefficient, shape (n, c); None: not judged.
 
@@ -159,8 +164,9 @@ def _scaled_prediction(
     """
 
     def explained(prediction: Array, mean: float, deviation: float) -> tuple[Array, Array]:
-        X, count = np.stack([prediction, *others], axis=2), len(others)
-        expected, prior = np.array([mean] + [0.0] * count), np.array([deviation] + [priors[1]] * count)
+        X = np.stack([prediction, *others], axis=2)
+        expected = np.concatenate(([mean], np.zeros(len(others))))
+        prior = np.concatenate(([deviation], priors[1:]))
         fit = _most_probable(y, X, expected, prior, sizes)
         return fit.log if power is None else fit.log + _dissipates(fit, expected, power), fit.left
 
@@ -242,7 +248,7 @@ def _wrenches(table: DataTable) -> Evidence | None:
         return None
     y, p = needed[known] / weight, carried[known] / weight
     unit = max(float(np.sqrt(np.mean(np.sum(p[:, :3] ** 2, axis=1)))), 1e-12)
-    priors = (0.5 * FACTOR_PRIOR, ZERO_PRIOR)
+    priors = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
     log, left = _scaled_prediction(y, p, unit, [np.ones_like(y)], priors, WRENCH_NOISE)
     return Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
 

@@ -66,7 +66,7 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
     sign, which an assumption that explains the effort does not have to pay.
 
     Args:
-        case: The recording, efforts at the time of the motion.
+        case: The recording.
         suspected: Whether an effort contradicts the description as it is.
 
     Returns:
@@ -150,7 +150,7 @@ class _Search:
         robot, q = self._case.robot, self._table.q[self._kept]
         low, high = q.min(axis=0) + MARGIN, q.max(axis=0) - MARGIN
         n = q.shape[1]
-        misfit = unexplained_efforts(self._nominal(WINDOWS)) > MISFIT
+        misfit = unexplained_efforts(self._nominal(WINDOWS), self._slopes(None, WINDOWS)) > MISFIT
         for j in range(n):
             if (
                 np.sqrt(np.mean(q[:, j] ** 2)) > DIFFERENT
@@ -167,17 +167,20 @@ class _Search:
 
     def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
         """Return how well a hypothesis explains a number of windows; None: the description as it is."""
+        slopes = self._slopes(hypothesis, windows)
         if hypothesis is not None and not hypothesis.efforts:
             table = self._predicted(hypothesis, self._at(windows))
-            return evidence(table, evidence_without_efforts(table, self._normals_F))
+            return evidence(table, slopes, evidence_without_efforts(table, self._normals_F))
         table = self._nominal(windows)
         if windows not in self._without_efforts:
             self._without_efforts[windows] = evidence_without_efforts(table, self._normals_F)
         if hypothesis is not None:
-            pair, tau = [hypothesis.first, hypothesis.second], table.tau.copy()
-            tau[:, pair] = tau[:, pair[::-1]]
-            table = replace(table, tau=tau)
-        return evidence(table, self._without_efforts[windows])
+            table = replace(table, tau=_changed(table.tau, hypothesis, 4))
+        return evidence(table, slopes, self._without_efforts[windows])
+
+    def _slopes(self, hypothesis: _Hypothesis | None, windows: int) -> Array:
+        """Return the slopes of the efforts of some windows, of the joints as assumed."""
+        return _changed(self._case.signals.dtau[self._at(windows)], hypothesis, 4)
 
     def _at(self, windows: int) -> NDArray[np.int64]:
         """Return the indices of some windows."""

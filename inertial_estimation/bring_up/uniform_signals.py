@@ -36,6 +36,7 @@ class UniformSignals:
         windows: The same at every fifth time.
         ddq: Joint accelerations of the windows [rad/s^2], shape (W, n).
         wd_I: Angular acceleration of the IMU of the windows [rad/s^2], shape (W, 3).
+        dtau: Slopes of the efforts of the windows [Nm/s], shape (W, n).
     """
 
     times_s: Array
@@ -43,6 +44,7 @@ class UniformSignals:
     windows: DataTable
     ddq: Array
     wd_I: Array
+    dtau: Array
 
 
 def uniform_signals(streams: RobotStreams, setup: RobotSetup) -> UniformSignals:
@@ -93,6 +95,7 @@ def uniform_signals(streams: RobotStreams, setup: RobotSetup) -> UniformSignals:
         DataTable.of([windows[i] for i in np.flatnonzero(apart)], setup.robot),
         curvatures[kept[apart], :n],
         imu_slope[kept[apart], 3:],
+        slopes[kept[apart], 2 * n :],
     )
 
 
