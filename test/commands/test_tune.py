@@ -67,7 +67,9 @@ def scene(tmp_path_factory):
     shared = {name: list(value) if isinstance(value, tuple) else value for name, value in CONFIG.items()}
     sections = {
         "/**": {"ros__parameters": {"urdf": "robot.urdf", **shared}},
-        "/**/tilt_observer": {"ros__parameters": {"two_stage": BAD, "adaptation": {"enabled": False}}},
+        "/**/tilt_observer": {
+            "ros__parameters": {"observer": "two_stage", "two_stage": BAD, "adaptation": {"enabled": False}}
+        },
     }
     (folder / "robot.yaml").write_text(yaml.safe_dump(sections))
     return folder
@@ -116,6 +118,20 @@ def test_the_parameter_file_has_what_has_changed(scene, results):
     assert "before 20.0; " in text
     assert "as good: " in text
     assert "held out" in text
+
+
+def test_gains_of_another_observer_are_tuned_in_its_place(scene, capsys):
+    """The file selects it, since the gains would have no effect without."""
+    text = (scene / "robot.yaml").read_text().replace("observer: two_stage", "observer: kalman")
+    (scene / "other.yaml").write_text(text)
+    given = [str(scene / "bag"), "--config", str(scene / "other.yaml"), *VARY, "--no-figures"]
+    assert (
+        main(["tune", *given, "--output", str(scene / "other"), "--trials", "12", "--method", "random"]) == 0
+    )
+    assert "two_stage is tuned in its place" in capsys.readouterr().err
+    changed = load_configs([str(scene / "other" / "tuned.yaml")]).nodes["tilt_observer"]
+    assert changed["observer"] == "two_stage"
+    assert "two_stage.gamma" in changed
 
 
 def test_the_same_command_goes_on_where_it_was(scene, results, capsys):

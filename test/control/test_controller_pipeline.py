@@ -269,7 +269,7 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason() -> None:
     assert (command.tau < 0.0).all()
 
 
-@pytest.mark.parametrize(("speed", "named"), [(0.5, False), (3.0, True)])
+@pytest.mark.parametrize(("speed", "named"), [(0.25, False), (3.0, True)])
 def test_velocities_that_jump_before_an_unsolved_program_are_named(fresh, monkeypatch, speed, named) -> None:
     torques(fresh, 0)
 
