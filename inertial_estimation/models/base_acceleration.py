@@ -37,10 +37,12 @@ class ImuToBase:
         self._robot = robot
         self._fixed = imu.on_base
         joints = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
+        if len({(frame.name, frame.type) for frame in robot.model.frames}) < robot.model.nframes:
+            joints = list(range(BASE_JOINT + 1, robot.model.njoints))  # frames are told apart by name alone
         self._chain = _chain(robot.model, joints)
         self._data = self._chain.createData()
-        frame = robot.model.frames[imu.frame_id]
-        self._frame_id = self._chain.getFrameId(frame.name, frame.type)
+        frame, whole = robot.model.frames[imu.frame_id], self._chain is robot.model
+        self._frame_id = imu.frame_id if whole else self._chain.getFrameId(frame.name, frame.type)
         self._idx_q = np.concatenate(
             [np.arange(7), *(robot.model.idx_qs[j] + np.arange(robot.model.nqs[j]) for j in joints)]
         )
