@@ -47,7 +47,7 @@ from inertial_estimation.tuning.session import Judging, SearchOptions, trials_fo
 from inertial_estimation.tuning.trials import OBJECTIVES, Trials
 from inertial_estimation.tuning.tuned_file import interval_in_words
 from inertial_estimation.tuning.tuning import TuningResult
-from inertial_estimation.tuning.variation import Variation, observer_of, parse_variations
+from inertial_estimation.tuning.variation import Variation, observer_override, parse_variations
 
 GAINS = (
     "two_stage.alpha1=3:300:log",
@@ -218,8 +218,7 @@ def pipeline_error(trials: Trials, values: dict[str, object], reference: ReplayR
 
 def selected(run: RecordedRun, vary: tuple[str, ...]) -> RecordedRun:
     """The same recording with the observer whose gains are varied."""
-    observer = observer_of(vary)
-    return run.overridden([("tilt_observer", "observer", observer)]) if observer else run
+    return run.overridden(observer_override(vary, run.configs))
 
 
 def problem_of(

@@ -29,7 +29,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
 from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.tuning import TuningResult
-from inertial_estimation.tuning.variation import observer_of, parse_variations
+from inertial_estimation.tuning.variation import observer_override, parse_variations
 
 __all__ = ["run"]
 
@@ -87,15 +87,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _observer_to_tune(vary: Sequence[str], run: RecordedRun) -> list[tuple[str, str, str]]:
     """Return what selects the observer whose gains are varied, where another one is in use, and say so."""
-    config, observer = run.configs.get(TILT_NODE), observer_of(vary)
-    if config is None or observer in ("", config.observer):
-        return []
-    print(
-        f"gains of the observer {observer} are varied, and the robot's is {config.observer}: {observer} is "
-        f"tuned in its place and selected in tuned.yaml; the replays compare it with {config.observer}",
-        file=sys.stderr,
-    )
-    return [(TILT_NODE, "observer", observer)]
+    override = observer_override(vary, run.configs)
+    for _node, _name, observer in override:
+        used = run.configs[TILT_NODE].observer
+        print(
+            f"gains of the observer {observer} are varied, and the robot's is {used}: {observer} is tuned in "
+            f"its place and selected in tuned.yaml; the replays compare it with {used}",
+            file=sys.stderr,
+        )
+    return override
 
 
 def _check_arguments(args: argparse.Namespace) -> None:

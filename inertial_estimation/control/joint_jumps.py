@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.models.position_jump import LARGEST_ACCELERATION
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 
 __all__ = ["JointJumps"]
 
-LARGEST_ACCELERATION = 200.0  # of a joint between two states, beyond which its velocity is doubted [rad/s^2]
 LEAST_JUMP = 0.02  # of a position beyond its largest speed, several counts of a coarse encoder [rad]
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["HELD_S", "JUMP", "PositionJump"]
+__all__ = ["HELD_S", "JUMP", "LARGEST_ACCELERATION", "PositionJump"]
 
 JUMP = 0.1  # least jump of a position for which a joint state is dropped [rad or m]
 JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]

@@ -59,26 +59,26 @@ _joint_reading = made_of_checked(JointReading)
 def decode_imu(data: bytes) -> ImuSample:
     """Decode sensor_msgs/Imu: orientation (4), rate (3), acceleration (3), each with 9 of covariance."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 37, begin + 7 & -8)
+    values = _numbers(body, 37, _aligned(begin, 8))
     return _imu_sample(stamp_ns, values[25:28], values[13:16])
 
 
 def decode_wrench(data: bytes) -> WrenchSample:
     """Decode geometry_msgs/WrenchStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _wrench_sample(stamp_ns, _numbers(body, 6, begin + 7 & -8))
+    return _wrench_sample(stamp_ns, _numbers(body, 6, _aligned(begin, 8)))
 
 
 def decode_quaternion(data: bytes) -> OrientationSample:
     """Decode geometry_msgs/QuaternionStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _orientation_sample(stamp_ns, _numbers(body, 4, begin + 7 & -8))
+    return _orientation_sample(stamp_ns, _numbers(body, 4, _aligned(begin, 8)))
 
 
 def decode_base_state(data: bytes) -> BaseState:
     """Decode nav_msgs/Odometry: pose (7), twist (6), each with 36 of covariance, after the child's frame."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 85, _behind_string(body, _aligned(begin, 4)) + 7 & -8)
+    values = _numbers(body, 85, _aligned(_behind_string(body, _aligned(begin, 4)), 8))
     return _base_state(stamp_ns, values[3:7], values[0:3], values[43:46], values[46:49])
 
 
@@ -86,7 +86,7 @@ def decode_link_inertia(data: bytes) -> StampedInertia:
     """Decode geometry_msgs/InertiaStamped: mass, centre (3), inertia (6) of the link that is its frame."""
     body, stamp_ns, begin = _opened(data)
     link = body[_FRAME + 4 : begin - 1].decode()
-    values = _numbers(body, 10, begin + 7 & -8)
+    values = _numbers(body, 10, _aligned(begin, 8))
     moment = values[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
     return StampedInertia(stamp_ns, LinkInertia(link, float(values[0]), values[1:4], moment))
 

@@ -14,6 +14,7 @@ __all__ = [
     "Vector",
     "add",
     "align_rows",
+    "angle_between",
     "combine",
     "cross",
     "distance",
@@ -136,6 +137,12 @@ def combine(a: Vector, scale: float, b: Vector) -> Vector:
 def cross(a: Vector, b: Vector) -> Vector:
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def angle_between(a: Vector, b: Vector) -> float:
+    """Return the angle between two directions [rad]."""
+    return math.atan2(norm(cross(a, b)), dot(a, b))
 
 
 @inlined

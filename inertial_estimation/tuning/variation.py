@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import ConfigurationError, listing, one_line
-from inertial_estimation.estimators.tilt.observers import OBSERVERS
+from inertial_estimation.estimators.tilt.observers import observer_of_section
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.parameters import (
     ParameterSpec,
@@ -17,7 +17,7 @@ from inertial_estimation.parameters import (
     unknown_name,
 )
 
-__all__ = ["Variation", "observer_of", "parse_variations"]
+__all__ = ["Variation", "observer_override", "parse_variations"]
 
 DECADE = 10.0  # factor to either side of the present value where no range is given
 SCALES = ("linear", "log")
@@ -82,7 +82,7 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
     Raises:
         ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, if values are
             not of its kind or out of its bounds, or if it is a gain of a tilt observer that is not in use.
-            `observer_of` names that observer.
+            `observer_override` selects it.
     """
     found: dict[str, Variation] = {}
     for text in texts:
@@ -96,29 +96,30 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
     return list(found.values())
 
 
-def observer_of(texts: Iterable[str]) -> str:
-    """Return the one tilt observer whose gains are to be varied; empty where there is none or more than one.
+def observer_override(texts: Iterable[str], configs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what selects the tilt observer whose gains are to be varied, where another one is in use.
 
     Args:
         texts: What is to be varied, as for `parse_variations`.
+        configs: The configs in effect by node.
+
+    Returns:
+        Node, name and value; nothing where gains of no observer or of several are named, or the observer
+        itself is varied.
     """
     names = [text.partition("=")[0].strip().removeprefix(f"{TILT_NODE}.") for text in texts]
-    if "observer" in names:
-        return ""
-    sections = [name.partition(".")[0] for name in names if "." in name]
-    observers = {_owner(section) for section in sections} & set(OBSERVERS)
-    return observers.pop() if len(observers) == 1 else ""
-
-
-def _owner(section: str) -> str:
-    """Return the observer to which a section of parameters belongs, or the section."""
-    return "two_stage" if section == "adaptation" else section
+    if TILT_NODE not in configs or "observer" in names:
+        return []
+    observers = {observer_of_section(name.partition(".")[0]) for name in names if "." in name} - {""}
+    if len(observers) != 1 or configs[TILT_NODE].observer in observers:
+        return []
+    return [(TILT_NODE, "observer", observers.pop())]
 
 
 def _check_in_use(variation: Variation, configs: Mapping[str, Any], *, observer_varied: bool) -> None:
     """Refuse a gain of a tilt observer that is not the one in use, since it changes nothing."""
-    of = _owner(variation.name.partition(".")[0])
-    if variation.node != TILT_NODE or of not in OBSERVERS or observer_varied:
+    of = observer_of_section(variation.name.partition(".")[0])
+    if variation.node != TILT_NODE or not of or observer_varied:
         return
     used = configs[TILT_NODE].observer
     if of != used:

@@ -5,7 +5,7 @@ import pytest
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.tuning.variation import observer_of, parse_variations
+from inertial_estimation.tuning.variation import observer_override, parse_variations
 
 CONFIGS = {
     "tilt_observer": TiltPipelineConfig(observer="two_stage"),
@@ -37,8 +37,12 @@ def test_gains_of_an_observer_that_is_not_in_use_are_refused(text):
         (["gravity.gain", "rate"], ""),
     ],
 )
-def test_gains_tell_whose_they_are(texts, observer):
-    assert observer_of(texts) == observer
+@pytest.mark.parametrize("used", ["two_stage", "kalman", "hua"])
+def test_gains_tell_whose_they_are(texts, observer, used):
+    configs = {**CONFIGS, "tilt_observer": TiltPipelineConfig(observer=used)}
+    expected = [("tilt_observer", "observer", observer)] if observer not in ("", used) else []
+    assert observer_override(texts, configs) == expected
+    assert observer_override(texts, {"inertial_ekf": CONFIGS["inertial_ekf"]}) == []
 
 
 def test_ranges_choices_and_a_name_alone():

@@ -24,7 +24,7 @@ class FollowedInput:
 
     Attributes:
         states: Of the quantities, as `reading_steps.follow` changes them.
-        checks: Of the quantities that can be told to be at fault.
+        checks: Of the quantities whose faults are recognised.
         witnesses: Of the other ones.
         last: The last plausible row; None before the first.
     """

@@ -31,7 +31,7 @@ class StampedBuffer:
     Attributes:
         times: Place of the oldest row, place behind the newest one, and times [ns], as `append_row` changes
             them.
-        rows: The rows, shape (2 capacity, width), likewise.
+        rows: The rows, shape (2 capacity, width), which it changes, too.
     """
 
     def __init__(self, width: int, capacity: int = 2048) -> None:

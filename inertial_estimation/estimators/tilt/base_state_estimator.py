@@ -7,7 +7,7 @@ from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
-from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase, angle_between
+from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
@@ -18,7 +18,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.torque_wrenches import TorqueWrenches
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
-from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
+from inertial_estimation.spatial.vectors import Matrix, Vector, angle_between, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 

@@ -39,7 +39,7 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["ContactVelocity"]
+__all__ = ["ContactVelocity", "in_contact_frame"]
 
 # A foot whose velocity is at a distance d from the expected one, with a usual variance s^2 of each axis, has
 # the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution
@@ -194,7 +194,7 @@ class ContactVelocity:
         )
         for name, motion, frame, centre, wrench_F, weight in rows:
             point_B = add(state.p_BI, times(state.R_BI, _point(motion, centre)))
-            force_C, _torque_C = _in_contact_frame(frame, wrench_F)
+            force_C, _torque_C = in_contact_frame(frame, wrench_F)
             force_B = times(state.R_BI, times(matrix_of(motion, 0), force_C))
             loads.append(ContactLoad(name, vector(point_B), vector(force_B), float(weight)))
         return tuple(loads)
@@ -283,7 +283,7 @@ def _velocity(
     """
     total = 0.0
     for i in range(len(weights)):
-        force_C, torque_C = _in_contact_frame(wrench_frames[i], wrenches[i])
+        force_C, torque_C = in_contact_frame(wrench_frames[i], wrenches[i])
         vertical = dot(x2, times(matrix_of(motions[0][i], 0), force_C))
         centre = ZERO
         if extent > 0.0:
@@ -320,8 +320,13 @@ def _motion_of_point(now: Column, before: Column, centre: Column, difference: fl
 
 
 @inlined
-def _in_contact_frame(frame: Column, wrench_F: Column) -> tuple[Vector, Vector]:
-    """Move a wrench from its own frame to the contact frame: f_C = R f, n_C = R n + p x f_C."""
+def in_contact_frame(frame: Column, wrench_F: Column) -> tuple[Vector, Vector]:
+    """Move a wrench from its own frame to the contact frame: f_C = R f, n_C = R n + p x f_C.
+
+    Args:
+        frame: Pose of the wrench frame in the contact frame: R by rows, then p [m], shape (12,).
+        wrench_F: Force then moment [N, Nm], shape (6,).
+    """
     R_CF = matrix_of(frame, 0)
     force = times(R_CF, vector_of(wrench_F, 0))
     return force, add(times(R_CF, vector_of(wrench_F, 3)), cross(vector_of(frame, 9), force))

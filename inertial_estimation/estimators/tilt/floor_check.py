@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from inertial_estimation.compilation import Column, Table, compiled, inlined, numbers, warm_up
+from inertial_estimation.estimators.tilt.contact_velocity import in_contact_frame
 from inertial_estimation.models.contact_kinematics import KinematicState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
@@ -25,7 +26,6 @@ from inertial_estimation.spatial.vectors import (
     matrix_of,
     norm,
     times,
-    vector_of,
 )
 
 __all__ = ["FloorCheck"]
@@ -34,9 +34,7 @@ MEMORY = 0.15  # time constant of the means [s]
 SHORTEST = 0.15  # time with soles on the ground before they tell anything [s]
 INCLINED = math.radians(1.5)  # mean angle between the vertical and the soles' normal that is an error,
 SHARE = 0.3  # where the mean angle between forces and normal is less than this share of it
-FLAT = math.cos(
-    math.radians(30.0)
-)  # an axis of a contact frame nearer than this to the vertical is its normal
+FLAT = math.cos(math.radians(30.0))  # an axis of a contact frame nearer to the vertical is its normal
 
 
 class FloorCheck:
@@ -106,7 +104,8 @@ def _means(
     normal, nearest, force = ZERO, FLAT, ZERO
     for i in range(len(weights)):
         R_IC = matrix_of(motions[i], 0)
-        force = add(force, times(R_IC, times(matrix_of(wrench_frames[i], 0), vector_of(wrenches[i], 0))))
+        force_C, _torque_C = in_contact_frame(wrench_frames[i], wrenches[i])
+        force = add(force, times(R_IC, force_C))
         if soles[i] > 0.0 and weights[i] > 0.0:
             normal, nearest = _nearest(R_IC, x2, normal, nearest)
     size = norm(force)

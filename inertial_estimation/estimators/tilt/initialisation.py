@@ -5,9 +5,9 @@ from enum import Enum
 
 from inertial_estimation.estimators.tilt.startup import StartupAverage
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, dot, norm, normalised
+from inertial_estimation.spatial.vectors import ZERO, Vector, angle_between, combine, norm, normalised
 
-__all__ = ["Initialisation", "Phase", "angle_between"]
+__all__ = ["Initialisation", "Phase"]
 
 LEAST_WINDOW = 0.3  # of a fit that replaces the observer's state [s]
 WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
@@ -229,8 +229,3 @@ class Initialisation:
 
     def _accepted(self, z: Vector) -> bool:
         return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA
-
-
-def angle_between(a: Vector, b: Vector) -> float:
-    """Return the angle between two directions [rad]."""
-    return math.atan2(norm(cross(a, b)), dot(a, b))

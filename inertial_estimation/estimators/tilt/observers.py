@@ -11,7 +11,7 @@ from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 
-__all__ = ["OBSERVERS", "make_observer"]
+__all__ = ["OBSERVERS", "make_observer", "observer_of_section"]
 
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "two_stage": TwoStageObserver,
@@ -21,6 +21,12 @@ OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "hua": HuaObserver,
     "invariant_ekf": InvariantEkf,
 }
+
+
+def observer_of_section(section: str) -> str:
+    """Return the observer whose gains a section of parameters holds; empty for another section."""
+    owner = "two_stage" if section == "adaptation" else section
+    return owner if owner in OBSERVERS else ""
 
 
 def make_observer(name: str, gains: Any, fallback: GravityFallbackConfig) -> TiltObserver[Any]:

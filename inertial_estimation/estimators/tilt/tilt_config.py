@@ -9,7 +9,7 @@ from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkfConfig
 from inertial_estimation.estimators.tilt.kalman_observer import KalmanConfig
-from inertial_estimation.estimators.tilt.observers import OBSERVERS
+from inertial_estimation.estimators.tilt.observers import OBSERVERS, observer_of_section
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.tilt_uncertainty import UncertaintyConfig
@@ -69,15 +69,11 @@ class TiltPipelineConfig:
     @property
     def without_effect(self) -> list[str]:
         """A sentence for each gain that was changed of an observer that is not in use."""
-        defaults, values = parameter_values(TiltPipelineConfig()), parameter_values(self)
-        others = [name for name in OBSERVERS if name != self.observer]
-        if self.observer != "two_stage":
-            others.append("adaptation")
-        found = []
-        for name, value in values.items():
+        defaults, found = parameter_values(TiltPipelineConfig()), []
+        for name, value in parameter_values(self).items():
             prefix, dot, _gain = name.partition(".")
-            if dot and prefix in others and value != defaults[name]:
-                owner = "two_stage" if prefix == "adaptation" else prefix
+            owner = observer_of_section(prefix) if dot else ""
+            if owner not in ("", self.observer) and value != defaults[name]:
                 found.append(
                     f"tilt_observer.{name} has no effect: it is of the observer {owner}, and "
                     f"{self.observer} is in use"
