@@ -30,7 +30,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Distribute the whole suite over the processors, unless the command line says something else.
 
     A process takes the next tests of its half of the list, and from the end of another's when it is through:
-    tests of one module stay together, and what they share is mostly made once.
+    tests of one module stay together, and what they share is mostly made once. What numba compiles is
+    compiled before, as otherwise by every process.
     """
     if hasattr(config, "workerinput"):  # one of those processes: it must not distribute its part again
         return
@@ -39,6 +40,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if _whole_suite(config) and not asked:
         option.numprocesses = min(len(os.sched_getaffinity(0)) + WAITING_WORKERS, MOST_WORKERS)
         option.dist = "worksteal"
+        _compile_once()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -70,6 +72,15 @@ def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
             yield
 
     return counted
+
+
+def _compile_once() -> None:
+    from support.compile_all import main
+
+    from inertial_estimation.compilation import keeping
+
+    if keeping():
+        main()
 
 
 def _whole_suite(config: pytest.Config) -> bool:

@@ -37,7 +37,7 @@ class ImuToBase:
         self._robot = robot
         self._fixed = imu.on_base
         joints = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
-        if len({(frame.name, frame.type) for frame in robot.model.frames}) < robot.model.nframes:
+        if len({frame.name for frame in robot.model.frames}) < robot.model.nframes:
             joints = list(range(BASE_JOINT + 1, robot.model.njoints))  # Pinocchio finds frames by name
         self._chain = _chain(robot.model, joints)
         self._data = self._chain.createData()

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from example_robot_data import load
+from support.loaded_models import fixed_model, floating_model
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.base_acceleration import ImuToBase
@@ -28,17 +28,17 @@ LINKS = ("torso_2_link", "arm_left_5_link", "leg_left_4_link")
 
 @pytest.fixture(scope="module")
 def talos():
-    return RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+    return RobotModel(floating_model("talos_reduced"), floating_base=True, base_link="base_link")
 
 
 @pytest.fixture(scope="module")
 def hyq():
-    return RobotModel(load("hyq").model, floating_base=True, base_link="trunk")
+    return RobotModel(floating_model("hyq_no_sensors"), floating_base=True, base_link="trunk")
 
 
 @pytest.fixture(scope="module")
 def panda():
-    model = load("panda").model
+    model = fixed_model("panda")
     fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
     model = pin.buildReducedModel(model, fingers, pin.neutral(model))
     return RobotModel(model, floating_base=False, base_link="panda_link0")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from example_robot_data import load
 from support.inertial_scenes import panda
+from support.loaded_models import floating_model
 
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import estimated_bodies
@@ -25,7 +25,7 @@ CONFIG = SensorErrorConfig(treatment="estimated", contact_force=-1.0, contact_mo
 
 @pytest.fixture(scope="module")
 def talos():
-    return RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+    return RobotModel(floating_model("talos_reduced"), floating_base=True, base_link="base_link")
 
 
 class Case:

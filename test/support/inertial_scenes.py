@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
-from example_robot_data import load
 
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.cause_model import CauseModel
@@ -21,13 +20,14 @@ from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
+from support.loaded_models import fixed_model
 
 PRIOR = PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0))
 MEMORY = 1e9
 
 
 def panda():
-    model = load("panda").model
+    model = fixed_model("panda")
     fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
     model = pin.buildReducedModel(model, fingers, pin.neutral(model))
     return RobotModel(model, floating_base=False, base_link="panda_link0")

@@ -65,12 +65,12 @@ def test_a_slippery_trot_is_estimated_better_by_what_follows_the_noise(go2):
     config, setup, _ = go2
     gait, sensors = GAITS["trot, soft and slippery"]
     _, readings = readings_of(go2, replace(gait, stride_hz=2.6), sensors, 8.0)
-    kalman = replace(config, observer="kalman")
-    fixed = replace(config, adaptation=AdaptationConfig(enabled=False))
+    kalman, two_stage = (replace(config, observer=observer) for observer in ("kalman", "two_stage"))
+    fixed = replace(two_stage, adaptation=AdaptationConfig(enabled=False))
     moving = readings.times_s > 4.0
     adaptive, covariant, constant = (
         rms(errors(estimated(c, setup, readings, 0.0).tilts, readings)[moving])
-        for c in (config, kalman, fixed)
+        for c in (two_stage, kalman, fixed)
     )
     assert adaptive < 0.8 * constant
     assert covariant < 0.8 * constant
@@ -81,7 +81,8 @@ def test_the_checks_leave_a_trot_with_flight_alone(go2):
     config, setup, _ = go2
     gait, sensors = GAITS["trot with flight"]
     _, readings = readings_of(go2, replace(gait, stride_hz=3.4), sensors, 7.0)
-    run, other = (estimated(c, setup, readings, 0.0) for c in (replace(config, observer="kalman"), config))
+    observers = ("kalman", "two_stage")
+    run, other = (estimated(replace(config, observer=name), setup, readings, 0.0) for name in observers)
     assert run.anew == 0
     error, of_two_stage = (rms(errors(r.tilts, readings)[readings.times_s > 3.0]) for r in (run, other))
     assert error < min(1.0, of_two_stage)
