@@ -30,8 +30,7 @@ np.save(sys.argv[1], np.array(rows))
 
 
 def estimates(path, **environment):
-    root = Path(__file__).resolve().parents[2]
-    paths = os.pathsep.join([str(root), str(root.parent), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)])
     subprocess.run(
         [sys.executable, "-c", RUN, str(path)],
         check=True,
