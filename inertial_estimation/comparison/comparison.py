@@ -74,7 +74,7 @@ class Comparison:
         results: The results.
         rows: Their values.
         differences: What differs in where they come from.
-        warnings: Why their values may not be comparable, a sentence each.
+        warnings: Why their values may not be comparable, or curves are missing, a sentence each.
     """
 
     results: tuple[RunResult, ...]
@@ -160,6 +160,9 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
     old = [result.name for result in results if not result.provenance]
     if old:
         yield f"{listing(old)}: written by a version that did not store where results come from"
+    bare = [result.name for result in results if not result.has_curves]
+    if bare:
+        yield f"{listing(bare)}: no curves, as it was replayed with --format mcap (csv or both has them)"
     if any(difference.group == "recording" for difference in differences):
         yield "the results are of different recordings: their errors are not comparable"
     options = [

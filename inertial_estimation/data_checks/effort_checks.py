@@ -148,7 +148,8 @@ def _results(rows: _Rows, fits: list[_Fit], robot: CheckedRobot) -> list[CheckRe
     if results or not judged:
         return results
     low, high = (f([fit.factor for fit in fits if fit.strong]) for f in (min, max))
-    said = f"{judged} of {len(fits)} joints measure {low:.2g} to {high:.2g} times the predicted torque"
+    factors = f"{low:.2g}" if judged == 1 else f"{low:.2g} to {high:.2g}"
+    said = f"{judged} of {len(fits)} joints measure {factors} times the predicted torque"
     return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]
 
 

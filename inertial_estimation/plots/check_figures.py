@@ -30,6 +30,7 @@ __all__ = [
 SHOWN_S = 10.0  # of a recording, where it moves most
 MOST_JOINTS = 4
 MOST_LINKS = 24
+LEAST_AGREEMENT = -1.0  # that is drawn
 TOLD = 0.45  # standard deviation of a mass that is drawn, share of it
 
 
@@ -50,22 +51,23 @@ def figure_of_stamps(diagnosis: Diagnosis) -> Any:
 
 
 def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
-    """Draw the agreement of pairs of streams over the shift in time; None without such pairs."""
-    if not diagnosis.lags:
+    """Draw the agreement of pairs of streams over the shift in time; None where no pair agrees at any."""
+    lags = {name: lag for name, lag in diagnosis.lags.items() if lag.curve.max() > LEAST_AGREEMENT}
+    if not lags:
         return None
     figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     shift_ms = 1e3 * STEP_S * LAGS
     unknown = {result.check for result in diagnosis.results if result.verdict is Verdict.UNKNOWN}
-    for colour, (name, lag) in zip(COLOURS, diagnosis.lags.items(), strict=False):
+    for colour, (name, lag) in zip(COLOURS, lags.items(), strict=False):
         if name in unknown:
             axis.plot(shift_ms, lag.curve, ":", color=colour, lw=1.2, label=f"{name}: cannot tell")
             continue
         axis.plot(shift_ms, lag.curve, color=colour, lw=1.2, label=f"{name}: {1e3 * lag.seconds:+.0f} ms")
         axis.plot([1e3 * lag.seconds], [lag.score], "o", ms=5, color=colour)
     axis.axvline(0.0, color=GREY, lw=0.8)
-    axis.set_ylim(max(-1.0, axis.get_ylim()[0]), 1.05)
+    axis.set_ylim(max(LEAST_AGREEMENT, axis.get_ylim()[0]), 1.05)
     axis.set_xlabel("later than the joint states by [ms]")
     tidy(axis, ylabel="agreement", title="Agreement of the streams when one of them is shifted")
     return figure
