@@ -21,7 +21,8 @@ VARIED_SIGMAS = 8.0  # of such a fit
 STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without effort limit
 MOVING = 0.02  # rms speed above which friction is fitted [rad/s]
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
-FRICTION_SHARE = 0.25  # prior of friction terms, of the measured rms: gearboxes lose up to a third
+FRICTION = 0.25  # prior of friction terms [Nm]
+FRICTION_SHARE = 0.25  # at most, of the measured rms: gearboxes lose up to a third
 SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
@@ -162,15 +163,16 @@ def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
     if len(tau) < FEWEST_WINDOWS:
         return _Fit(0.0, np.inf, 0.0, 0.0, False)
     size, wanted = float(np.sqrt(np.mean(tau**2))), float(np.sqrt(np.mean(predicted**2)))
-    columns, priors = [predicted, np.ones_like(tau)], [np.inf, FRICTION_SHARE * size]
+    friction = min(FRICTION, FRICTION_SHARE * size)  # of a motor's torque it is as small as that torque
+    columns, priors = [predicted, np.ones_like(tau)], [np.inf, friction]
     speed = float(np.sqrt(np.mean(dq**2)))
     if speed > MOVING:
         columns += [np.tanh(dq / SLOW), dq / speed]
-        priors += [FRICTION_SHARE * size] * 2
+        priors += [friction] * 2
     if not size > 0.0 or not wanted > 0.0:
         telling = wanted > strong or float(predicted.std()) > VARIED / STRONG * strong
         return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, telling)
-    c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors) / size)
+    c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors))
     varied = float(predicted.std()) > VARIED / STRONG * strong and abs(c[0]) > VARIED_SIGMAS * sigma[0]
     return _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
 

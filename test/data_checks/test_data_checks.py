@@ -95,6 +95,7 @@ def test_clean_data_give_no_alarm(robot, whole_recording, request):
         (scaled("effort", 1e3, "panda_joint2"), "effort unit", "mNm"),
         (scaled("effort", 1e-3, "panda_joint6"), "effort unit", "kNm"),
         (scaled("effort", 0.01, "panda_joint4"), "effort unit", "before the gear"),
+        (scaled("effort", 0.02, "panda_joint6"), "effort unit", "before the gear"),  # as small as friction
         (scaled("effort", 0.0, "panda_joint4"), "effort silent", "driver"),
         (scaled("effort", -1.0, "panda_joint1"), "effort sign", "-1"),  # its axis is vertical: inertia alone
         (scaled("velocity", -1.0, "panda_joint3"), "joint velocities", "sign"),
