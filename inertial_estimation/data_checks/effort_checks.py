@@ -22,7 +22,7 @@ STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint wit
 MOVING = 0.02  # rms speed above which friction is fitted [rad/s]
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 FRICTION = 0.25  # prior of friction terms [Nm]
-FRICTION_SHARE = 0.25  # at most, of the measured rms: gearboxes lose up to a third
+FRICTION_SHARE = 0.2  # at most, of the measured rms: gearboxes lose up to a third
 SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
@@ -145,10 +145,10 @@ def _results(rows: _Rows, fits: list[_Fit], robot: CheckedRobot) -> list[CheckRe
         for j, fit in enumerate(fits)
         if (result := _judged(j, fit, swapped.get(j), tau[:, j], robot)) is not None
     ]
-    judged = sum(fit.strong for fit in fits)
-    if results or not judged:
+    told = [fit.factor for fit in fits if fit.strong and fit.factor > 0.0]  # a negative one may be stiction
+    if results or not told:
         return results
-    low, high = (f([fit.factor for fit in fits if fit.strong]) for f in (min, max))
+    judged, low, high = len(told), min(told), max(told)
     factors = f"{low:.2g}" if judged == 1 else f"{low:.2g} to {high:.2g}"
     said = f"{judged} of {len(fits)} joints measure {factors} times the predicted torque"
     return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]

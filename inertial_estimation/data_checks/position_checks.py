@@ -29,7 +29,8 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
         robot: The robot.
 
     Returns:
-        One result for every joint outside its limits, or one that all are inside.
+        One result for every joint outside its limits, or one that all are inside. A single joint that its
+        other sign brings inside has that (`joint sign`): units are wrong of many joints.
     """
     low, high = np.quantile(table.q, (0.02, 0.98), axis=0)  # single wrong readings are the inputs' matter
     beyond = np.maximum(robot.lower - low, high - robot.upper)
@@ -45,6 +46,11 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
         turns = _turns(low[j], high[j], robot, j)
         verdict = Verdict.WRONG if far > FAR else Verdict.WARN
         remedy = "check its zero position (joint_offsets), the order of the names and the description"
+        if beyond[j] > FAR and len(degrees) <= 1 and not turns and _fits(-high[j], -low[j], robot, j):
+            also = ", or degrees? The driver must send radians" if j in degrees else ""
+            remedy = f"the other sign? Correct it in the driver, or the axis in the description{also}"
+            results.append(CheckResult("joint sign", name, verdict, far, "rad", where, remedy))
+            continue
         if j in degrees and (not turns or len(degrees) > 1):
             remedy = "degrees? The driver must send radians"
         elif turns:

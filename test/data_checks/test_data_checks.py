@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from support.pipeline_inputs import push
 
@@ -95,7 +96,6 @@ def test_clean_data_give_no_alarm(robot, whole_recording, request):
         (scaled("effort", 1e3, "panda_joint2"), "effort unit", "mNm"),
         (scaled("effort", 1e-3, "panda_joint6"), "effort unit", "kNm"),
         (scaled("effort", 0.01, "panda_joint4"), "effort unit", "before the gear"),
-        (scaled("effort", 0.02, "panda_joint6"), "effort unit", "before the gear"),  # as small as friction
         (scaled("effort", 0.0, "panda_joint4"), "effort silent", "driver"),
         (scaled("effort", -1.0, "panda_joint1"), "effort sign", "-1"),  # its axis is vertical: inertia alone
         (scaled("velocity", -1.0, "panda_joint3"), "joint velocities", "sign"),
@@ -108,6 +108,32 @@ def test_the_error_of_one_joint_is_named_and_no_other(panda, change, check, reme
     joint = next(n for n in panda.setup.robot.joint_names if change_of(change, n))
     assert (result.check, result.subject, result.verdict) == (check, joint, Verdict.WRONG)
     assert remedy in result.remedy
+
+
+AT_REST = np.array([0.0, -0.785, 0.6, -2.356, 0.4, 1.571, 0.785])
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "joint"),
+    [
+        (lambda reading: reading, None, ""),
+        (scaled("effort", 0.02, "panda_joint6"), "effort unit", "panda_joint6"),  # 0.04 Nm
+        (scaled("effort", -1.0, "panda_joint5"), "effort sign", "panda_joint5"),  # 0.8 Nm
+        (scaled("position", -1.0, "panda_joint6"), "joint sign", "panda_joint6"),  # outside its limits
+    ],
+)
+def test_an_arm_at_rest_tells_small_torques_and_a_sign(panda, change, check, joint):
+    robot = panda.setup.robot
+    tau = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), AT_REST)
+    names, rest = tuple(robot.joint_names), np.zeros(len(AT_REST))
+    checks = DataChecks(panda.setup, panda.config, whole_recording=True)
+    rng = np.random.default_rng(3)
+    for k in range(400):
+        reading = JointReading(k * 10_000_000, names, AT_REST, rest, tau + rng.normal(0.0, 0.02, len(tau)))
+        push(checks, "joint_states", change(reading))
+    assert [(r.check, r.subject) for r in checks.results() if r.failed] == [(check, joint)] * (
+        check is not None
+    )
 
 
 def change_of(change, joint):
