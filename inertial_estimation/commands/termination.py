@@ -1,14 +1,18 @@
 """Ends a command on a signal: SIGTERM and SIGHUP unwind it as Ctrl-C does."""
 
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 __all__ = ["Terminated", "unwound_by_signals"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and of a terminal or ssh session that is closed
+AGAIN_S = 0.05  # after which a signal is sent again whose exception was discarded
 
 
 class Terminated(SystemExit):
@@ -17,6 +21,7 @@ class Terminated(SystemExit):
     def __init__(self, number: int) -> None:
         """Store the signal's number."""
         super().__init__(128 + number)
+        self.number = number
 
 
 @contextmanager
@@ -24,18 +29,22 @@ def unwound_by_signals() -> Iterator[None]:
     """Raise `Terminated` on SIGTERM and SIGHUP within the context, so that resources are released.
 
     A signal that is ignored on entry (nohup) stays ignored. Python delivers signals to the main thread only;
-    in another thread nothing is changed.
+    in another thread nothing is changed. Where Python discards the exception of a signal, Ctrl-C included, as
+    it was raised in a finaliser or in a callback of fork, the signal is sent again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
     taken = [number for number, handler in before.items() if handler == signal.SIG_DFL]
+    hook = sys.unraisablehook
+    sys.unraisablehook = _again(hook)
     try:
         for number in taken:
             signal.signal(number, _raise)
         yield
     finally:
+        sys.unraisablehook = hook
         for number in taken:
             signal.signal(number, before[number])
 
@@ -44,3 +53,23 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     for other in SIGNALS:  # once is enough: a second one must not break the way out
         signal.signal(other, signal.SIG_IGN)
     raise Terminated(number)
+
+
+def _again(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a hook for discarded exceptions which sends the signal again that raised one."""
+
+    def discarded(unraisable: Any) -> None:
+        error = unraisable.exc_value
+        if isinstance(error, Terminated):
+            number = error.number
+            signal.signal(number, _raise)
+        elif isinstance(error, KeyboardInterrupt):
+            number = signal.SIGINT
+        else:
+            hook(unraisable)
+            return
+        timer = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))  # raised here, it is lost again
+        timer.daemon = True
+        timer.start()
+
+    return discarded

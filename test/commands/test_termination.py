@@ -200,3 +200,23 @@ def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt), group:
         pass
     assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)]
+)
+def test_a_signal_whose_exception_python_discards_is_not_lost(
+    number: signal.Signals, error: type[BaseException]
+) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    def work() -> None:
+        Finalised()
+        time.sleep(10.0)  # nothing is raised where the signal is lost
+
+    hook = sys.unraisablehook
+    with pytest.raises(error), unwound_by_signals():
+        work()
+    assert sys.unraisablehook is hook
