@@ -225,11 +225,7 @@ def _mirrored(part: Part, rng: np.random.Generator) -> Error | None:
     if not candidates:
         return None
     name = str(rng.choice(candidates))
-    n = part.streams.n_joints
-    j = part.clean.case.robot.names.index(name)
-    values = part.streams.joints.values.copy()
-    values[:, [j, n + j]] *= -1.0
-    streams = replace(part.streams, joints=part.streams.joints.with_values(values))
+    streams = part.streams.mirrored_joint(part.clean.case.robot.names.index(name))
     return _changed(part, streams, ("joint sign",), name)
 
 

@@ -36,7 +36,7 @@ def position_findings(case: Case) -> list[Finding]:
             mend = partial(RobotStreams.scaled_joint, part=0, joint=joint, factor=1.0 / DEGREES)
             found.append(Finding(result, mend))
         elif result.check == "joint sign":
-            mend = partial(_mirrored, joint=case.robot.names.index(result.subject))
+            mend = partial(RobotStreams.mirrored_joint, joint=case.robot.names.index(result.subject))
             found.append(Finding(result, mend, exact=False))
         else:
             found.append(plain(result))
@@ -96,12 +96,6 @@ def _all_degrees(found: list[Finding], case: Case) -> list[Finding]:
 
 def _all_radians(streams: RobotStreams) -> RobotStreams:
     return streams.scaled_joints(0, np.full(streams.n_joints, 1.0 / DEGREES))
-
-
-def _mirrored(streams: RobotStreams, joint: int) -> RobotStreams:
-    values = streams.joints.values.copy()
-    values[:, [joint, streams.n_joints + joint]] *= -1.0
-    return replace(streams, joints=streams.joints.with_values(values))
 
 
 def _offset(streams: RobotStreams, joint: int, offset: float) -> RobotStreams:

@@ -217,12 +217,10 @@ def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
 
 
 def _corrected(streams: RobotStreams, hypothesis: _Hypothesis) -> RobotStreams:
-    values = streams.joints.values.copy()
     n, i, j = streams.n_joints, hypothesis.first, hypothesis.second
-    for k in range(3):
-        if j >= 0 and (k == 2 or not hypothesis.efforts):
-            values[:, [k * n + i, k * n + j]] = values[:, [k * n + j, k * n + i]]
-        elif j < 0 and k < 2:
-            values[:, k * n + i] *= -1.0
-    joints = streams.joints.with_values(values)
-    return replace(streams, joints=joints)
+    if j < 0:
+        return streams.mirrored_joint(i)
+    values = streams.joints.values.copy()
+    for k in (2,) if hypothesis.efforts else range(3):
+        values[:, [k * n + i, k * n + j]] = values[:, [k * n + j, k * n + i]]
+    return replace(streams, joints=streams.joints.with_values(values))

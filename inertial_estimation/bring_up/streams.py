@@ -109,6 +109,10 @@ class RobotStreams:
         factors[joint] = factor
         return self.scaled_joints(part, factors)
 
+    def mirrored_joint(self, joint: int) -> "RobotStreams":
+        """Return the streams with position and velocity of one joint of the other sign."""
+        return self.scaled_joint(0, joint, -1.0).scaled_joint(1, joint, -1.0)
+
     def advanced_joints(self, part: int, seconds: float) -> "RobotStreams":
         """Return the streams with `part` (as of `scaled_joints`) that came late at its time, NaN beyond."""
         stamps, values, n = self.joints.stamps_ns, self.joints.values.copy(), self.n_joints

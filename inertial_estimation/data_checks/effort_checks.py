@@ -145,12 +145,12 @@ def _results(rows: _Rows, fits: list[_Fit], robot: CheckedRobot) -> list[CheckRe
         for j, fit in enumerate(fits)
         if (result := _judged(j, fit, swapped.get(j), tau[:, j], robot)) is not None
     ]
-    told = [fit.factor for fit in fits if fit.strong and fit.factor > 0.0]  # a negative one may be stiction
-    if results or not told:
+    confirmed = [fit.factor for fit in fits if fit.strong and fit.factor > 0.0]
+    if results or not confirmed:
         return results
-    judged, low, high = len(told), min(told), max(told)
-    factors = f"{low:.2g}" if judged == 1 else f"{low:.2g} to {high:.2g}"
-    said = f"{judged} of {len(fits)} joints measure {factors} times the predicted torque"
+    low, high = min(confirmed), max(confirmed)
+    span = f"{low:.2g}" if len(confirmed) == 1 else f"{low:.2g} to {high:.2g}"
+    said = f"{len(confirmed)} of {len(fits)} joints measure {span} times the predicted torque"
     return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]
 
 

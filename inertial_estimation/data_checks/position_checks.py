@@ -18,6 +18,7 @@ MOVING = 0.05  # rms speed above which a sent velocity is compared with the posi
 TRAVEL = 0.02  # standard deviation of the position, more than an encoder flickers [rad]
 LARGEST_FACTOR = 3.0  # of a sent velocity; filters lower it, none of them to a third of a slow motion
 LIKE, UNLIKE = 0.9, 0.5  # correlation of signals that are the same, and of signals that are not
+IN_DEGREES = "degrees? The driver must send radians"
 FASTEST_POSITION = 30.0  # a joint that moves faster is a position in degrees, or a wrong stamp [rad/s]
 
 
@@ -41,22 +42,24 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     degrees = [j for j in outside if beyond[j] > FAR and _fits(low[j] / DEGREES, high[j] / DEGREES, robot, j)]
     results = []
     for j in outside:
-        name, far = robot.names[j], float(beyond[j])
+        far = float(beyond[j])
         where = f"{low[j]:.4g} to {high[j]:.4g} rad is {far:.3g} rad outside the limits of the description"
         turns = _turns(low[j], high[j], robot, j)
         verdict = Verdict.WRONG if far > FAR else Verdict.WARN
+        check = "joint positions"
         remedy = "check its zero position (joint_offsets), the order of the names and the description"
-        if beyond[j] > FAR and len(degrees) <= 1 and not turns and _fits(-high[j], -low[j], robot, j):
-            also = ", or degrees? The driver must send radians" if j in degrees else ""
-            remedy = f"the other sign? Correct it in the driver, or the axis in the description{also}"
-            results.append(CheckResult("joint sign", name, verdict, far, "rad", where, remedy))
-            continue
-        if j in degrees and (not turns or len(degrees) > 1):
-            remedy = "degrees? The driver must send radians"
+        if j in degrees and len(degrees) > 1:
+            remedy = IN_DEGREES
         elif turns:
             offset = -2.0 * math.pi * turns
             remedy = f"off by {turns:+d} turn(s)? Set joint_offsets of this joint to {offset:.5g}"
-        results.append(CheckResult("joint positions", name, verdict, far, "rad", where, remedy))
+        elif far > FAR and len(degrees) <= 1 and _fits(-high[j], -low[j], robot, j):
+            check = "joint sign"
+            remedy = "the other sign? Correct it in the driver, or the axis in the description"
+            remedy += f", or {IN_DEGREES}" if j in degrees else ""
+        elif j in degrees:
+            remedy = IN_DEGREES
+        results.append(CheckResult(check, robot.names[j], verdict, far, "rad", where, remedy))
     return results
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.loaded_models import floating_model
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
@@ -13,7 +13,7 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 def talos_with_an_imu_on_its_base():
-    model = floating_model("talos_reduced")
+    model = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True).model
     placement = pin.SE3(pin.exp3(np.array([0.3, -0.5, 1.2])), np.array([0.1, -0.2, 0.3]))
     model.addFrame(pin.Frame("base_imu", 1, placement, pin.FrameType.OP_FRAME))
     return RobotModel(model, floating_base=True, base_link="base_link")

@@ -3,8 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.loaded_models import fixed_model, floating_model
+from support import inertial_scenes
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
@@ -28,20 +29,17 @@ LINKS = ("torso_2_link", "arm_left_5_link", "leg_left_4_link")
 
 @pytest.fixture(scope="module")
 def talos():
-    return RobotModel(floating_model("talos_reduced"), floating_base=True, base_link="base_link")
+    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True)
 
 
 @pytest.fixture(scope="module")
 def hyq():
-    return RobotModel(floating_model("hyq_no_sensors"), floating_base=True, base_link="trunk")
+    return RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=True)
 
 
 @pytest.fixture(scope="module")
 def panda():
-    model = fixed_model("panda")
-    fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
-    model = pin.buildReducedModel(model, fingers, pin.neutral(model))
-    return RobotModel(model, floating_base=False, base_link="panda_link0")
+    return inertial_scenes.panda()
 
 
 def simulated(robot, contacts, rng, *, point=False):

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.loaded_models import floating_model
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
@@ -40,7 +39,7 @@ MODES = [
 @cache
 def talos():
     """With force sensors that are turned and moved against the soles."""
-    model = floating_model("talos_reduced")
+    model = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True).model
     for side, placement in zip(("left", "right"), SENSORS, strict=True):
         sole = model.frames[model.getFrameId(f"{side}_sole_link")]
         at = sole.placement * placement

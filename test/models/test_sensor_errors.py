@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from support.inertial_scenes import panda
-from support.loaded_models import floating_model
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
@@ -25,7 +25,7 @@ CONFIG = SensorErrorConfig(treatment="estimated", contact_force=-1.0, contact_mo
 
 @pytest.fixture(scope="module")
 def talos():
-    return RobotModel(floating_model("talos_reduced"), floating_base=True, base_link="base_link")
+    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True)
 
 
 class Case:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.cause_model import CauseModel
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
@@ -20,17 +21,14 @@ from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
-from support.loaded_models import fixed_model
 
 PRIOR = PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0))
 MEMORY = 1e9
 
 
 def panda():
-    model = fixed_model("panda")
-    fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
-    model = pin.buildReducedModel(model, fingers, pin.neutral(model))
-    return RobotModel(model, floating_base=False, base_link="panda_link0")
+    urdf = read_urdf("example-robot-data:panda")
+    return RobotModel.from_urdf(urdf, floating_base=False, locked_joints=("panda_finger_joint*",))
 
 
 class ArmScene:
