@@ -19,6 +19,10 @@ WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the othe
 WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # last, for the benchmarks alone
+# Processes that tests start import the same files: numba compiles those of another folder anew.
+_package = Path(importlib.util.find_spec("inertial_estimation").origin).parents[1]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_package), os.environ.get("PYTHONPATH")]))
+os.environ["PYTHONSAFEPATH"] = "1"
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when a test module imports numpy
     os.environ.setdefault(_variable, "1")
 settings.register_profile("whatever else the machine does", deadline=None)

@@ -94,7 +94,7 @@ def _check_packages() -> None:
 
 
 def _compile(*, quiet: bool) -> None:
-    """Compile the estimators' functions before nodes start, all of which would at the same time.
+    """Compile functions of estimators and controller before nodes start, which would all do so at once.
 
     Where the machine code is not kept, each node has to compile its own in any case.
     """
@@ -102,7 +102,8 @@ def _compile(*, quiet: bool) -> None:
         return
     if not quiet:
         print("Loading compiled functions (the first time they are compiled, half a minute).", flush=True)
-    import inertial_estimation.configuration.pipelines  # noqa: F401 (defines them)
+    import inertial_estimation.configuration.pipelines
+    import inertial_estimation.control.controller_pipeline  # noqa: F401 (these two define them)
 
     warm_up()
 

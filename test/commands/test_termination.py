@@ -59,6 +59,16 @@ def wait_until(holds: Callable[[], object], timeout_s: float = 60.0) -> bool:
     return bool(holds())
 
 
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    """Those of a terminal, here and in what is started: nohup and `&` in a script let signals be ignored."""
+    usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     for package in ("rclpy", "mujoco", "proxsuite", "example_robot_data"):
