@@ -15,6 +15,7 @@ from inertial_estimation.estimators.inertial.inertial_health import (
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
+from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
@@ -77,6 +78,7 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
+        self._withheld = WithheldLoads()
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
@@ -137,7 +139,13 @@ class InertialPipeline:
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        return self._stepper.tick(now_ns)
+        estimates = self._stepper.steps()
+        if not estimates:
+            return estimates
+        if self._stepper.aligner.missing(now_ns):
+            self._withheld.keep(estimates)
+            return []
+        return [self._withheld.completed(estimate) for estimate in estimates]
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
@@ -172,6 +180,7 @@ class InertialPipeline:
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
+        self._withheld.reset()
         self._joints.reset()
         self.estimator.reset()
 
@@ -214,6 +223,7 @@ class InertialPipeline:
 
     def _restart(self) -> None:
         self._restarted = True
+        self._withheld.reset()
         self.estimator.forget()
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:

@@ -85,5 +85,5 @@ class LocatedEvents:
 
 
 def _identity(cause: LocatedCause) -> tuple[object, ...]:
-    """Return what makes a cause another one: its kind, certainty, links or input."""
-    return cause.cause, cause.is_open, cause.places, cause.input
+    """Return what makes a cause another one: its kind, certainty, links, sign or input."""
+    return cause.cause, cause.is_open, cause.places, cause.mass < 0.0, cause.input
