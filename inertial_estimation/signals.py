@@ -299,8 +299,7 @@ class InertialEstimate:
         links: One estimate per estimated link, in the configured order.
         row_names: Names of the measurement rows.
         innovation: Measured minus predicted, per row [Nm, N].
-        nis: Normalised innovation squared, y' S^-1 y.
-        nis_bound: The gate's bound on it.
+        nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is the gate's bound on it.
         accepted: Whether the measurement corrected the state.
         decision: What became of the measurement.
         information_eigenvalues: Of the information relative to the prior, ascending; below one: not informed.
