@@ -15,10 +15,12 @@ from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT
 from inertial_estimation.ros.qos_overrides import overridable_subscription
 from inertial_estimation.ros.rclpy_internals import MessageQueue
+from inertial_estimation.ros.reading_delay import ReadingDelay
 
 __all__ = ["InputKind", "NodeInput", "NodeInputs"]
 
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
+LONGEST_READING_S = 0.05  # beyond which a node that polls does not begin another round: it is overloaded
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
 
 
@@ -87,6 +89,7 @@ class NodeInputs:
             the middleware does not report it.
         sensor_qos: Quality of service of sensor data.
         woken: Called after a message that the executor brought; None: the owner polls.
+        delay: How long messages wait until they are read.
     """
 
     def __init__(self, woken: Callable[[], None] | None) -> None:
@@ -98,6 +101,7 @@ class NodeInputs:
         self.received_ns = 0
         self.sensor_qos: QoSProfile = SENSOR_INPUT
         self.woken = woken
+        self.delay = ReadingDelay()
         self._inputs: list[NodeInput] = []
         self._kept: list[tuple[int, NodeInput, bytes]] = []  # received after a round of reading began
 
@@ -143,9 +147,12 @@ class NodeInputs:
         Args:
             on_message: Called when one message has been pushed.
         """
+        until = time.monotonic() + LONGEST_READING_S
         for rounds_left in reversed(range(MOST_ROUNDS)):
             if not self._read_round(on_message, last=not rounds_left):
                 return
+            if self.woken is None and time.monotonic() >= until:
+                return  # what is kept is read when the owner polls next
 
     def drop(self) -> None:
         """Take all received messages and discard them."""
@@ -170,6 +177,8 @@ class NodeInputs:
                 self.received_ns = received_ns
                 node_input.read(content)
                 on_message()
+        if waiting:
+            self.delay.note(self.received_ns)
         return bool(self._kept)
 
     def _take(self) -> list[tuple[int, NodeInput, bytes]]:

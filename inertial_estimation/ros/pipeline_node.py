@@ -97,6 +97,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self.add_trigger("~/reset", self._reset)
         self._subscribe()
         if polled:
+            self._inputs.delay.period = period
             self._timer, self._lock = self.add_timer(period, self._on_timer), PhaseLock(period)
 
     def _on_timer(self) -> None:

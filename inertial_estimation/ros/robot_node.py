@@ -194,7 +194,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
-        parts += self._description.health()
+        parts += [*self._description.health(), self._inputs.delay.health()]
         return [*parts, *(counter.health() for counter in self._inputs.counters)]
 
     def _waits_for(self) -> list[str]:
