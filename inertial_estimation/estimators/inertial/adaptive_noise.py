@@ -39,21 +39,22 @@ from inertial_estimation.compilation import (
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.nis_spread import NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
+from inertial_estimation.estimators.inertial.start_watch import START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 
-__all__ = ["START", "AdaptiveNoise", "noise_sentence"]
+__all__ = ["AdaptiveNoise", "noise_sentence"]
 
 LARGEST = 9.0  # a single normalised innovation squared counts at most as three sigma: an outlier is no noise
 PERIOD = 0.02  # between two innovations that count: windows overlap, so closer ones tell the same [s]
 FIRST = 0.05  # weight of the stated noise at the start, as time of data [s]
 MOST_EXCUSED = 2.0  # time of suspect data that need not be noise [s]
 SHARE_EXCUSED = 0.1  # of all time, the same in the long run
-START = 3.0  # time of data in which parameters are learned for the first time [s]
 LOOSEST = 8.0  # factor on the gate's bound for noise below the stated one, as `watch.suspect` by default
 REPORTED = 30.0  # largest factor that is reported
 OUTGROWN = 16.0  # factor of the variance in that time, which no error of a stated value explains
+RECENT = 0.3  # time constant of the variance that tells whether such noise has subsided since [s]
 
 
 class AdaptiveNoise:
@@ -89,6 +90,7 @@ class AdaptiveNoise:
     def reset(self) -> None:
         """Return to the stated noise."""
         self._estimate: Array = np.ones(len(self._names))
+        self._recent: Array = np.ones(len(self._names))
         self._seen = FIRST
         self._waited = self._excuse = 0.0
         self._spread.reset()
@@ -107,6 +109,15 @@ class AdaptiveNoise:
         noise. On clean recordings of a Panda and an iCub the factor stays below 1.5 in that time.
         """
         return self._seen < START and float(self._estimate.max()) > OUTGROWN
+
+    @property
+    def subsided(self) -> bool:
+        """Whether noise that has outgrown the stated one in the first seconds of data is none any more.
+
+        Then it was that of faulty data, from which parameters have been learned as well.
+        """
+        gone = (self._used > OUTGROWN) & (self._recent * OUTGROWN < self._used)
+        return self._seen < START and bool(gone.any())
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
@@ -156,10 +167,10 @@ class AdaptiveNoise:
             return
         self._excuse = min(MOST_EXCUSED, self._excuse + SHARE_EXCUSED * dt)
         self._seen = min(self._seen + dt, self.config.window)
-        share = min(dt / self._seen, 1.0)
+        share, soon = min(dt / self._seen, 1.0), min(dt / min(self._seen, RECENT), 1.0)
         variance = np.ascontiguousarray(update.variance)
-        groups = self._group_of, self._used, self._estimate
-        if not _learn(update.innovation, variance, equation.noise, *groups, share):
+        groups = self._group_of, self._used, self._estimate, self._recent
+        if not _learn(update.innovation, variance, equation.noise, *groups, share, soon):
             return
         self._factors = None
         self._spread.feed(update.nis, share)
@@ -197,7 +208,9 @@ def _learn(
     group_of: Column,
     used: Column,
     estimate: MutableColumn,
+    recent: MutableColumn,
     share: float,
+    soon: float,
 ) -> bool:
     """Take one innovation into the estimates of all groups; return whether its numbers are finite.
 
@@ -208,7 +221,9 @@ def _learn(
         group_of: Number of the group of each row, shape (m,).
         used: Variances in use over the stated ones, shape (number of groups,).
         estimate: Those estimated, of the same shape; changed.
-        share: Weight of this innovation.
+        recent: Those of the last moment, of the same shape; changed.
+        share: Weight of this innovation in the estimate.
+        soon: Its weight in those of the last moment.
     """
     ratio, rows = np.zeros(len(used)), np.zeros(len(used))
     for i in range(len(innovation)):
@@ -223,7 +238,9 @@ def _learn(
     if not math.isfinite(ratio.sum()):
         return False
     for group in range(len(used)):
-        estimate[group] += share * (used[group] * ratio[group] / rows[group] - estimate[group])
+        seen = used[group] * ratio[group] / rows[group]
+        estimate[group] += share * (seen - estimate[group])
+        recent[group] += soon * (seen - recent[group])
     return True
 
 

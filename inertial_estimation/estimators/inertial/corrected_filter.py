@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.adaptive_noise import START, AdaptiveNoise
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.estimators.inertial.start_watch import START, StartWatch
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
 __all__ = ["CorrectedFilter"]
 
-MOST_STARTS = 3  # in a row: noise stated by a factor too small is adapted to after that
+MOST_STARTS = 3  # noise stated by a factor too small is adapted to after that; one more when it subsides
 REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
 
 
@@ -37,6 +38,7 @@ class CorrectedFilter:
         """
         self.guarded, self.bias, self.noise = guarded, bias, noise
         self._starts, self._report_for = 1, 0.0
+        self._start = StartWatch(len(bias.bias))
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
@@ -80,7 +82,10 @@ class CorrectedFilter:
         if learn and not known:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
-        if learn and self._starts < MOST_STARTS and self._doubts_start():
+            self._start.feed(update.nis, dt)
+        doubted = self._starts < MOST_STARTS and self._doubts_start()
+        over = self._starts <= MOST_STARTS and (self.noise.subsided or self._start.is_over)
+        if learn and (doubted or over):
             self._starts, self._report_for = self._starts + 1, REPORTED_FOR
             self._begin()
         return update
@@ -102,6 +107,7 @@ class CorrectedFilter:
     def _begin(self) -> None:
         self.guarded.reset()
         self.noise.reset()
+        self._start.reset()
         self._judge_by_seen()
 
     def _judge_by_seen(self) -> None:

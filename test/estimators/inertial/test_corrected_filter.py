@@ -18,11 +18,15 @@ DT = 0.01
 class DoubtfulNoise(AdaptiveNoise):
     """Noise of which a test says whether the first seconds show far too much."""
 
-    doubtful = False
+    doubtful = gone = False
 
     @property
     def outgrown(self):
         return self.doubtful
+
+    @property
+    def subsided(self):
+        return self.gone
 
 
 def corrected(scene):
@@ -61,3 +65,18 @@ def test_learning_begins_anew_a_few_times_and_says_so():
     assert abs(mass_of(filter_) - nominal - 1.0) < 0.1
     fed(filter_, scene, round(10.0 / DT))
     assert filter_.noise_note(3.0) == ""
+
+
+def test_once_more_when_noise_that_was_adapted_to_was_that_of_the_first_data():
+    scene = ArmScene(links=("panda_link7",))
+    scene.add_payload(0, 1.0, [0.0, 0.0, 0.1])
+    filter_, nominal = corrected(scene), scene.bodies[0].nominal_C[0]
+    filter_.noise.doubtful = True
+    fed(filter_, scene, MOST_STARTS)
+    assert abs(mass_of(filter_) - nominal) > 0.5, "the last start"
+    filter_.noise.gone = True
+    fed(filter_, scene, 1)
+    assert abs(mass_of(filter_) - nominal) < 1e-9
+    assert "begun anew" in filter_.noise_note(3.0)
+    fed(filter_, scene, 50)
+    assert abs(mass_of(filter_) - nominal - 1.0) < 0.1, "once"
