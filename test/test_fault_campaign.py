@@ -107,6 +107,12 @@ def test_shares_hold_every_case_once_and_each_one_scene(short_scenes):
     assert all(len({case.draw()[0] for case in share}) == 1 for share in shares)
 
 
+def test_early_cases_begin_with_the_first_reading(short_scenes):
+    cases = all_cases(range(3, 5), 3, SHORT_KINDS, ["tilt"], early=True)
+    assert len(cases) == 2 * len(SHORT_KINDS)
+    assert all(case.draw()[1] == 0.0 and case.number >= 3 for case in cases)
+
+
 def test_a_case_is_drawn_from_its_name_and_the_seed_alone(short_scenes):
     readings = scenes._source("talos_short").readings
     begin_ns = readings[60].arrival_ns

@@ -68,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first case of each")
     parser.add_argument(
+        "--early", action="store_true", help="only faults that begin with the first reading of all"
+    )
+    parser.add_argument(
         "--read", type=Path, nargs="+", metavar="FILE.json", help="no run: the table of runs already made"
     )
     add_workers(parser, "cases")
@@ -93,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         workers = open_workers(options.jobs, options.cluster)
-        verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), workers)
+        cases = all_cases(numbers, options.seed, kinds, pipelines, early=options.early)
+        verdicts = run(cases, workers)
     print(summary(verdicts), table(verdicts), sep="\n\n")
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
     if options.output:

@@ -1,6 +1,7 @@
 """Cases by the hundred, each in a forked child of a pipeline that has run up to the fault's beginning."""
 
 import gc
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["Case", "all_cases", "case_named", "run_cases", "run_share", "scene_shares"]
 
+MOST_TRIED = 400  # numbers, among which cases are looked for whose fault begins with the first reading
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
 EARLY_TAIL_S = 8.0  # after a fault at the start, since an estimate is not judged before it would be right
 SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong, and soon as it should be
@@ -74,14 +76,25 @@ def _streams(scene: str) -> tuple[str, ...]:
 
 
 def all_cases(
-    numbers: Sequence[int], seed: int, kinds: Sequence[str], pipelines: Sequence[str]
+    numbers: Sequence[int], seed: int, kinds: Sequence[str], pipelines: Sequence[str], *, early: bool = False
 ) -> list[Case]:
-    """Return the cases of these numbers for every kind and every pipeline to which it applies."""
+    """Return the cases of these numbers for every kind and every pipeline to which it applies.
+
+    Args:
+        numbers: Numbers of the cases of each.
+        seed: Seed of all of them.
+        kinds: Kinds of faults.
+        pipelines: Pipelines.
+        early: As many cases of each from the first number on, whose fault begins with the first reading.
+    """
     found = []
     for pipeline in pipelines:
         for kind in kinds:
             if any(KINDS[kind].applies(pipeline, _streams(name)) for name in _scenes(pipeline)):
-                found += [Case(pipeline, kind, number, seed) for number in numbers]
+                tried = range(numbers[0], numbers[0] + MOST_TRIED) if early else numbers
+                cases = (Case(pipeline, kind, number, seed) for number in tried)
+                wanted = (case for case in cases if not early or case.draw()[1] == 0.0)
+                found += list(itertools.islice(wanted, len(numbers)))
     return found
 
 
