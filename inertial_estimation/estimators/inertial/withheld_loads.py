@@ -49,11 +49,10 @@ class WithheldLoads:
         Args:
             estimate: The next one.
         """
-        own = _certain_load(estimate)
+        own, located = _certain_load(estimate), estimate.located
         self._add(own)
-        if not self._unreported or (
-            own is None and estimate.located is not None and estimate.located.decided
-        ):
+        is_push_or_fault = own is None and located is not None and located.decided
+        if is_push_or_fault or not self._unreported:
             return estimate
         oldest = self._unreported.popleft()
         self._waits = self._waits and bool(self._unreported)
