@@ -87,7 +87,7 @@ class DataChecks:
         self._results: list[CheckResult] = []
         self._judgement: _Judgement | None = None
         self._first_ns: int | None = None
-        self._due_ns = FIRST_NS
+        self._due_ns = 0
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, as it was sent."""
@@ -195,6 +195,8 @@ class DataChecks:
         early = len(windows) < FEWEST_WINDOWS
         if early and (self._whole or len(windows) < FEWEST_STATIC):
             yield _failed(named)
+            if windows and not self._whole:  # positions outside of their limits are so in the first one
+                yield _failed(position_checks(DataTable.of(windows, self.robot.model), self.robot))
             return
         found = [*named, *stamp_checks(self._streams.values())]
         yield _failed(found) if early else found

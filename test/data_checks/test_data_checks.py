@@ -222,6 +222,18 @@ def test_health_waits_for_data_then_names_the_input_and_what_to_do(panda):
     assert {level for level, _ in said} == {HealthLevel.OK, HealthLevel.ERROR}
 
 
+def test_positions_outside_of_their_limits_are_named_by_the_first_window(panda):
+    checks, first = DataChecks(panda.setup, panda.config), panda.entries[0][1].stamp_ns
+    for _topic, sample in panda.entries:
+        if sample.stamp_ns - first > 4 * 10**8:
+            break
+        checks.push_joints(replace(sample, position=np.roll(sample.position, 1)))
+    health = checks.health()
+    assert health.level is not HealthLevel.OK
+    assert "panda_joint" in health.message
+    assert "outside the limits" in health.message
+
+
 def test_a_wrong_unit_from_the_first_reading_is_named_after_three_seconds(talos):
     """A node asks for the health once a second; torques are judged a second after the sensors."""
     checks, asked, said = DataChecks(talos.setup, talos.config), 0, {}
