@@ -67,6 +67,11 @@ class LocatedCause:
         return tuple(load.links[0] for load in self.loads) or self.links[:1]
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes a cause another one: its kind, certainty, links, sign or input."""
+        return self.cause, self.is_open, self.places, self.mass < 0.0, self.input
+
+    @property
     def sentence(self) -> str:
         """What it is, for messages."""
         place = " or ".join(self.links)

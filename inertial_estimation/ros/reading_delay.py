@@ -6,9 +6,7 @@ from inertial_estimation.signals import Health, HealthLevel, seconds
 
 __all__ = ["ReadingDelay"]
 
-LONGEST_S = (
-    0.1  # wait of the newest message, in addition to two periods of the node, from which it is overloaded
-)
+LONGEST_S = 0.1  # that the newest message may wait, in addition to two periods of the node
 REMEDY = "the node gets too little processor time: lower 'rate', the rates of its inputs or what it estimates"
 
 

@@ -80,18 +80,16 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         if not self.active:
             return
         released, unattended = self.simulation.released, self.driver.unattended
-        until = time.monotonic() + LOCKSTEP_PERIOD
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
-            if not (self._options.pacing.lockstep and self.simulation.released):
+            if self.driver.unattended or not self._options.pacing.lockstep:
                 break  # one tick per call, so that inputs are read even if ticks exceed their period
-            if self.driver.unattended and time.monotonic() >= until:
-                break  # likewise: the controller that comes back must be heard
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
         elif self.driver.unattended != unattended:
             self._announce(self.driver.unattended)
+            self._set_timer()
 
     def _announce(self, unattended: bool) -> None:
         """Log that the commands have stopped, or are back."""

@@ -116,8 +116,9 @@ class AdaptiveNoise:
 
         Then it was that of faulty data, from which parameters have been learned as well.
         """
-        gone = (self._used > OUTGROWN) & (self._recent * OUTGROWN < self._used)
-        return self._seen < START and bool(gone.any())
+        if self._seen >= START:
+            return False
+        return bool(((self._used > OUTGROWN) & (self._recent * OUTGROWN < self._used)).any())
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""

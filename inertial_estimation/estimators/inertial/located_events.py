@@ -80,10 +80,5 @@ class LocatedEvents:
                 return None
             message = f"ended: {before.sentence}"
             return LocatedEvent(estimate.stamp_ns, LocatedKind.ENDED, message, before)
-        same = before is not None and _identity(before) == _identity(now)
+        same = before is not None and before.identity == now.identity
         return None if same else LocatedEvent(estimate.stamp_ns, LocatedKind.of(now), now.sentence, now)
-
-
-def _identity(cause: LocatedCause) -> tuple[object, ...]:
-    """Return what makes a cause another one: its kind, certainty, links, sign or input."""
-    return cause.cause, cause.is_open, cause.places, cause.mass < 0.0, cause.input

@@ -2,7 +2,6 @@
 
 from collections import deque
 from dataclasses import replace
-from typing import TypeAlias
 
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.signals import InertialEstimate
@@ -10,8 +9,6 @@ from inertial_estimation.signals import InertialEstimate
 __all__ = ["WithheldLoads"]
 
 MOST = 100  # loads kept, the newest
-
-_Identity: TypeAlias = tuple[tuple[str, ...], bool]  # links, and whether it has been taken off
 
 
 class WithheldLoads:
@@ -29,7 +26,7 @@ class WithheldLoads:
     def reset(self) -> None:
         """Forget all of them."""
         self._unreported.clear()
-        self._present: _Identity | None = None  # load of the last estimate
+        self._present: tuple[object, ...] | None = None  # identity of the load of the last estimate
         self._waits = False  # whether that one is not reported yet: then it is the newest that waits
 
     def keep(self, estimates: list[InertialEstimate]) -> None:
@@ -60,7 +57,7 @@ class WithheldLoads:
 
     def _add(self, load: LocatedCause | None) -> None:
         """Take the load of the next estimate; one that goes on replaces itself where it waits."""
-        identity = None if load is None else _identity(load)
+        identity = None if load is None else load.identity
         goes_on = identity == self._present
         if load is not None and not (goes_on and not self._waits):
             if goes_on:
@@ -73,7 +70,3 @@ class WithheldLoads:
 def _certain_load(estimate: InertialEstimate) -> LocatedCause | None:
     located = estimate.located
     return located if located is not None and located.cause is Cause.LOAD and located.decided else None
-
-
-def _identity(load: LocatedCause) -> _Identity:
-    return load.places, load.mass < 0.0

@@ -35,7 +35,7 @@ def test_a_faulty_start_is_over_soon_after_the_fault(level):
         [(1e6, 0.3), (0.3, 2.0)],  # one that is learned slowly
         [(2.0, 2.0), (0.2, 1.0)],  # noise stated too small, then rest
         [(8.0, 2.0), (4.0, 1.0)],  # a fault that grows less
-        [(8.0, START + 0.5), (0.3, 2.0)],  # a fault that lasts longer than the start is not told from noise
+        [(8.0, START + 0.5), (0.3, 2.0)],  # a fault longer than the start looks like noise
     ],
 )
 def test_what_is_no_fault_of_the_start_is_none(stretches):
