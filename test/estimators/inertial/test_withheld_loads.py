@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.hopper import URDF
 from support.pipeline_inputs import push
 
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
@@ -13,14 +14,6 @@ from inertial_estimation.replay.located_causes import located_loads
 from inertial_estimation.signals import Decision, ImuSample, InertialEstimate, JointReading, WrenchSample
 
 STEP_NS = 10_000_000
-HOPPER = """<robot name="hopper">
-  <link name="trunk"><inertial><mass value="8"/><origin xyz="0 0 0.1"/>
-    <inertia ixx="0.2" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="leg"><inertial><mass value="2"/><origin xyz="0 0 -0.2"/>
-    <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/>
-    <limit lower="-1" upper="1" effort="50" velocity="5"/></joint>
-</robot>"""
 
 
 def load(mass, link="hand", decided=True):
@@ -73,9 +66,9 @@ def test_a_push_that_ended_while_estimates_were_withheld_is_not_reported_as_pres
 
 def test_a_load_that_becomes_certain_while_the_clock_is_late_is_reported_afterwards():
     """The robot stands still, and weighs 1.5 kg more from 1 s on; from 4 s to 8 s all inputs look stale."""
-    values = {"imu_frame": "trunk", "contacts": ["foot"], "contact_frames": ["leg"], "links": ["auto"]}
+    values = {"imu_frame": "imu", "contacts": ["foot"], "contact_frames": ["sole"], "links": ["auto"]}
     values |= {"locator.push_duration": 0.1, "rate": 100.0}
-    pipeline = InertialPipeline(build_config(InertialPipelineConfig, values), HOPPER)
+    pipeline = InertialPipeline(build_config(InertialPipelineConfig, values), URDF)
     out = []
     for k in range(1000):
         stamp_ns = 10**18 + k * STEP_NS
