@@ -112,10 +112,25 @@ def _examine(diagnosis: Diagnosis) -> None:
     other = Diagnosis([], diagnosis.case, before, examined=True)
     _add(other, why)
     _execute(other)
+    fewer = _count(other.findings) <= max(_count(found), 1)
     nothing_new = _failed(other.findings) - _failed(why) <= _failed(found)
-    if _count(other.findings) <= max(_count(found), 1) or (nothing_new and not suspected):
+    if fewer or (nothing_new and not suspected and _remains(why, diagnosis.mended, found)):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
+
+
+def _remains(why: list[Finding], mended: Case, found: list[Finding]) -> bool:
+    """Return whether a joint is to blame also where all that was found otherwise has been mended.
+
+    An error beside it that cannot be mended, such as a silent accelerometer, makes every assumption about the
+    joints a fit to wrong data.
+    """
+    if any(item.wrong and item.mend is None for item in found):
+        return False
+    remaining = [item.result for item in joint_hypotheses(mended) if item.wrong]
+    return [(one.check, one.subject) for one in remaining] == [
+        (item.result.check, item.result.subject) for item in why if item.wrong
+    ]
 
 
 def _count(found: list[Finding]) -> int:

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.bring_up import joint_hypotheses
+from inertial_estimation.bring_up import doctor, joint_hypotheses
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.finding import finding
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.foot_rotation import expected_rate
@@ -148,6 +149,25 @@ def test_a_joint_is_named_by_smaller_odds_where_an_effort_contradicts_anyway(pan
 )
 def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject):
     assert talos.failed(inject(talos.streams)) == [(check, subject)]
+
+
+@pytest.mark.parametrize(
+    ("inject", "named"),
+    [
+        (of_imu(rate=DEGREES * np.eye(3)), [("gyroscope scale", "imu/data")]),
+        (of_imu(force=np.zeros((3, 3))), [("accelerometer size", "imu/data")]),
+    ],
+)
+def test_a_joint_is_not_named_where_another_error_is_all(talos, inject, named, monkeypatch):
+    def of_what_is_not_mended(case, suspected=False):
+        f_I, w_I = case.streams.imu.values[:, :3], case.streams.imu.values[:, 3:]
+        if np.abs(w_I).max() < 10.0 and np.abs(f_I).max() > 5.0:
+            return []
+        fits = finding("joint order", "leg_left_1_joint", Verdict.WRONG, 0.5, "", "fits", mend=lambda s: s)
+        return [fits]
+
+    monkeypatch.setattr(doctor, "joint_hypotheses", of_what_is_not_mended)
+    assert talos.failed(inject(talos.streams)) == named
 
 
 def test_feet_and_wrenches_name_a_joint_of_a_leg_without_efforts(talos):
