@@ -4,7 +4,8 @@ Gravity in a robot at rest shows twice: the ground's forces balance the weight, 
 and the accelerometer feels it. The normal of a flat sole decides where the two differ. With a push, or an
 error of a force sensor, on level ground the estimated vertical is normal to the soles and the forces are not;
 on a slope, or a platform that rocks, forces and estimated vertical are inclined together; where an IMU is
-turned, the forces are normal to the soles and the estimated vertical is not.
+turned, the forces are normal to the soles and the estimated vertical is not. A sum of the forces that leans far
+against the vertical is neither weight nor push: a joint position, a force or the vertical is wrong.
 """
 
 import math
@@ -34,6 +35,7 @@ MEMORY = 0.15  # time constant of the means [s]
 SHORTEST = 0.15  # time with soles on the ground before they tell anything [s]
 INCLINED = math.radians(1.5)  # mean angle between the vertical and the soles' normal that is an error,
 SHARE = 0.3  # where the mean angle between forces and normal is less than this share of it
+LEANING = math.sin(math.radians(20.0))  # mean turn of the forces against the vertical that is an error
 FLAT = math.cos(math.radians(30.0))  # an axis of a contact frame nearer to the vertical is its normal
 
 
@@ -42,6 +44,7 @@ class FloorCheck:
 
     Attributes:
         inclined: Whether the forces are normal to the soles and the vertical is not.
+        leaning: Whether the forces lean further against the vertical than a push makes them.
         angle: Mean angle between vertical and normal [rad].
     """
 
@@ -61,7 +64,7 @@ class FloorCheck:
         self._means: tuple[Vector, Vector] = (ZERO, ZERO)
         self._seen = 0.0  # time with soles on the ground [s]
         self.angle = 0.0
-        self.inclined = False
+        self.inclined = self.leaning = False
 
     def update(
         self, h: float, x2: Vector, state: KinematicState, wrenches: Array | None, weights: Array
@@ -82,7 +85,9 @@ class FloorCheck:
         )
         self._means = vertical, force
         self.angle = norm(vertical)
-        self.inclined = self._seen > SHORTEST and self.angle > INCLINED and norm(force) < SHARE * self.angle
+        known = self._seen > SHORTEST
+        self.inclined = known and self.angle > INCLINED and norm(force) < SHARE * self.angle
+        self.leaning = known and norm(combine(force, -1.0, vertical)) > LEANING
 
 
 @compiled

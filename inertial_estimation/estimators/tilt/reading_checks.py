@@ -38,6 +38,7 @@ class Finding(Enum):
         ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
         INCLINED: Forces that are normal to the soles, a tilt that is not.
+        LEANING: Forces that lean against the tilt, further than a push makes them.
         CONTACTS: Forces at the feet that contradict the tilt.
         REPLACED: The tilt was set to a new fit.
     """
@@ -54,6 +55,10 @@ class Finding(Enum):
     INCLINED = (
         "imu/data (is it turned?), joint_states or contact wrenches: the forces are normal to the soles, "
         "the vertical is not"
+    )
+    LEANING = (
+        "joint_states, contact wrenches or imu/data: the sum of the contact forces leans by more than 20 deg "
+        "against the vertical"
     )
     CONTACTS = "contact wrenches: the feet bear forces, but by the tilt none is pushed up"
     UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
@@ -198,6 +203,8 @@ class ReadingChecks:
         self.floor.update(h, x2, state, wrenches, weights)
         if self.floor.inclined:
             self.found_ns[Finding.INCLINED] = self._stamp_ns
+        if self.floor.leaning:
+            self.found_ns[Finding.LEANING] = self._stamp_ns
 
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""

@@ -56,7 +56,22 @@ def test_a_vertical_that_the_forces_and_the_soles_contradict_is_found(order):
     ],
 )
 def test_slopes_and_pushes_are_no_fault_of_the_imu(sole, vertical, force):
-    assert not seen(sole, vertical, force).inclined
+    check = seen(sole, vertical, force)
+    assert not check.inclined
+    assert not check.leaning
+
+
+@pytest.mark.parametrize(
+    ("sole_deg", "force_deg", "leans"),
+    [(0.0, 25.0, True), (0.0, -25.0, True), (0.0, 15.0, False), (28.0, 0.0, False), (28.0, 28.0, True)],
+)
+def test_forces_that_lean_far_against_the_vertical_are_an_error_whatever_the_ground(
+    sole_deg, force_deg, leans
+):
+    sole, force = (
+        np.array(rotation_from_roll_pitch_yaw(np.deg2rad(angle), 0.0, 0.0)) for angle in (sole_deg, force_deg)
+    )
+    assert seen(sole, LEVEL[:, 2], force[:, 2]).leaning is leans
 
 
 @pytest.mark.parametrize("changes", [{"soles": (False, False)}, {"load": (0.0, 0.0)}, {"steps": 20}])
