@@ -4,8 +4,8 @@ Gravity in a robot at rest shows twice: the ground's forces balance the weight, 
 and the accelerometer feels it. The normal of a flat sole decides where the two differ. With a push, or an
 error of a force sensor, on level ground the estimated vertical is normal to the soles and the forces are not;
 on a slope, or a platform that rocks, forces and estimated vertical are inclined together; where an IMU is
-turned, the forces are normal to the soles and the estimated vertical is not. A sum of the forces that leans far
-against the vertical is neither weight nor push: a joint position, a force or the vertical is wrong.
+turned, the forces are normal to the soles and the estimated vertical is not. A sum of forces that leans far
+off the vertical is neither weight nor push: a joint position, a force or the vertical is wrong.
 """
 
 import math
