@@ -53,6 +53,7 @@ MOST_EXCUSED = 2.0  # time of suspect data that need not be noise [s]
 SHARE_EXCUSED = 0.1  # of all time, the same in the long run
 LOOSEST = 8.0  # factor on the gate's bound for noise below the stated one, as `watch.suspect` by default
 REPORTED = 30.0  # largest factor that is reported
+YOUNG = 0.5  # time of data below which one bad reading would weigh too much in the NIS seen [s]
 OUTGROWN = 16.0  # factor of the variance in that time, which no error of a stated value explains
 RECENT = 0.3  # time constant of the variance that tells whether such noise has subsided since [s]
 
@@ -174,7 +175,7 @@ class AdaptiveNoise:
         if not _learn(update.innovation, variance, equation.noise, *groups, share, soon):
             return
         self._factors = None
-        self._spread.feed(update.nis, share)
+        self._spread.feed(update.nis, share, starting=self._seen < YOUNG)
         if self.config.enabled:
             self._follow(dt)
         else:

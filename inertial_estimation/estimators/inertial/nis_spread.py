@@ -1,6 +1,7 @@
 """Mean and variance of the NIS that is seen, and the bound of a gate they call for."""
 
 import math
+from collections import deque
 
 from inertial_estimation.estimators.inertial.gate import chi_square_quantile
 
@@ -8,6 +9,7 @@ __all__ = ["NisSpread"]
 
 LARGEST = 4.0  # times the bound: what a single outlier counts at most
 LOOSEST = 10.0  # largest factor on the chi-square bound
+OUTLIER = 5  # NIS that one bad reading may spoil, as it stays in the windows of the signals
 BETWEEN = 0.05  # share of new data after which the bound is computed again
 
 
@@ -36,17 +38,23 @@ class NisSpread:
         """Return to Gaussian noise."""
         self._mean, self._square = 1.0, 1.0 + 2.0 / self._rows
         self._new = 0.0
+        self._last = deque([float(self._rows)] * OUTLIER, maxlen=OUTLIER)
         self.gate_factor = 1.0
 
-    def feed(self, nis: float, share: float) -> None:
+    def feed(self, nis: float, share: float, *, starting: bool = False) -> None:
         """Add one NIS.
 
         Args:
             nis: Normalised innovation squared.
             share: Its weight in the mean.
+            starting: Whether so few have been seen that one bad reading would open the gate for itself; then
+                the least of the last `OUTLIER` counts.
         """
         if not math.isfinite(nis):
             nis = math.inf
+        self._last.append(nis)
+        if starting:
+            nis = min(self._last)
         relative = min(nis / self._rows, LARGEST * self.gate_factor * self._stated)
         self._mean += share * (relative - self._mean)
         self._square += share * (relative * relative - self._square)
