@@ -37,7 +37,8 @@ MOST_LIKELY = 24
 CERTAIN = 16.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
 SUSPECTED = ANY_FACTOR  # the same where an effort contradicts the description anyway, and only why is asked
 NOTICED = 6.0  # the same from which it is worth another recording
-TOGETHER, TOGETHER_SHARE, MOST_ALIKE = 6.0, 0.1, 3  # of the best one's evidence; how many are named with it
+TOGETHER, TOGETHER_SHARE = 6.0, 0.1  # of the best one's evidence, up to which another one is not told from it
+NAMED = 3  # how many of these are named
 MISFIT = 0.1  # unexplained share of an effort that may be that of another joint
 DIFFERENT = 0.15  # rms difference of positions between which an exchange shows [rad]
 MARGIN = 0.2  # beyond its limits a joint may be [rad]
@@ -89,7 +90,7 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
     near = max(TOGETHER, TOGETHER_SHARE * gain)
     alike = [one for found, one in tried if found.log > best.log - near]
     certain = gain > (SUSPECTED if suspected else CERTAIN) + price
-    if not certain or len(alike) > MOST_ALIKE:
+    if not certain or len(alike) == len(tried) > NAMED:
         return [_undecided(alike, gain - price, case)] if gain > NOTICED + price else []
     return [_found(alike, before.disagreement, best.disagreement, case)]
 
@@ -101,7 +102,9 @@ def _found(alike: list[_Hypothesis], before: float, after: float, case: Case) ->
     words = [_words(one, names) for one in alike]
     said = f"{drop}, by {100 * after:.3g} % if {words[0]}"
     if len(words) > 1:
-        said += f"; it cannot be told from: {', '.join(words[1:])}"
+        said += f"; it cannot be told from: {', '.join(words[1:NAMED])}"
+    if len(words) > NAMED:
+        said += f", and {len(words) - NAMED} more"
     mend, exact = partial(_corrected, hypothesis=best), len(alike) == 1
     check, remedy = "joint order", "check the order of names and values in the driver of joint_states"
     if best.second < 0:
