@@ -78,13 +78,13 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
-        self._withheld = WithheldLoads()
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
+            events=WithheldLoads(),
         )
 
     @property
@@ -139,13 +139,7 @@ class InertialPipeline:
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        estimates = self._stepper.steps()
-        if not estimates:
-            return estimates
-        if self._stepper.aligner.missing(now_ns):
-            self._withheld.keep(estimates)
-            return []
-        return [self._withheld.completed(estimate) for estimate in estimates]
+        return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
@@ -180,7 +174,6 @@ class InertialPipeline:
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
-        self._withheld.reset()
         self._joints.reset()
         self.estimator.reset()
 
@@ -223,7 +216,6 @@ class InertialPipeline:
 
     def _restart(self) -> None:
         self._restarted = True
-        self._withheld.reset()
         self.estimator.forget()
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:

@@ -1,7 +1,7 @@
 """Runs one step of a pipeline for each aligned sample, with the time since the last step."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity, SignalAligner
@@ -9,9 +9,22 @@ from inertial_estimation.estimators.inputs.result_watch import ResultWatch
 from inertial_estimation.estimators.inputs.step_failures import StepFailures
 from inertial_estimation.signals import seconds
 
-__all__ = ["Stepper"]
+__all__ = ["Events", "Stepper"]
 
 ResultT = TypeVar("ResultT")
+
+
+class Events(Protocol[ResultT]):
+    """What happens once and is told by one result, which may be withheld because an input is stale."""
+
+    def keep(self, results: list[ResultT]) -> None:
+        """Keep the events of results that are withheld."""
+
+    def completed(self, result: ResultT) -> ResultT:
+        """Return a result to be published, with an event that was kept."""
+
+    def reset(self) -> None:
+        """Forget what was kept: the data begin anew."""
 
 
 class Stepper(Generic[ResultT]):
@@ -40,6 +53,7 @@ class Stepper(Generic[ResultT]):
         on_gap: Callable[[], None] | None = None,
         on_failure: Callable[[], None] | None = None,
         defect: Callable[[ResultT], str] | None = None,
+        events: Events[ResultT] | None = None,
     ) -> None:
         """Begin before the first step.
 
@@ -52,6 +66,7 @@ class Stepper(Generic[ResultT]):
             on_failure: Called after a failed step; None calls `on_restart`.
             defect: Names what is not finite or physically inconsistent in a result, empty if nothing; None
                 accepts every result.
+            events: Keeps events of results that are withheld; None where results tell none.
         """
         self.aligner = aligner
         self.failures = StepFailures()
@@ -60,7 +75,7 @@ class Stepper(Generic[ResultT]):
         self._on_gap = on_gap
         self._on_restart = on_restart
         self._on_failure = on_failure or on_restart
-        self._defect = defect
+        self._defect, self._events = defect, events
         self._begun = False
         self._last_ns: int | None = None
 
@@ -76,16 +91,15 @@ class Stepper(Generic[ResultT]):
         ready = self.aligner.pop_ready()
         if not ready:  # after most messages of a node
             return []
-        results = self._results_of(ready)
-        return [] if results and self.aligner.missing(now_ns) else results
-
-    def steps(self) -> list[ResultT]:
-        """Execute every step that is ready, even while an input is stale."""
-        return self._results_of(self.aligner.pop_ready())
-
-    def _results_of(self, samples: list[AlignedSample]) -> list[ResultT]:
-        results = [self._step(sample) for sample in samples]
-        return [result for result in results if result is not None]
+        made = [self._step(sample) for sample in ready]
+        results, events = [result for result in made if result is not None], self._events
+        if not results:
+            return []
+        if self.aligner.missing(now_ns):
+            if events is not None:
+                events.keep(results)
+            return []
+        return results if events is None else [events.completed(result) for result in results]
 
     def elapsed(self, sample: AlignedSample) -> float | None:
         """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""
@@ -116,8 +130,13 @@ class Stepper(Generic[ResultT]):
         """Discard all readings and the time of the last step; failures stay counted."""
         self.aligner.clear()
         self._results.clear()
+        self._forget_events()
         self._begun = False
         self._last_ns = None
+
+    def _forget_events(self) -> None:
+        if self._events is not None:
+            self._events.reset()
 
     def _step(self, sample: AlignedSample) -> ResultT | None:
         if sample.continuity is not Continuity.CONTINUOUS:
@@ -126,6 +145,7 @@ class Stepper(Generic[ResultT]):
                 if self._on_gap is not None:
                     self._on_gap()
             elif self._begun:
+                self._forget_events()
                 self._on_restart()
         self._begun = True
         self.failures.advance(sample.stamp_ns)

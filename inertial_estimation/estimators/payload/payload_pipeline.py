@@ -64,6 +64,7 @@ class TrunkPayloadPipeline:
         rest = RestDetector(config.rest, self.robot.joint_names)
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
         self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
+        self._changes = LoadChangeLog()
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self._inputs.aligner,
             on_step=self._step,
@@ -71,11 +72,11 @@ class TrunkPayloadPipeline:
             on_restart=self._forget,
             on_failure=self._recover,
             defect=PayloadCheck().defect,
+            events=self._changes,
         )
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
         nominal = self._publisher.nominal
         self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
-        self._changes = LoadChangeLog()
         self._without_joints_ns: int | None = None
         self._longest_step = config.robot.inputs.max_gap
         self._without_ns: int | None = None  # last step with an input missing
@@ -111,13 +112,10 @@ class TrunkPayloadPipeline:
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        estimates = self._stepper.steps()
-        missing = self._inputs.aligner.missing(now_ns)
-        self._advance_without_joints(now_ns if JOINTS in missing else None)
-        if missing:
-            self._changes.keep(estimates)
-            return []
-        return [self._changes.completed(estimate) for estimate in estimates]
+        estimates = self._stepper.tick(now_ns)
+        missing = not estimates and JOINTS in self._inputs.aligner.missing(now_ns)
+        self._advance_without_joints(now_ns if missing else None)
+        return estimates
 
     def _advance_without_joints(self, now_ns: int | None) -> None:
         """Let time pass while joint states are missing [ns]; None: they arrive."""
@@ -191,7 +189,6 @@ class TrunkPayloadPipeline:
         self._stepper.interrupt()
         self._publisher.reset()
         self.identification.reset()
-        self._changes.reset()
         self._without_ns = None
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:

@@ -50,7 +50,7 @@ def test_a_gap_and_a_restart_are_told_apart_and_begin_the_time_again():
     for first, readings in ((10, 4), (5000, 8), (100, 70)):
         for stamp in range(first, first + 10 * readings, 10):
             recorder.push(stamp)
-    while recorder.stepper.steps():
+    while recorder.stepper.tick(800 * MS):
         pass  # the readings that were held until the clock had shown itself are caught up with
     assert recorder.events == [None, *3 * [10], "gap", None, *7 * [10], "restart", None, *69 * [10]]
 
@@ -80,10 +80,37 @@ def test_results_are_kept_back_while_an_input_is_stale(late_ms):
     assert recorder.events == [None]  # the step itself is made either way
 
 
-def test_steps_are_made_although_an_input_is_stale():
-    recorder = Recorder(timeout=0.1)
-    recorder.stepper.aligner.push("x", 10 * MS, np.zeros(1))
-    assert recorder.stepper.steps() == [10 * MS]
+class Events:
+    """Tells of every result that was withheld by the next ones."""
+
+    def __init__(self):
+        self.kept = []
+
+    def keep(self, results):
+        self.kept += results
+
+    def completed(self, result):
+        return result, self.kept.pop(0) if self.kept else None
+
+    def reset(self):
+        self.kept.clear()
+
+
+def test_events_of_results_kept_back_are_told_by_later_ones_until_the_data_begin_anew():
+    recorder = Recorder(timeout=0.1, jump=1.0)
+    recorder.stepper = Stepper(
+        recorder.stepper.aligner, on_step=recorder.step, on_restart=list, events=Events()
+    )
+    aligner, tick = recorder.stepper.aligner, recorder.stepper.tick
+    for stamp in (10, 20):
+        aligner.push("x", stamp * MS, np.zeros(1))
+        assert tick(500 * MS) == []
+    told = [recorder.push(stamp) for stamp in (30, 40, 50)]
+    assert told == [[(30 * MS, 10 * MS)], [(40 * MS, 20 * MS)], [(50 * MS, None)]]
+    aligner.push("x", 60 * MS, np.zeros(1))
+    assert tick(500 * MS) == []
+    recorder.stepper.clear()
+    assert recorder.push(70) == [(70 * MS, None)]
 
 
 def test_steps_that_give_no_result_are_told_after_the_timeout():
@@ -110,7 +137,7 @@ def test_an_input_in_bursts_that_leaves_no_result_is_named():
         aligner.push("x", 10 * k * MS, np.zeros(1))
         if k < 5:
             aligner.push("y", 10 * k * MS, np.zeros(1))
-        stepper.steps()
+        stepper.tick(10 * k * MS)
     assert "no estimate for" in stepper.health_note(300 * MS)
     assert "y came later than 'inputs.max_wait' allows" in stepper.health_note(300 * MS)
 
