@@ -14,8 +14,9 @@ Arasaratnam and Haykin 2009). With data of information Lambda whose cost has the
     Lambda' = (1 + Lambda Omega)^-1 Lambda,   P^-1 = P_0^-1 + B' Lambda' B,
     m <- m + P (P_0^-1 (c - m) - B' (1 + Lambda Omega)^-1 s),
 
-is repeated with the new (m, P). Here phi is expressed in the coordinates of the filter's linearisation, in
-which its information is at hand; friction is linear.
+is repeated with the new (m, P), a step at each update until it has converged: all of them at once would make
+every such update several times as long as the others. Here phi is expressed in the coordinates of the
+filter's linearisation, in which its information is at hand; friction is linear.
 """
 
 from dataclasses import dataclass
@@ -32,8 +33,8 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["CurvedPosterior"]
 
-BODY_STEPS = 9  # steps of one update, times the bodies: many make a step slow, and the next update goes on
-MOST_STEPS = 30
+BODY_STEPS = 9  # most steps that follow one state, times the bodies
+MOST_STEPS = 30  # the same where they are made at once
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
 SHRUNK, GROWN = 0.7, 1.2  # of a variance since the last update, beyond which the next is due at once
@@ -82,13 +83,13 @@ class _Regression:
 
 
 class CurvedPosterior:
-    """Mean and covariance of a filter's coordinates and parameters, updated at most once a period.
+    """Mean and covariance of a filter's coordinates and parameters, of a new state at most once a period.
 
     Where the linearisation over the posterior fails, for a linear filter, and for one whose parameters walk
     at random, they are the filter's own.
 
     Attributes:
-        period: Time between two updates [s]; a covariance that changes by much is followed at once.
+        period: Time between two states that are followed [s]; a covariance that changes by much is at once.
         mean: Mean of the coordinates, shape (n,).
         covariance: Their covariance, shape (n, n).
     """
@@ -98,38 +99,43 @@ class CurvedPosterior:
 
         Args:
             filter_: The filter, which is read and never changed.
-            period: Time between two updates [s].
+            period: Time between two states that are followed [s].
         """
         self.period = period
         self._filter = filter_
-        self._state: FilterState = filter_.state
-        self._failed = False
         self.reset()
 
     def reset(self) -> None:
         """Begin anew with the filter's state."""
         self._take(self._filter.state)
         self._second_moments = self._own_second_moments()
-        self._updated_at_ns: int | None = None
+        self._followed_at_ns: int | None = None
 
     def update(self, state: FilterState, time_ns: int) -> None:
-        """Follow a state of the filter.
+        """Make the next step, towards a state of the filter where that is due.
 
         Args:
             state: The state.
             time_ns: Its time [ns].
         """
+        if self._is_due(state, time_ns):
+            self._followed_at_ns = time_ns
+            self._follow(state, max(1, BODY_STEPS // len(self._filter.bodies)))
+        if self._steps:
+            self._advance()
+
+    def _is_due(self, state: FilterState, time_ns: int) -> bool:
+        """Return whether a state is to be followed, and begin anew where what was known is not any more."""
         if state.x is self._state.x and state.P is self._state.P:
-            return
+            return False
         forgotten, shrunk = _variances_changed(state.P, self._state.P)
-        last = self._updated_at_ns
+        last = self._followed_at_ns
         waits = last is not None and 0.0 <= seconds(time_ns - last) < self.period
         if waits and not (forgotten or shrunk):
-            return
-        if forgotten or self._failed:
+            return False
+        if forgotten or self._data is None:
             self._take(state)
-        self._state, self._updated_at_ns = state, time_ns
-        self._iterate(max(1, BODY_STEPS // len(self._filter.bodies)))
+        return True
 
     @property
     def sigma_mass(self) -> Array:
@@ -144,7 +150,9 @@ class CurvedPosterior:
             state: The state.
         """
         self._take(state)
-        self._iterate(MOST_STEPS)
+        self._follow(state, MOST_STEPS)
+        while self._steps:
+            self._advance()
 
     def parameters_of(self, state: FilterState) -> tuple[Array, Array]:
         """Return the estimate in C of every body (n, 10), and the second moment of its errors (n, 10, 10).
@@ -159,27 +167,42 @@ class CurvedPosterior:
 
     def _take(self, state: FilterState) -> None:
         """Begin with the filter's own mean and covariance."""
-        self._state, self._failed = state, False
+        self._state = state
+        self._data: DataInformation | None = None  # None: not linearised over the posterior
+        self._steps = 0  # left towards the state
         self.mean: Array = state.x
         self.covariance: Array = state.P
+        self._at_mean: tuple[Array, Array] | None = None
 
     def _own_second_moments(self) -> Array:
         return self._filter.parameters_of(self._state.x, self._state.P)[1]
 
-    def _iterate(self, steps: int) -> None:
-        if not self._filter.is_curved:
-            self._take(self._state)
-            self._second_moments = self._own_second_moments()
-            return
+    def _follow(self, state: FilterState, steps: int) -> None:
+        """Take the data of a state, and a number of steps at most towards its posterior."""
+        self._state = state
         try:
-            data = self._filter.data_of(self._state)
-            for _ in range(steps):
-                if self._step(data) < CLOSE:
-                    break
+            self._data = self._filter.data_of(state) if self._filter.is_curved else None
+        except (MeasurementError, NumericalError):
+            self._data = None
+        self._steps = steps
+        if self._data is None:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Take the filter's own posterior, until the next state is followed."""
+        self._take(self._state)
+        self._second_moments = self._own_second_moments()
+
+    def _advance(self) -> None:
+        """Make one step."""
+        assert self._data is not None
+        self._steps -= 1
+        try:
+            if self._step(self._data) < CLOSE:
+                self._steps = 0
             self._second_moments = self._moments_about(self._state.x)
         except (MeasurementError, NumericalError):
-            self._take(self._state)
-            self._second_moments, self._failed = self._own_second_moments(), True
+            self._give_up()
 
     def _step(self, data: DataInformation) -> float:
         """Linearise over the present mean and covariance; return the largest change of a coordinate."""
@@ -188,11 +211,16 @@ class CurvedPosterior:
         step = mean - self.mean
         largest = largest_step(mean, self.mean, 10 * len(self._filter.bodies))
         shorter = min(1.0, LARGEST_STEP / max(largest, CLOSE))
-        self.mean = self._filter.bounded(self.mean + shorter * step)
+        self.mean, self._at_mean = self._filter.bounded(self.mean + shorter * step), None
         return largest
 
     def _points(self) -> tuple[Array, Array]:
-        """Return factors L of the bodies' covariances (k, 10, 10), and their parameters there (k, 20, 10)."""
+        """Return factors L of the bodies' covariances (k, 10, 10), and their parameters there (k, 40, 10)."""
+        if self._at_mean is None:
+            self._at_mean = self._computed_points()
+        return self._at_mean
+
+    def _computed_points(self) -> tuple[Array, Array]:
         k = len(self._filter.bodies)
         bodies = np.arange(k)
         blocks = self.covariance[: 10 * k, : 10 * k].reshape(k, 10, k, 10)[bodies, :, bodies]
@@ -204,7 +232,7 @@ class CurvedPosterior:
         at, n = self._state.at, len(self.mean)
         L, pi_C = self._points()
         k = len(L)
-        phi = linear_algebra.solve(at.G, (pi_C - at.pi_C[:, None]).transpose(0, 2, 1))  # (k, 10, 20)
+        phi = linear_algebra.solve(at.G, (pi_C - at.pi_C[:, None]).transpose(0, 2, 1))  # (k, 10, 40)
         mean = self.mean - at.x  # of friction
         mean[: 10 * k] = (phi @ WEIGHTS).ravel()
         phi -= (phi @ WEIGHTS)[:, :, None]

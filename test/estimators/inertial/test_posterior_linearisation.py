@@ -108,7 +108,8 @@ def test_a_covariance_that_jumps_is_followed_at_once_and_a_small_change_once_a_p
     posterior = CurvedPosterior(filter_, 0.1)
     posterior.update(filter_.state, 0)
     filter_.update(scene.equation(), 0.003)
-    posterior.update(filter_.state, 1)
+    for k in range(1, 12):  # one step each, until it has converged
+        posterior.update(filter_.state, k)
     certain = posterior.sigma_mass[0]
     filter_.update(scene.equation(), 0.003)
     posterior.update(filter_.state, SECOND // 20)
@@ -118,6 +119,21 @@ def test_a_covariance_that_jumps_is_followed_at_once_and_a_small_change_once_a_p
     filter_.admit_change(0)
     posterior.update(filter_.state, SECOND // 5 + 1)
     assert posterior.sigma_mass[0] > 10.0 * certain
+
+
+def test_steps_of_updates_reach_what_all_of_them_at_once_do(scene):
+    filter_ = drawn(scene, 5)
+    for _ in range(20):
+        filter_.update(scene.equation(), 0.003)
+    at_once, by_step = CurvedPosterior(filter_, 0.1), CurvedPosterior(filter_, 0.1)
+    at_once.converge(filter_.state)
+    filter_.x = filter_.x.copy()  # a new state, of the same numbers
+    for k in range(9):
+        by_step.update(filter_.state, k)
+    np.testing.assert_allclose(by_step.sigma_mass, at_once.sigma_mass, rtol=1e-3)
+    after = by_step.covariance
+    by_step.update(filter_.state, 10)
+    assert by_step.covariance is after, "no step is left"
 
 
 def test_a_state_that_cannot_be_linearised_keeps_the_covariance_of_the_filter(scene):
