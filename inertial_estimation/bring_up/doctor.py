@@ -23,6 +23,7 @@ from inertial_estimation.bring_up.inertia_findings import InertiaReport, inertia
 from inertial_estimation.bring_up.joint_findings import position_findings, velocity_findings
 from inertial_estimation.bring_up.joint_hypotheses import joint_hypotheses
 from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.sensor_axes import sensor_axes_findings
 from inertial_estimation.bring_up.sensor_checks import sensor_checks, stream_findings
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.wrench_findings import wrench_findings, wrench_lag_findings
@@ -152,6 +153,7 @@ def _execute(diagnosis: Diagnosis) -> None:
         ("accelerometer", accelerometer_findings),
         ("IMU delay", lambda case: _with_lag(diagnosis, "IMU delay", gyroscope_lag_findings(case))),
         ("IMU mounting", mounting_findings),
+        ("sensor axes", sensor_axes_findings),
         ("wrench signs and units", wrench_findings),
         ("wrench delay", lambda case: _with_lag(diagnosis, "wrench delay", wrench_lag_findings(case))),
         ("efforts", lambda case: _with_lag(diagnosis, "effort delay", effort_findings(case))),

@@ -19,6 +19,7 @@ from inertial_estimation.bring_up.imu_mounting import (
     nearest_axes,
 )
 from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.sensor_axes import likely_accelerometer_axes
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import gyroscope_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
@@ -62,7 +63,7 @@ def accelerometer_findings(case: Case) -> list[Finding]:
     if result.value < NO_GRAVITY * STANDARD_GRAVITY and not 0.08 < factor < 0.13:
         return [plain(result)]
     scale = STANDARD_GRAVITY if 0.08 < factor < 0.13 else 1.0 / factor
-    return [Finding(result, partial(_scaled_imu, factors=np.array([scale] * 3 + [1.0] * 3)))]
+    return [Finding(result, partial(RobotStreams.scaled_imu, factors=np.array([scale] * 3 + [1.0] * 3)))]
 
 
 def _size_in_motion(case: Case, result: CheckResult) -> CheckResult:
@@ -161,7 +162,7 @@ def _scale(fit: AxesFit) -> list[Finding]:
     elif abs(math.log(factor * DEGREES)) < 0.4:
         remedy = "divided by 57.3 once too often? The driver must send rad/s"
     verdict = Verdict.WRONG if gross else Verdict.WARN
-    mend = partial(_scaled_imu, factors=np.array([1.0] * 3 + [1.0 / factor] * 3))
+    mend = partial(RobotStreams.scaled_imu, factors=np.array([1.0] * 3 + [1.0 / factor] * 3))
     return [finding("gyroscope scale", IMU_TOPIC, verdict, factor, "", said, remedy, mend=mend)]
 
 
@@ -187,7 +188,7 @@ def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
         "deg",
         said,
         remedy,
-        mend=partial(_turned_imu, force=R_IS, rate=R_IS),
+        mend=partial(RobotStreams.turned_imu, force=R_IS, rate=R_IS),
         parameters=values,
     )
 
@@ -235,7 +236,7 @@ def _gyroscope_axes(fit: AxesFit) -> Finding:
         "deg",
         said,
         remedy,
-        mend=partial(_turned_imu, rate=R),
+        mend=partial(RobotStreams.turned_imu, rate=R),
     )
 
 
@@ -249,21 +250,21 @@ def _by_gravity(case: Case, normal_B: Array | None, tilt: float) -> list[Finding
     said = f"the mean specific force is {degrees:.2g} deg from the normal of the ground under the feet"
     if tilt < TILT_WARN:
         return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
-    return [_tilted(pair, said, tilt)]
+    return [_tilted(case, pair, said, tilt)]
 
 
-def _tilted(pair: tuple[Array, Array], said: str, tilt: float) -> Finding:
+def _tilted(case: Case, pair: tuple[Array, Array], said: str, tilt: float) -> Finding:
     """Return the finding that gravity has the wrong direction, with the axes that would make it right."""
     f, n = pair
     away = np.arccos(np.clip(np.einsum("kij,j,i->k", PERMUTATIONS, f, n), -1.0, 1.0))
-    fits = np.flatnonzero(away < TILT_WARN).tolist()
+    fits = likely_accelerometer_axes(case, np.flatnonzero(away < TILT_WARN).tolist())
     remedy = (
         "check the pose of imu_frame in the description, the joint positions, and whether the ground is level"
     )
     if fits:
         axes = " or ".join(f"({axis_names(i)})" for i in fits[:3])
         remedy = f"check imu_frame, and the axes of the accelerometer in the driver: {axes} would fit"
-    mend = partial(_turned_imu, force=PERMUTATIONS[fits[0]] if fits else _shortest(f, n))
+    mend = partial(RobotStreams.turned_imu, force=PERMUTATIONS[fits[0]] if fits else _shortest(f, n))
     verdict, degrees = Verdict.WRONG if tilt > TILTED else Verdict.WARN, math.degrees(tilt)
     name = "accelerometer direction"
     return finding(name, IMU_TOPIC, verdict, degrees, "deg", said, remedy, mend=mend, exact=False)
@@ -282,20 +283,3 @@ def _shortest(f: Array, n: Array) -> Array:
     K, cosine = skew(np.cross(f, n)), float(f @ n)
     R: Array = np.eye(3) + K + K @ K / max(1.0 + cosine, 1e-9)
     return R
-
-
-def _scaled_imu(streams: RobotStreams, factors: Array) -> RobotStreams:
-    if streams.imu is None:
-        return streams
-    return replace(streams, imu=streams.imu.with_values(streams.imu.values * factors))
-
-
-def _turned_imu(streams: RobotStreams, force: Array | None = None, rate: Array | None = None) -> RobotStreams:
-    if streams.imu is None:
-        return streams
-    values = streams.imu.values.copy()
-    if force is not None:
-        values[:, :3] = values[:, :3] @ force.T
-    if rate is not None:
-        values[:, 3:] = values[:, 3:] @ rate.T
-    return replace(streams, imu=streams.imu.with_values(values))

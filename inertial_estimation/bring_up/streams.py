@@ -109,6 +109,23 @@ class RobotStreams:
         factors[joint] = factor
         return self.scaled_joints(part, factors)
 
+    def scaled_imu(self, factors: Array) -> "RobotStreams":
+        """Return the streams with specific force and angular rate times factors, shape (6,)."""
+        if self.imu is None:
+            return self
+        return replace(self, imu=self.imu.with_values(self.imu.values * factors))
+
+    def turned_imu(self, force: Array | None = None, rate: Array | None = None) -> "RobotStreams":
+        """Return the streams with specific force and angular rate times matrices, shape (3, 3)."""
+        if self.imu is None:
+            return self
+        values = self.imu.values.copy()
+        if force is not None:
+            values[:, :3] = values[:, :3] @ force.T
+        if rate is not None:
+            values[:, 3:] = values[:, 3:] @ rate.T
+        return replace(self, imu=self.imu.with_values(values))
+
     def mirrored_joint(self, joint: int) -> "RobotStreams":
         """Return the streams with position and velocity of one joint of the other sign."""
         return self.scaled_joint(0, joint, -1.0).scaled_joint(1, joint, -1.0)

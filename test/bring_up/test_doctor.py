@@ -151,6 +151,69 @@ def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject
     assert talos.failed(inject(talos.streams)) == [(check, subject)]
 
 
+def of_wrenches(change, names=("left_foot",)):
+    """Change the wrenches of some contacts."""
+
+    def inject(streams):
+        wrenches = dict(streams.wrenches)
+        for name in names:
+            wrenches[name] = wrenches[name].with_values(change(wrenches[name].values))
+        return replace(streams, wrenches=wrenches)
+
+    return inject
+
+
+def turned_wrench(force, moment):
+    return lambda values: np.hstack((values[:, :3] @ force.T, values[:, 3:] @ moment.T))
+
+
+def exchanged_feet(streams):
+    left, right = streams.wrenches["left_foot"], streams.wrenches["right_foot"]
+    return replace(streams, wrenches={"left_foot": right, "right_foot": left})
+
+
+FEET = ("left_foot", "right_foot")
+ABOUT_Z, SLANTED = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]), rotation_from_roll_pitch_yaw(0.5, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "subject", "words"),
+    [
+        (exchanged_feet, "contact names", "left_foot/wrench", "'left_foot' and 'right_foot' were exchanged"),
+        (
+            of_wrenches(turned_wrench(ABOUT_Z, ABOUT_Z)),
+            "contact wrench axes",
+            "left_foot/wrench",
+            "(y, -x, z)",
+        ),
+        (
+            of_wrenches(turned_wrench(SLANTED, SLANTED), FEET),
+            "contact wrench axes",
+            "contact wrenches",
+            "29 deg",
+        ),
+        (
+            of_wrenches(turned_wrench(np.eye(3), -np.eye(3))),
+            "contact wrench axes",
+            "left_foot/wrench",
+            "the moments of 'left_foot' had the other sign about x, y, z",
+        ),
+        (
+            of_wrenches(turned_wrench(np.eye(3), 1e3 * np.eye(3)), FEET),
+            "contact wrench unit",
+            "contact wrenches",
+            "Nmm",
+        ),
+        (of_wrenches(lambda w: -w), "contact wrench sign", "left_foot/wrench", "other sign"),
+        (of_imu(force=FLIPPED), "accelerometer direction", "imu/data", "(x, -y, z)"),
+    ],
+)
+def test_axes_of_sensors_are_found_by_the_balance_of_the_robot(talos, inject, check, subject, words):
+    (result,) = [r for r in talos.diagnosis(inject(talos.streams)).results if r.failed]
+    assert (result.check, result.subject) == (check, subject)
+    assert words in result.sentence
+
+
 @pytest.mark.parametrize(
     ("inject", "named"),
     [
