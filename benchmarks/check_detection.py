@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.check_errors import Error, Part, kinds
+from benchmarks.check_errors import Error, Part
+from benchmarks.check_kinds import kinds
 from benchmarks.check_scenes import Scene, scene_named, scene_names
 from benchmarks.check_scores import Case, Unit, table
 from benchmarks.check_store import append, merged, missing, read, without_torn_line

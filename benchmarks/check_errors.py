@@ -20,7 +20,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["Error", "Part", "kinds"]
+__all__ = ["DIRECTION", "Error", "Part", "Prepare", "kinds_of_streams"]
 
 TURN = 2.0 * np.pi
 SHIFTS = 1e-6  # of an entry of a foot's Jacobian
@@ -80,8 +80,8 @@ class Error:
 Prepare = Callable[[Part, np.random.Generator], Error | None]
 
 
-def kinds() -> dict[str, Prepare]:
-    """Return all kinds of error by name."""
+def kinds_of_streams() -> dict[str, Prepare]:
+    """Return the kinds of error of whole streams and of joints, by name."""
     return {
         "effort sign, one joint": lambda p, r: _efforts(p, r, -1.0, ("effort sign",)),
         "effort sign, all": lambda p, r: _efforts(p, r, -1.0, ("effort sign",), one=False),

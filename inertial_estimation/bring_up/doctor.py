@@ -24,7 +24,8 @@ from inertial_estimation.bring_up.joint_findings import position_findings, veloc
 from inertial_estimation.bring_up.joint_hypotheses import joint_hypotheses
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.sensor_axes import sensor_axes_findings
-from inertial_estimation.bring_up.sensor_checks import sensor_checks, stream_findings
+from inertial_estimation.bring_up.sensor_checks import sensor_checks
+from inertial_estimation.bring_up.stamp_findings import stream_findings
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.wrench_findings import wrench_findings, wrench_lag_findings
 from inertial_estimation.data_checks.check_result import CheckResult
@@ -105,6 +106,8 @@ def _examine(diagnosis: Diagnosis) -> None:
     begin, before = len(diagnosis.findings), diagnosis.mended
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
+    if _spoiled(diagnosis):
+        return
     suspected = any(item.wrong and item.result.check in OF_EFFORTS for item in found)
     why = joint_hypotheses(before, suspected=suspected)
     if not any(item.wrong for item in why):
@@ -118,6 +121,12 @@ def _examine(diagnosis: Diagnosis) -> None:
     if fewer or (nothing_new and not suspected and _remains(why, diagnosis.mended, found)):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
+
+
+def _spoiled(diagnosis: Diagnosis) -> list[CheckResult]:
+    """Return the sensors that say nothing, or always the same: then neither joints nor masses are judged."""
+    found = [item.result for item in diagnosis.findings if item.wrong and item.mend is None]
+    return [result for result in found if result.check in ("stuck", "silent")]
 
 
 def _remains(why: list[Finding], mended: Case, found: list[Finding]) -> bool:
@@ -158,7 +167,8 @@ def _execute(diagnosis: Diagnosis) -> None:
         ("wrench delay", lambda case: _with_lag(diagnosis, "wrench delay", wrench_lag_findings(case))),
         ("efforts", lambda case: _with_lag(diagnosis, "effort delay", effort_findings(case))),
     ]
-    blocked = doubtful = ""
+    spoiled = _spoiled(diagnosis)
+    blocked, doubtful = "", f"the {spoiled[0].check} value of {spoiled[0].subject}" if spoiled else ""
     for name, stage in stages:
         if blocked or (doubtful and name == "efforts"):
             why = f"it relies on {blocked or doubtful}{NOT_MENDED}"
@@ -166,7 +176,7 @@ def _execute(diagnosis: Diagnosis) -> None:
             continue
         found = stage(diagnosis.mended)
         _add(diagnosis, found)
-        rough = [item.result for item in found if item.wrong and (item.mend is None or not item.exact)]
+        rough = [item.result for item in found if _is_rough(item)]
         if not rough or name == "joint velocities":
             continue  # later checks take the slopes of the positions
         doubtful = doubtful or f"the {rough[0].check} of {rough[0].subject}"
@@ -178,6 +188,13 @@ def _execute(diagnosis: Diagnosis) -> None:
         return
     found, diagnosis.inertia = inertia_findings(diagnosis.mended)
     _add(diagnosis, found)
+
+
+def _is_rough(item: Finding) -> bool:
+    """Return whether masses cannot be judged after a finding."""
+    if item.result.check in ("contact weight", "contact wrench direction"):
+        return item.result.failed and item.mend is None  # or something else holds the robot
+    return item.wrong and (item.mend is None or not item.exact)
 
 
 def _with_lag(diagnosis: Diagnosis, check: str, found: tuple[list[Finding], Lag | None]) -> list[Finding]:

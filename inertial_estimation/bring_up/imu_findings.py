@@ -118,7 +118,7 @@ def mounting_findings(case: Case) -> list[Finding]:
     fit = fit_gyroscope(signals.table.w_I, expected)
     normal_B = ground_normal(signals, case.setup) if case.setup.contacts else None
     tilt = math.nan if normal_B is None else gravity_angle(signals, normal_B, np.eye(3))
-    if fit is None or fit.score < EXPLAINS or not _turns(expected):
+    if fit is None or fit.score < EXPLAINS or not _turns(expected) or not _varies(signals.table.w_I):
         found = _by_gravity(case, normal_B, tilt)
         at_rest = gyroscope_at_rest(signals.windows, case.robot)
         return [*found, *([plain(at_rest)] if at_rest is not None else []), _untold()]
@@ -142,6 +142,12 @@ def mounting_findings(case: Case) -> list[Finding]:
 def _turns(expected: Array) -> bool:
     known = np.isfinite(expected).all(axis=1)
     return bool(known.any()) and float(np.sqrt(np.mean(expected[known] ** 2) * 3.0)) > 0.03
+
+
+def _varies(w_I: Array) -> bool:
+    """Return whether no axis is silent, which is another check's."""
+    known = w_I[np.isfinite(w_I).all(axis=1)]
+    return bool((np.ptp(known, axis=0) > 0.0).all())
 
 
 def _untold() -> Finding:

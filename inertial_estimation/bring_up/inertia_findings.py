@@ -20,6 +20,7 @@ TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this 
 UNEXPLAINED = 2.5  # times the noise; where more is left, the equation does not hold and no cause is named
 MOSTLY = 0.9  # unless the cause explains this share of it
 SIGMAS = 4.0
+LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
 OF_SCALE, WRONG_SCALE = 0.05, 0.3
@@ -70,7 +71,8 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
     named: list[tuple[Cause, ...]] = []
     doubt = ""
     while len(named) < MOST_CAUSES:
-        group = _group(fit, rows, extent)
+        doubt = _absurd(fit)
+        group = () if doubt else _group(fit, rows, extent)
         if not group or not _matters(group[0], rows):
             break
         if named and group[0].evidence < SECOND * named[0][0].evidence:
@@ -94,6 +96,19 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
     )
 
 
+def _absurd(fit: ForceFit) -> str:
+    """Return why nothing is named where the most probable scale is none that units and weight allow."""
+    scales = [cause for cause in fit.causes if cause.kind is not CauseKind.LINK and cause.size > -1.0]
+    best = max((cause.evidence for cause in fit.causes), default=0.0)
+    absurd = [cause for cause in scales if not LEAST_SCALE < cause.size < MOST_SCALE]
+    if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
+        return ""
+    return (
+        f"the forces do not balance by {fit.unexplained:.2g} times their noise, and what explains it best, "
+        f"{_words(max(absurd, key=lambda cause: cause.evidence))}, is no error of masses"
+    )
+
+
 def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
     """Return the most probable causes that cannot be distinguished, or none that is certain.
 
@@ -113,7 +128,7 @@ def _possible(cause: Cause, fit: ForceFit) -> bool:
     """Whether a cause leaves a positive mass, or a positive scale."""
     if cause.kind is CauseKind.LINK:
         return cause.size > -fit.masses[cause.subject] - cause.sigma
-    return cause.size > -1.0
+    return LEAST_SCALE < cause.size < MOST_SCALE
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:

@@ -31,7 +31,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["likely_accelerometer_axes", "sensor_axes_findings"]
+__all__ = ["imbalance", "likely_accelerometer_axes", "sensor_axes_findings"]
 
 ALL = "contact wrenches"
 WINDOWS, FEWEST = 200, 20
@@ -43,6 +43,7 @@ ALIKE = 1.2  # times what the best leaves, up to which another one is not told f
 MOST_ALIKE = 4
 MILLI = 1e-3
 ITERATIONS = 8
+UPRIGHT = math.cos(math.radians(20.0))
 TURNED = 5.0  # rotation that is no tolerance [deg]
 AXES = "check wrench_frames, and the axes of the force sensor in its driver"
 IMU_AXES = "where the gyroscope's are not known to be right, the whole IMU may be mounted so"
@@ -94,9 +95,11 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
     before = balance.left(None)
     names = case.setup.contact_names
     tried = [(balance.left(one), one) for one in _assumptions(names)]
-    turned = [(balance.left(one), one) for one in _turned(balance, names)]
+    tried = [(left, one) for left, one in tried if balance.keeps_gravity(one)]
+    turned = [(balance.left(one), one) for one in _turned(balance, names) if balance.keeps_gravity(one)]
     best = min(left for left, _one in [*tried, *turned])
-    if best > min(EXPLAINS * before, BALANCED) or before**2 - best**2 < IMBALANCE**2:
+    best_scaled = balance.left_by_scales()
+    if best > min(EXPLAINS * before, ALIKE * best_scaled, BALANCED) or before**2 - best**2 < IMBALANCE**2:
         return []
     alike = [one for left, one in sorted(tried, key=_left) if left < ALIKE * best]
     alike = alike or [one for left, one in sorted(turned, key=_left) if left < ALIKE * best]
@@ -105,6 +108,12 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
         why = f"{drop}, by {100 * best:.2g} % if {alike[0].words}, or one of {len(alike) - 1} others"
         return [cannot_tell("sensor axes", ALL, why, "let the robot step from foot to foot, lean and turn")]
     return [_found(alike, f"{drop}, by {100 * best:.2g} %", 100 * before, case)]
+
+
+def imbalance(case: Case) -> float:
+    """Return by how much the contact wrenches miss the balance of the robot [weights]; NaN where unknown."""
+    balance = _Balance.of(case.signals.windows) if case.streams.wrenches else None
+    return math.nan if balance is None else balance.left(None)
 
 
 def likely_accelerometer_axes(case: Case, axes: list[int]) -> list[int]:
@@ -258,6 +267,22 @@ class _Balance:
             wrenches = _changed(wrenches, assumption)
         r = self._imbalance(force, wrenches)
         return math.sqrt(max(float(self._product(r, r)), 0.0) / len(self._needed))
+
+    def left_by_scales(self) -> float:
+        """Return what is left where the wrenches of each contact have another scale, of the right sign."""
+        r = self._imbalance(None, np.zeros_like(self._wrenches))  # all that is needed
+        every = np.eye(self._wrenches.shape[1])
+        C = np.column_stack([self._carried(one[:, None] * self._wrenches).ravel() for one in every])
+        scales = linear_algebra.solve(self._product(C, C) + NOISE**2 * every, self._product(C, r))
+        rest = r - C @ np.maximum(scales, 0.0)
+        return math.sqrt(max(float(self._product(rest, rest)), 0.0) / len(self._needed))
+
+    def keeps_gravity(self, assumption: _Assumption) -> bool:
+        """Return whether the mean specific force keeps its direction, which is another check's."""
+        if assumption.accelerometer is None:
+            return True
+        mean = self._f_I.mean(axis=0)
+        return float(mean @ assumption.accelerometer @ mean) > UPRIGHT * float(mean @ mean)
 
     def rotation(self, contacts: tuple[int, ...] | None) -> tuple[Array, float]:
         """Return the rotation of sensors after which the balance is best, and its angle.

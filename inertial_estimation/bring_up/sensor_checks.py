@@ -1,27 +1,25 @@
-"""Checks of single sensors that need no description: stuck, saturated, silent, clocks that differ."""
+"""Checks of single sensors that need no description: stuck, saturated, silent."""
 
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
+from inertial_estimation.bring_up.finding import Finding, finding
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
 from inertial_estimation.data_checks.check_result import Verdict
-from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
-from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["sensor_checks", "stream_findings"]
+__all__ = ["sensor_checks"]
 
 STUCK_S = 0.3  # of one and the same value, of a sensor that otherwise varies
 STUCK_RUNS = 10.0  # times the longest run of equal values that is usual of it
 FEWEST_EQUAL = 20  # values of such a run
 MOVES = 0.1  # speed by which a position must change [rad/s]
+TRAVELS = 0.08  # distance, the same: more than a coarse encoder's count [rad]
 SATURATED = 0.003  # share of the values at the very largest one
 FEWEST_SATURATED = 10
-CLOCKS_S = 0.2  # between the clocks of two streams
 LOST = 0.001  # share of values that are no number
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 AXES = (
@@ -32,43 +30,7 @@ AXES = (
     "angular rate y",
     "angular rate z",
 )
-BY_TORQUES = (
-    "record it, or without force sensors let tilt_observer take the contact forces from the efforts of "
-    "joint_states: contact.source: joint_torques"
-)
-NO_FORCES = (
-    "record it, or the efforts of joint_states, from which contact.source: joint_torques takes contact forces"
-)
 WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
-
-
-def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
-    """Check names, topics, stamps and clocks.
-
-    Args:
-        streams: The inputs.
-        max_gap_s: Longest step that the nodes interpolate over (`inputs.max_gap`) [s].
-    """
-    found = [plain(result) for result in name_checks(streams.missing)]
-    for topic in streams.absent:
-        why = f"the recording has no messages on '{topic}'; its checks and those that need it are left out"
-        remedy = ""
-        if topic.endswith("/wrench") and not streams.wrenches:
-            remedy = BY_TORQUES if _has_efforts(streams) else NO_FORCES
-        found.append(cannot_tell("topic", topic.strip("/"), why, remedy))
-    statistics = []
-    for name, stream in streams.by_name.items():
-        counted = StreamStatistics(name, max_gap_s)
-        for stamp in stream.stamps_ns.tolist():
-            counted.push(stamp)
-        statistics.append(counted)
-    found += [plain(result) for result in stamp_checks(statistics)]
-    return found + _clocks(streams)
-
-
-def _has_efforts(streams: RobotStreams) -> bool:
-    n = streams.n_joints
-    return bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
 
 
 def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[Finding]:
@@ -85,7 +47,7 @@ def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[F
     found = _positions(joints.stamps_ns, q, v, joint_names)
     found += _channels(efforts, "joint_states", [f"effort of {name}" for name in joint_names])
     if streams.imu is not None:
-        found += _channels(streams.imu, "imu/data", AXES)
+        found += [*_constant(streams.imu), *_channels(streams.imu, "imu/data", AXES)]
     for contact, stream in streams.wrenches.items():
         found += _channels(stream, f"{contact}/wrench", WRENCH_AXES)
     if found:
@@ -95,45 +57,52 @@ def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[F
     return [finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)]
 
 
-def _clocks(streams: RobotStreams) -> list[Finding]:
-    """Compare the clocks of the streams by the time from stamp to recording."""
-    late = {
-        name: float(np.median(stream.log_ns - stream.stamps_ns)) / NANOSECONDS
-        for name, stream in streams.by_name.items()
-    }
-    reference = late.pop("joint_states")
-    found = []
-    for name, seconds in late.items():
-        apart = seconds - reference
-        if abs(apart) > CLOCKS_S:
-            said = f"its stamps are {-apart:+.3g} s from those of joint_states at the same time of recording"
-            remedy = "another clock? Synchronise the clocks (PTP, chrony), or stamp where it is received"
-            mend = partial(RobotStreams.delayed, seconds={name: apart})
-            found.append(finding("clock", name, Verdict.WRONG, apart, "s", said, remedy, mend=mend))
-    return found
-
-
 def _positions(stamps: NDArray[np.int64], q: Array, v: Array, names: tuple[str, ...]) -> list[Finding]:
     """Find positions that stay the same while the velocity that is sent says that the joint moves."""
     found = []
     t = (stamps - stamps[0]) / NANOSECONDS
     for j, name in enumerate(names):
-        factor = min(1.0, _size(np.gradient(q[:, j], t)) / max(_size(v[:, j]), 1e-9))  # another unit
+        with np.errstate(divide="ignore", invalid="ignore"):  # stamps that repeat
+            slope, sent = _size(np.gradient(q[:, j], t)), _size(v[:, j])
+        factor = min(1.0, slope / max(sent, 1e-9)) if np.ptp(q[:, j]) > 0.0 else 1.0  # another unit
         for begin, end in _long_runs(q[:, j]):
-            span = (stamps[end - 1] - stamps[begin]) / NANOSECONDS
-            sent = v[begin:end, j]
-            speed = factor * abs(float(np.nanmean(sent))) if np.isfinite(sent).any() else 0.0
-            if span > STUCK_S and speed > MOVES:
-                said = f"its position stays the same for {span:.2g} s while its velocity is {speed:.2g} rad/s"
+            moves = _motion(t[begin:end], factor * v[begin:end, j])
+            span = t[end - 1] - t[begin]
+            if span > STUCK_S and moves:
+                said = f"its position stays the same for {span:.2g} s while {moves}"
                 found.append(finding("stuck", name, Verdict.WRONG, span, "s", said, REPEATS))
                 break
     return found
+
+
+def _motion(t: Array, velocity: Array) -> str:
+    """Return in words how a joint moves by its velocity; empty if it does not."""
+    finite = np.isfinite(velocity)
+    if finite.sum() < 2:
+        return ""
+    mean = float(velocity[finite].mean())
+    if abs(mean) > MOVES:
+        return f"its velocity is {abs(mean):.2g} rad/s"
+    travel = float(np.ptp(np.cumsum((velocity[finite] - mean)[1:] * np.diff(t[finite]))))
+    return f"its velocity moves it over {travel:.2g} rad" if travel > TRAVELS else ""
 
 
 def _size(values: Array) -> float:
     """Return the rms of what is finite, 0 where nothing is."""
     finite = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(finite**2))) if len(finite) else 0.0
+
+
+def _constant(imu: Stream) -> list[Finding]:
+    """Find axes of an IMU whose value never changes; all of the accelerometer's are judged by its size."""
+    ranges = np.ptp(imu.values, axis=0)
+    still = [name for name, size in zip(AXES, ranges.tolist(), strict=True) if size == 0.0]
+    if not still or not ranges.any() or (not ranges[:3].any() and ranges[3:].all()):
+        return []
+    said = f"{listing(still, limit=6)}: one and the same value in all {imu.size} readings"
+    remedy = "is the axis connected, and sent by the driver?"
+    count = float(len(still))
+    return [finding("silent", "imu/data", Verdict.WRONG, count, "", said, remedy)]
 
 
 def _channels(stream: Stream, subject: str, names: tuple[str, ...] | list[str]) -> list[Finding]:

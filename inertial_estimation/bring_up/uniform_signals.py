@@ -133,6 +133,9 @@ def _smoothed(
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each."""
     stamps, order = regular_stamps(stream)
+    if len(stamps) < 2:  # not set: nothing is known
+        unknown_values = np.full((len(times_s), stream.values.shape[1]), np.nan)
+        return unknown_values, unknown_values.copy(), unknown_values.copy()
     t = (stamps - first_ns) / NANOSECONDS
     values = stream.values[order]
     values = np.where(np.abs(values) < LARGEST, values, np.nan)

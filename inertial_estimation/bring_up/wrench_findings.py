@@ -23,6 +23,8 @@ LEANS_WARN = math.radians(5.0)  # of the sum of the contact forces against the f
 LEANS_WRONG = math.radians(20.0)
 CARRIED = 0.3  # share of the weight on the contacts, from which their sum has a direction
 FEWEST = 20
+LEAST = 0.1  # share of the windows, in which a contact reads least
+ZERO_WARN, ALIKE = 0.05, 0.3  # of the weight, that it reads then; of that, by which the sum is too large
 
 
 def wrench_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
@@ -59,7 +61,7 @@ def wrench_findings(case: Case) -> list[Finding]:
         return [cannot_tell("contact weight", SUBJECT, "joints, IMU and all wrenches are not known together")]
     if any(item.wrong for item in found):
         return found
-    return [*found, *_direction(case)]
+    return [*found, *_direction(case), *_zeros(case)]
 
 
 def _with_mend(result: CheckResult, case: Case) -> Finding:
@@ -102,6 +104,28 @@ def _direction(case: Case) -> list[Finding]:
         "check wrench_frames and the zero of the force sensors; or are the wrenches estimates of a model?"
     )
     return [finding("contact wrench direction", SUBJECT, verdict, degrees, "deg", said, remedy)]
+
+
+def _zeros(case: Case) -> list[Finding]:
+    """Find sensors that read a force while the other contacts carry the whole robot."""
+    windows = case.signals.windows
+    needed, forces_B = windows.force[:, :3], windows.forces_B
+    known = np.isfinite(needed).all(axis=1) & np.isfinite(forces_B).all(axis=(1, 2))
+    if forces_B.shape[1] < 2 or known.sum() < FEWEST:
+        return []
+    weight = np.linalg.norm(needed[known], axis=1)
+    shares = np.einsum("nki,ni->nk", forces_B[known], needed[known]) / weight[:, None] ** 2
+    total, found = shares.sum(axis=1), []
+    for k, contact in enumerate(case.setup.contact_names):
+        lifted = shares[:, k] <= np.quantile(shares[:, k], LEAST)
+        own, excess = float(np.median(shares[lifted, k])), float(np.median(total[lifted])) - 1.0
+        if abs(own) > ZERO_WARN and abs(excess - own) < ALIKE * abs(own):
+            newtons = own * float(np.median(weight))
+            said = f"it reads {newtons:.3g} N while the other contacts carry the whole robot"
+            remedy = "tare the force sensor with the foot in the air"
+            name = f"{contact}/wrench"
+            found.append(finding("contact wrench zero", name, Verdict.WARN, newtons, "N", said, remedy))
+    return found
 
 
 def _scaled(streams: RobotStreams, contacts: tuple[str, ...], factor: float) -> RobotStreams:

@@ -1,7 +1,7 @@
-"""Checks of joint efforts against the torques of the description: sign, unit, order, silence."""
+"""Checks of joint efforts against the torques of the description: sign, unit, zero, order, silence."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
+RIGHT, LARGE_ZERO = 0.6, 0.8  # error of the factor, and constant over the effort's rms, of one with an offset
 CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
 
 
@@ -54,6 +55,7 @@ class _Fit:
         predicted: Rms of the predicted torque [Nm].
         measured: Rms of the measured torque [Nm].
         strong: Whether the predicted torque stands out from stiction and friction.
+        zero: Constant that is added to the effort, where this explains what no factor does; else 0 [Nm].
     """
 
     factor: float
@@ -61,6 +63,7 @@ class _Fit:
     predicted: float
     measured: float
     strong: bool
+    zero: float = 0.0
 
     @property
     def opposed(self) -> bool:
@@ -173,8 +176,19 @@ def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
         telling = wanted > strong or float(predicted.std()) > VARIED / STRONG * strong
         return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, telling)
     c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors))
-    varied = float(predicted.std()) > VARIED / STRONG * strong and abs(c[0]) > VARIED_SIGMAS * sigma[0]
-    return _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
+    varies = float(predicted.std()) > VARIED / STRONG * strong
+    varied = varies and abs(c[0]) > VARIED_SIGMAS * sigma[0]
+    found = _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
+    X, y, free = np.stack(columns, axis=1) / size, tau / size, np.array(priors)
+    return replace(found, zero=_zero(X, y, free)) if varies else found
+
+
+def _zero(X: Array, y: Array, priors: Array) -> float:
+    """Return the constant of an effort that is far beyond friction, where the torque varies as predicted."""
+    priors[1] = np.inf
+    c, sigma = ridge(X, y, priors)
+    right = abs(c[0] - 1.0) + SIGMAS * sigma[0] < RIGHT
+    return float(c[1]) if right and abs(c[1] * X[0, 1]) > LARGE_ZERO else 0.0
 
 
 def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobot) -> CheckResult | None:
@@ -188,6 +202,9 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
     if not np.isfinite(tau).any():
         said = "it has no finite effort"
         return _wrong("effort silent", name, np.nan, said, "check the driver, or leave it out of torque_rows")
+    if fit.zero:
+        said = f"its effort is the predicted torque and {fit.zero:+.3g} Nm"
+        return _wrong("effort zero", name, fit.zero, said, "calibrate its zero; or a spring, a load?")
     if fit.strong and fit.measured < SILENT * fit.predicted:
         said = f"its effort is zero while {fit.predicted:.3g} Nm are predicted"
         return _wrong("effort silent", name, 0.0, said, "check the driver, or leave it out of torque_rows")
