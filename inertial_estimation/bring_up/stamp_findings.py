@@ -52,8 +52,10 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
         for stamp in stream.stamps_ns.tolist():
             counted.push(stamp)
         statistics.append(counted)
-    found += [plain(result) for result in stamp_checks(statistics)]
-    return [*found, *_stamps(streams, max_gap_s), *_clocks(streams, unset)]
+    counts = stamp_checks(statistics)
+    irregular = {result.subject for result in counts if result.failed}
+    found += [plain(result) for result in counts]
+    return [*found, *_stamps(streams, max_gap_s, irregular), *_clocks(streams, unset)]
 
 
 def _has_efforts(streams: RobotStreams) -> bool:
@@ -61,7 +63,7 @@ def _has_efforts(streams: RobotStreams) -> bool:
     return bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
 
 
-def _stamps(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
+def _stamps(streams: RobotStreams, max_gap_s: float, irregular: set[str]) -> list[Finding]:
     """Find stamps that are not set, that begin anew, and readings that are missing between others."""
     found = []
     for name, stream in streams.by_name.items():
@@ -78,7 +80,7 @@ def _stamps(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
             remedy = "a looped or joined recording, or a clock that was set? The nodes begin anew there"
             mend = partial(_joined, name=name, max_gap_s=max_gap_s)
             found.append(finding("stamps", name, Verdict.WARN, s, "s", said, remedy, mend=mend))
-        elif (lost := _lost_share(steps)) > LOST_READINGS:
+        elif name not in irregular and (lost := _lost_share(steps)) > LOST_READINGS:
             said = f"{100 * lost:.0f} % of the readings are missing between the others"
             remedy = "quality of service, queue or load: the driver sends more than is recorded"
             found.append(finding("lost readings", name, Verdict.WARN, lost, "", said, remedy))

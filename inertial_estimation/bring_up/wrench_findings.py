@@ -15,7 +15,7 @@ from inertial_estimation.bring_up.time_offsets import wrench_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
 
-__all__ = ["wrench_findings", "wrench_lag_findings"]
+__all__ = ["wrench_findings", "wrench_lag_findings", "wrench_zeros"]
 
 SUBJECT = "contact wrenches"
 BALANCED = 0.85  # agreement after the shift; wrenches that a model estimates balance at any shift alike
@@ -61,7 +61,7 @@ def wrench_findings(case: Case) -> list[Finding]:
         return [cannot_tell("contact weight", SUBJECT, "joints, IMU and all wrenches are not known together")]
     if any(item.wrong for item in found):
         return found
-    return [*found, *_direction(case), *_zeros(case)]
+    return [*found, *_direction(case), *wrench_zeros(case)]
 
 
 def _with_mend(result: CheckResult, case: Case) -> Finding:
@@ -106,8 +106,11 @@ def _direction(case: Case) -> list[Finding]:
     return [finding("contact wrench direction", SUBJECT, verdict, degrees, "deg", said, remedy)]
 
 
-def _zeros(case: Case) -> list[Finding]:
-    """Find sensors that read a force while the other contacts carry the whole robot."""
+def wrench_zeros(case: Case) -> list[Finding]:
+    """Find sensors that read a force while the other contacts carry the whole robot.
+
+    Where a contact reads least, in a tenth of the windows, the sum of all must be too large by what it reads.
+    """
     windows = case.signals.windows
     needed, forces_B = windows.force[:, :3], windows.forces_B
     known = np.isfinite(needed).all(axis=1) & np.isfinite(forces_B).all(axis=(1, 2))

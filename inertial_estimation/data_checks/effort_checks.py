@@ -27,7 +27,10 @@ SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
-RIGHT, LARGE_ZERO = 0.6, 0.8  # error of the factor, and constant over the effort's rms, of one with an offset
+RIGHT, LARGE_ZERO = (
+    0.6,
+    0.65,
+)  # error of the factor, and constant over the effort's rms, of one with an offset
 CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
 
 
