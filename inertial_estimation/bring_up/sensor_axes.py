@@ -43,6 +43,7 @@ ALIKE = 1.2  # times what the best leaves, up to which another one is not told f
 MOST_ALIKE = 4
 MILLI = 1e-3
 ITERATIONS = 8
+LEAST_SCALE, MOST_SCALE = 0.2, 5.0
 UPRIGHT = math.cos(math.radians(20.0))
 TURNED = 5.0  # rotation that is no tolerance [deg]
 AXES = "check wrench_frames, and the axes of the force sensor in its driver"
@@ -269,12 +270,12 @@ class _Balance:
         return math.sqrt(max(float(self._product(r, r)), 0.0) / len(self._needed))
 
     def left_by_scales(self) -> float:
-        """Return what is left where the wrenches of each contact have another scale, of the right sign."""
+        """Return what is left where the wrenches of each contact have another scale, as of pounds."""
         r = self._imbalance(None, np.zeros_like(self._wrenches))  # all that is needed
         every = np.eye(self._wrenches.shape[1])
         C = np.column_stack([self._carried(one[:, None] * self._wrenches).ravel() for one in every])
         scales = linear_algebra.solve(self._product(C, C) + NOISE**2 * every, self._product(C, r))
-        rest = r - C @ np.maximum(scales, 0.0)
+        rest = r - C @ np.clip(scales, LEAST_SCALE, MOST_SCALE)
         return math.sqrt(max(float(self._product(rest, rest)), 0.0) / len(self._needed))
 
     def keeps_gravity(self, assumption: _Assumption) -> bool:

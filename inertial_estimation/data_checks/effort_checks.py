@@ -207,7 +207,9 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
         return _wrong("effort silent", name, np.nan, said, "check the driver, or leave it out of torque_rows")
     if fit.zero:
         said = f"its effort is the predicted torque and {fit.zero:+.3g} Nm"
-        return _wrong("effort zero", name, fit.zero, said, "calibrate its zero; or a spring, a load?")
+        return _wrong(
+            "effort zero", name, fit.zero, said, "calibrate its zero; or a spring, a load, exchanged joints?"
+        )
     if fit.strong and fit.measured < SILENT * fit.predicted:
         said = f"its effort is zero while {fit.predicted:.3g} Nm are predicted"
         return _wrong("effort silent", name, 0.0, said, "check the driver, or leave it out of torque_rows")
