@@ -42,6 +42,7 @@ IMBALANCE = 0.01  # in weights, that it must explain
 ALIKE = 1.2  # times what the best leaves, up to which another one is not told from it
 MOST_ALIKE = 4
 MILLI = 1e-3
+TOLD, TOLD_LEAST = 2.0, 0.01  # times the imbalance, and weights beyond it, from which another one is excluded
 ITERATIONS = 8
 LEAST_SCALE, MOST_SCALE = 0.2, 5.0
 UPRIGHT = math.cos(math.radians(20.0))
@@ -85,8 +86,8 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
         case: The recording, with contact wrenches of the right size and sign.
 
     Returns:
-        What is wrong, or that it cannot be decided what; nothing where the wrenches balance the robot best
-        as they are.
+        What is wrong, or that it cannot be decided what, or how well the wrenches balance the robot as they
+        are; nothing without wrenches and IMU.
     """
     if case.streams.imu is None or not case.streams.wrenches or not case.setup.robot.floating_base:
         return []
@@ -101,7 +102,7 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
     best = min(left for left, _one in [*tried, *turned])
     best_scaled = balance.left_by_scales()
     if best > min(EXPLAINS * before, ALIKE * best_scaled, BALANCED) or before**2 - best**2 < IMBALANCE**2:
-        return []
+        return [_as_described(before, [left for left, _one in tried])]
     alike = [one for left, one in sorted(tried, key=_left) if left < ALIKE * best]
     alike = alike or [one for left, one in sorted(turned, key=_left) if left < ALIKE * best]
     drop = f"the contact wrenches miss the balance of the robot by {100 * before:.2g} % of the weight"
@@ -136,6 +137,16 @@ def likely_accelerometer_axes(case: Case, axes: list[int]) -> list[int]:
 
 def _left(tried: "tuple[float, _Assumption]") -> float:
     return tried[0]
+
+
+def _as_described(before: float, others: list[float]) -> Finding:
+    """Say how well the balance holds as it is, and how many assumptions that excludes."""
+    said = f"the contact wrenches balance weight and motion to {100 * before:.2g} % of the weight"
+    if before > BALANCED:
+        return cannot_tell("sensor axes", ALL, f"{said}, and no other axes or exchange makes it right")
+    excluded = sum(left > max(TOLD * before, before + TOLD_LEAST) for left in others)
+    said += f"; of {len(others)} exchanges and other axes of the sensors {excluded} would not"
+    return finding("sensor axes", ALL, Verdict.OK, 100 * before, "%", said)
 
 
 def _found(alike: list[_Assumption], drop: str, value: float, case: Case) -> Finding:
