@@ -33,7 +33,9 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
             "bursts",
             "rate",
             "clock",
+            "lost readings",
             "stuck",
+            "silent",
             "saturated",
             "missing values",
             "sensors",
@@ -54,9 +56,13 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
     ),
     "Contact wrenches": (
         (
+            "sensor axes",
+            "contact names",
+            "contact wrench axes",
             "contact weight",
             "contact wrench sign",
             "contact wrench unit",
+            "contact wrench zero",
             "contact wrench direction",
             "contact wrench scale",
         ),
