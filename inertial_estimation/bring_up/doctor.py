@@ -36,7 +36,7 @@ __all__ = ["Diagnosis", "diagnose"]
 
 FEWEST_WINDOWS = 20  # 2 s of data
 OF_MASSES = {"link mass", "link centre of mass", "masses", "effort scale", "contact wrench scale", "friction"}
-OF_EFFORTS = {"effort sign", "effort unit", "effort order"}
+OF_EFFORTS = {"effort sign", "effort unit", "effort order", "effort zero"}
 NOT_MENDED = ", which is wrong and cannot be corrected with certainty"
 
 
