@@ -14,6 +14,7 @@ from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import wrench_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
+from inertial_estimation.signals import Array
 
 __all__ = ["wrench_findings", "wrench_lag_findings", "wrench_zeros"]
 
@@ -126,9 +127,18 @@ def wrench_zeros(case: Case) -> list[Finding]:
             newtons = own * float(np.median(weight))
             said = f"it reads {newtons:.3g} N while the other contacts carry the whole robot"
             remedy = "tare the force sensor with the foot in the air"
-            name = f"{contact}/wrench"
-            found.append(finding("contact wrench zero", name, Verdict.WARN, newtons, "N", said, remedy))
+            zero = np.median(windows.wrenches[known][lifted, k], axis=0)
+            mend = partial(_tared, contact=contact, zero=zero)
+            result = CheckResult(
+                "contact wrench zero", f"{contact}/wrench", Verdict.WARN, newtons, "N", said, remedy
+            )
+            found.append(Finding(result, mend))
     return found
+
+
+def _tared(streams: RobotStreams, contact: str, zero: Array) -> RobotStreams:
+    stream = streams.wrenches[contact]
+    return replace(streams, wrenches={**streams.wrenches, contact: stream.with_values(stream.values - zero)})
 
 
 def _scaled(streams: RobotStreams, contacts: tuple[str, ...], factor: float) -> RobotStreams:

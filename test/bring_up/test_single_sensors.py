@@ -104,7 +104,8 @@ def stepping(zero, scale=1.0, standing=False):
     up = np.array([0.0, 0.0, WEIGHT])
     forces = scale * np.stack((share[:, None] * up, (1.0 - share)[:, None] * up), axis=1)
     forces[:, 0] += zero * up
-    windows = SimpleNamespace(force=np.tile(up, (200, 1)), forces_B=forces)
+    wrenches = np.concatenate((forces, np.zeros_like(forces)), axis=2)
+    windows = SimpleNamespace(force=np.tile(up, (200, 1)), forces_B=forces, wrenches=wrenches)
     setup = SimpleNamespace(contact_names=("left_foot", "right_foot"))
     return SimpleNamespace(signals=SimpleNamespace(windows=windows), setup=setup)
 
