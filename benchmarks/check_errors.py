@@ -281,17 +281,10 @@ def _velocities(part: Part, rng: np.random.Generator, factor: float) -> Error | 
     return _changed(part, part.streams.scaled_joints(1, factors), ("joint velocities",), names[j])
 
 
-def _imu(part: Part, force: Array, rate: Array) -> RobotStreams:
-    assert part.streams.imu is not None
-    values = part.streams.imu.values
-    turned = np.hstack((values[:, :3] @ force.T, values[:, 3:] @ rate.T))
-    return replace(part.streams, imu=part.streams.imu.with_values(turned))
-
-
 def _gyroscope(part: Part, rate: Array, checks: tuple[str, ...]) -> Error | None:
     if part.streams.imu is None or not _told(part, "gyroscope axes"):
         return None
-    return _changed(part, _imu(part, np.eye(3), rate), checks)
+    return _changed(part, part.streams.turned_imu(rate=rate), checks)
 
 
 def _flipped(part: Part, rng: np.random.Generator) -> Error | None:
@@ -308,7 +301,7 @@ def _gyroscope_axes(part: Part, rng: np.random.Generator) -> Error | None:
 def _accelerometer(part: Part, force: Array, checks: tuple[str, ...]) -> Error | None:
     if part.streams.imu is None:
         return None
-    return _changed(part, _imu(part, force, np.eye(3)), checks)
+    return _changed(part, part.streams.turned_imu(force=force), checks)
 
 
 def _mounting(part: Part, rng: np.random.Generator) -> Error | None:
@@ -316,7 +309,7 @@ def _mounting(part: Part, rng: np.random.Generator) -> Error | None:
         return None
     axis = rng.normal(size=3)
     R = exp_so3(np.radians(rng.uniform(20.0, 180.0)) * axis / np.linalg.norm(axis))
-    return _changed(part, _imu(part, R, R), ("IMU mounting",))
+    return _changed(part, part.streams.turned_imu(R, R), ("IMU mounting",))
 
 
 def _late_imu(part: Part, rng: np.random.Generator) -> Error | None:
@@ -363,11 +356,8 @@ def _wrenches(
     if not contacts:
         return None
     chosen = [str(rng.choice(contacts))] if one else contacts
-    wrenches = {
-        name: stream.with_values(factor * stream.values) if name in chosen else stream
-        for name, stream in part.streams.wrenches.items()
-    }
-    return _changed(part, replace(part.streams, wrenches=wrenches), checks)
+    streams = part.streams.changed_wrenches(chosen, lambda values: factor * values)
+    return _changed(part, streams, checks)
 
 
 def _late_wrenches(part: Part, rng: np.random.Generator) -> Error | None:

@@ -109,19 +109,9 @@ def _wrench(
     def change(values: Array) -> Array:
         return np.hstack((values[:, :3] @ force.T, values[:, 3:] @ turned.T))
 
-    streams = _with_wrenches(part.streams, chosen, change)
+    streams = part.streams.changed_wrenches(chosen, change)
     subjects = [f"{chosen[0]}/wrench"] if one else ["contact wrenches"]
     return _telling(part, streams, checks, *subjects)
-
-
-def _with_wrenches(
-    streams: RobotStreams, chosen: list[str], change: Callable[[Array], Array]
-) -> RobotStreams:
-    wrenches = {
-        name: stream.with_values(change(stream.values)) if name in chosen else stream
-        for name, stream in streams.wrenches.items()
-    }
-    return replace(streams, wrenches=wrenches)
 
 
 def _untared(part: Part, rng: np.random.Generator) -> Error | None:
@@ -137,7 +127,7 @@ def _untared(part: Part, rng: np.random.Generator) -> Error | None:
     name = str(rng.choice(lifted))
     force = np.nanmean(windows.wrenches[:, names.index(name), :3], axis=0)
     constant = np.concatenate((TARE * weight * force / np.linalg.norm(force), np.zeros(3)))
-    streams = _with_wrenches(part.streams, [name], lambda values: values + constant)
+    streams = part.streams.changed_wrenches([name], lambda values: values + constant)
     return Error(streams, part.urdf, ("contact wrench zero",), (f"{name}/wrench",))
 
 

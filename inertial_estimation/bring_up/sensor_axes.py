@@ -96,8 +96,7 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
         return []
     before = balance.left(None)
     names = case.setup.contact_names
-    tried = [(balance.left(one), one) for one in _assumptions(names)]
-    tried = [(left, one) for left, one in tried if balance.keeps_gravity(one)]
+    tried = [(balance.left(one), one) for one in _assumptions(names) if balance.keeps_gravity(one)]
     turned = [(balance.left(one), one) for one in _turned(balance, names) if balance.keeps_gravity(one)]
     best = min(left for left, _one in [*tried, *turned])
     best_scaled = balance.left_by_scales()
@@ -368,14 +367,10 @@ def _changed(wrenches: Array, assumption: _Assumption) -> Array:
 def _rewired(streams: RobotStreams, names: tuple[str, ...], assumption: _Assumption) -> RobotStreams:
     if assumption.accelerometer is not None:
         return streams.turned_imu(force=assumption.accelerometer)
-    wrenches = dict(streams.wrenches)
     chosen = [names[k] for k in assumption.contacts]
     if assumption.exchanges:
         first, second = chosen
-        wrenches[first], wrenches[second] = wrenches[second], wrenches[first]
-        return replace(streams, wrenches=wrenches)
-    for name in chosen:
-        values = wrenches[name].values[:, None]
-        one = replace(assumption, contacts=(0,))
-        wrenches[name] = wrenches[name].with_values(_changed(values, one)[:, 0])
-    return replace(streams, wrenches=wrenches)
+        exchanged = {first: streams.wrenches[second], second: streams.wrenches[first]}
+        return replace(streams, wrenches={**streams.wrenches, **exchanged})
+    one = replace(assumption, contacts=(0,))
+    return streams.changed_wrenches(chosen, lambda values: _changed(values[:, None], one)[:, 0])

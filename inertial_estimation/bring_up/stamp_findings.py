@@ -55,7 +55,7 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
     counts = stamp_checks(statistics)
     irregular = {result.subject for result in counts if result.failed}
     found += [plain(result) for result in counts]
-    return [*found, *_stamps(streams, max_gap_s, irregular), *_clocks(streams, unset)]
+    return [*found, *_stamps(streams, max_gap_s, irregular, unset), *_clocks(streams, unset)]
 
 
 def _has_efforts(streams: RobotStreams) -> bool:
@@ -63,13 +63,13 @@ def _has_efforts(streams: RobotStreams) -> bool:
     return bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
 
 
-def _stamps(streams: RobotStreams, max_gap_s: float, irregular: set[str]) -> list[Finding]:
+def _stamps(streams: RobotStreams, max_gap_s: float, irregular: set[str], unset: set[str]) -> list[Finding]:
     """Find stamps that are not set, that begin anew, and readings that are missing between others."""
     found = []
     for name, stream in streams.by_name.items():
         steps = np.diff(stream.stamps_ns)
         back = steps[steps < -max_gap_s * NANOSECONDS]
-        if _is_unset(stream):
+        if name in unset:
             said = f"{stream.size} readings have {len(np.unique(stream.stamps_ns))} different stamps"
             remedy = "the driver must set header.stamp to the time of measurement"
             mend = partial(_stamped_by_recording, name=name)

@@ -1,6 +1,6 @@
 """The inputs of a recording as arrays, one stream per sensor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -125,6 +125,14 @@ class RobotStreams:
         if rate is not None:
             values[:, 3:] = values[:, 3:] @ rate.T
         return replace(self, imu=self.imu.with_values(values))
+
+    def changed_wrenches(self, contacts: Collection[str], change: Callable[[Array], Array]) -> "RobotStreams":
+        """Return the streams with what a function makes of the readings of some contacts, shape (m, 6)."""
+        wrenches = {
+            name: stream.with_values(change(stream.values)) if name in contacts else stream
+            for name, stream in self.wrenches.items()
+        }
+        return replace(self, wrenches=wrenches)
 
     def mirrored_joint(self, joint: int) -> "RobotStreams":
         """Return the streams with position and velocity of one joint of the other sign."""

@@ -1,7 +1,6 @@
 """Contact wrenches: time offset, signs and units, direction of their sum."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -137,13 +136,8 @@ def wrench_zeros(case: Case) -> list[Finding]:
 
 
 def _tared(streams: RobotStreams, contact: str, zero: Array) -> RobotStreams:
-    stream = streams.wrenches[contact]
-    return replace(streams, wrenches={**streams.wrenches, contact: stream.with_values(stream.values - zero)})
+    return streams.changed_wrenches([contact], lambda values: values - zero)
 
 
 def _scaled(streams: RobotStreams, contacts: tuple[str, ...], factor: float) -> RobotStreams:
-    wrenches = {
-        name: stream.with_values(factor * stream.values) if name in contacts else stream
-        for name, stream in streams.wrenches.items()
-    }
-    return replace(streams, wrenches=wrenches)
+    return streams.changed_wrenches(contacts, lambda values: factor * values)

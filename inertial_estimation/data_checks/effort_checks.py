@@ -27,10 +27,7 @@ SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
-RIGHT, LARGE_ZERO = (
-    0.6,
-    0.65,
-)  # error of the factor, and constant over the effort's rms, of one with an offset
+RIGHT, LARGE_ZERO = 0.6, 0.65  # with an offset: error of the factor, constant over the rms
 CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
 
 
@@ -58,7 +55,7 @@ class _Fit:
         predicted: Rms of the predicted torque [Nm].
         measured: Rms of the measured torque [Nm].
         strong: Whether the predicted torque stands out from stiction and friction.
-        zero: Constant that is added to the effort, where this explains what no factor does; else 0 [Nm].
+        zero: Constant of the effort where it is far beyond friction, else 0 [Nm].
     """
 
     factor: float
@@ -178,12 +175,12 @@ def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
     if not size > 0.0 or not wanted > 0.0:
         telling = wanted > strong or float(predicted.std()) > VARIED / STRONG * strong
         return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, telling)
-    c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors))
+    X, y = np.stack(columns, axis=1) / size, tau / size
+    c, sigma = ridge(X, y, np.array(priors))
     varies = float(predicted.std()) > VARIED / STRONG * strong
     varied = varies and abs(c[0]) > VARIED_SIGMAS * sigma[0]
     found = _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
-    X, y, free = np.stack(columns, axis=1) / size, tau / size, np.array(priors)
-    return replace(found, zero=_zero(X, y, free)) if varies else found
+    return replace(found, zero=_zero(X, y, np.array(priors))) if varies else found
 
 
 def _zero(X: Array, y: Array, priors: Array) -> float:

@@ -51,16 +51,7 @@ def plus(j, value):
 
 def of_imu(force=None, rate=None):
     """Turn specific force and angular rate."""
-
-    def inject(streams):
-        values = streams.imu.values.copy()
-        if force is not None:
-            values[:, :3] = values[:, :3] @ force.T
-        if rate is not None:
-            values[:, 3:] = values[:, 3:] @ rate.T
-        return replace(streams, imu=streams.imu.with_values(values))
-
-    return inject
+    return lambda streams: streams.turned_imu(force, rate)
 
 
 def late(name, seconds):
@@ -153,14 +144,7 @@ def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject
 
 def of_wrenches(change, names=("left_foot",)):
     """Change the wrenches of some contacts."""
-
-    def inject(streams):
-        wrenches = dict(streams.wrenches)
-        for name in names:
-            wrenches[name] = wrenches[name].with_values(change(wrenches[name].values))
-        return replace(streams, wrenches=wrenches)
-
-    return inject
+    return lambda streams: streams.changed_wrenches(names, change)
 
 
 def turned_wrench(force, moment):
