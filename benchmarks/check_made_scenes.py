@@ -30,7 +30,7 @@ from inertial_estimation.models.robot_config import RobotConfig, robot_from_conf
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
-from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 from inertial_estimation.signals import Array
@@ -40,6 +40,7 @@ from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import (
+    Payload,
     StanceMotion,
     Timing,
     Truth,
@@ -47,7 +48,7 @@ from inertial_estimation.synthetic.synthetic_truth import (
     stance_truth,
 )
 
-__all__ = ["Made", "inputs", "other", "tuned", "unseen"]
+__all__ = ["Conditions", "Made", "Moving", "inputs", "moving_robot", "other", "surveyed", "tuned", "unseen"]
 
 LENGTH_S = 25.0  # of a simulation, after its release
 ARM_REACH, ROOM = 0.35, 0.4  # of joints that are not of a leg [rad], at most this share of their way
@@ -80,6 +81,31 @@ class Conditions:
     band_hz: tuple[float, float] = (0.1, 0.5)
     stops: bool = False
     unlike: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """A robot that moves, and how it is to be recorded.
+
+    Attributes:
+        truth: Its motion.
+        noise: Of its sensors.
+        rng: Source of that noise.
+        friction: Parameters of the robot with the friction it has.
+        config: Those that it is believed to have.
+        urdf: The description it is believed to have.
+    """
+
+    truth: Truth
+    noise: SensorNoise
+    rng: np.random.Generator
+    friction: RobotConfig
+    config: RobotConfig
+    urdf: str
+
+    def recording(self) -> MemoryRecording:
+        """Record the motion."""
+        return measure(self.truth, self.noise, self.rng, self.friction)
 
 
 def tuned() -> dict[str, Callable[[], Made]]:
@@ -184,7 +210,7 @@ def _simulated(robot: str, walk: tuple[int, float] | None = None, *, swings: boo
     return inputs(recorder.recording(), config, builder.urdf)
 
 
-def _surveyed(robot: str) -> tuple[Survey, str, str]:
+def surveyed(robot: str) -> tuple[Survey, str, str]:
     """Return what `init` finds of a robot, its description and its parameter file."""
     source = example_source(robot)
     urdf = read_urdf(source)
@@ -195,13 +221,34 @@ def _surveyed(robot: str) -> tuple[Survey, str, str]:
 def _in_loop(robot: str, walk: tuple[int, float] | None = None) -> Made:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{robot}.yaml")
-        file.write_text(_surveyed(robot)[2], encoding="utf-8")
+        file.write_text(surveyed(robot)[2], encoding="utf-8")
         return _simulated(str(file), walk, swings=True)
 
 
 def _moving(robot: str, conditions: Conditions) -> Made:
     """Move an arm through its range, or base and arms of a robot that stands."""
-    survey, urdf, text = _surveyed(robot)
+    moving = moving_robot(robot, conditions)
+    return inputs(moving.recording(), moving.config, moving.urdf)
+
+
+def moving_robot(
+    robot: str,
+    conditions: Conditions,
+    *,
+    length_s: float = LENGTH_S,
+    load: Payload | None = None,
+    start_ns: int = 0,
+) -> Moving:
+    """Let an arm move through its range, or base and arms of a robot that stands.
+
+    Args:
+        robot: Short name in example-robot-data; it is set up by `init`.
+        conditions: How it moves and is recorded.
+        length_s: Length of the motion [s].
+        load: What it carries; None: nothing.
+        start_ns: Stamp of its beginning [ns].
+    """
+    survey, urdf, text = surveyed(robot)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "robot.yaml")
         file.write_text(text, encoding="utf-8")
@@ -213,16 +260,17 @@ def _moving(robot: str, conditions: Conditions) -> Made:
         true = perturbed_urdf(urdf, rng, mass_sigma=conditions.unlike, com_sigma=0.1 * conditions.unlike)
     setup = robot_from_config(config, true)
     friction = replace(config, nominal_friction=_friction(setup.robot, conditions.friction))
-    timing = Timing(LENGTH_S, conditions.rate_hz)
+    timing = Timing(length_s, conditions.rate_hz, start_ns=start_ns)
     if survey.legged:
         posture = dict(zip(setup.robot.joint_names, survey.posture.tolist(), strict=True))
         contacts = dict(zip(config.contacts, config.contact_frames, strict=True))
         motion = StanceMotion(posture, _reach(survey, posture), _base_reach(survey))
-        truth: Truth = stance_truth(setup.robot, timing, rng, contacts=contacts, imu=setup.imu, motion=motion)
+        truth: Truth = stance_truth(
+            setup.robot, timing, rng, contacts=contacts, imu=setup.imu, motion=motion, payload=load
+        )
     else:
-        truth = followed_truth(setup.robot, _trajectory(survey, conditions, rng), timing)
-    noise = _scaled(simulation.sensors.noise, conditions.noise)
-    return inputs(measure(truth, noise, rng, friction), config, urdf)
+        truth = followed_truth(setup.robot, _trajectory(survey, conditions, rng), timing, payload=load)
+    return Moving(truth, _scaled(simulation.sensors.noise, conditions.noise), rng, friction, config, urdf)
 
 
 def _reach(survey: Survey, posture: Mapping[str, float]) -> dict[str, float]:

@@ -85,7 +85,7 @@ def short_scenes(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scenes, "RATE_HZ", 100.0)
         patch.setattr(scenes.tempfile, "gettempdir", lambda: folder)
-        patch.setattr(scenes, "SOURCES", {"talos_short": talos_short, "hyq_short": hyq_short})
+        patch.setattr(campaign, "SOURCES", {"talos_short": talos_short, "hyq_short": hyq_short})
         patch.setattr(campaign, "SCENES", SHORT)
         scenes._source.cache_clear()
         yield

@@ -71,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--early", action="store_true", help="only faults that begin with the first reading of all"
     )
     parser.add_argument(
+        "--others", action="store_true", help="robots and recordings that were not looked at first"
+    )
+    parser.add_argument(
         "--read", type=Path, nargs="+", metavar="FILE.json", help="no run: the table of runs already made"
     )
     add_workers(parser, "cases")
@@ -83,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(KINDS))
         return 0
     if options.case:
-        verdict = next(run_cases([case_named(options.case, options.seed)], print_timeline))
+        verdict = next(
+            run_cases([case_named(options.case, options.seed, others=options.others)], print_timeline)
+        )
         print(json.dumps(verdict.as_dict, indent=1))
         print("fails:", ", ".join(failures(verdict)) or "nothing")
         return 0
@@ -96,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         workers = open_workers(options.jobs, options.cluster)
-        cases = all_cases(numbers, options.seed, kinds, pipelines, early=options.early)
+        chosen = {"early": options.early, "others": options.others}
+        cases = all_cases(numbers, options.seed, kinds, pipelines, **chosen)
         verdicts = run(cases, workers)
     print(summary(verdicts), table(verdicts), sep="\n\n")
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")

@@ -14,9 +14,10 @@ from benchmarks.fault_campaign.feed import Feed, Record
 from benchmarks.fault_campaign.forked import EndedError, forked
 from benchmarks.fault_campaign.judge import Errors, Verdict, errors_of, judge
 from benchmarks.fault_campaign.kinds import KINDS
+from benchmarks.fault_campaign.other_scenes import OTHER_SCENES, OTHER_SOURCES
 from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
 from benchmarks.fault_campaign.readings import Reading
-from benchmarks.fault_campaign.scenes import SCENES, Recorded, Scene, build_pipeline, recorded
+from benchmarks.fault_campaign.scenes import SCENES, SOURCES, Recorded, Scene, build_pipeline, recorded
 from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["Case", "all_cases", "case_named", "run_cases", "run_share", "scene_shares"]
@@ -39,12 +40,14 @@ class Case:
         kind: Kind of fault.
         number: Number within pipeline and kind.
         seed: Seed of the campaign.
+        others: Whether its scene is one of the other robots.
     """
 
     pipeline: str
     kind: str
     number: int
     seed: int
+    others: bool = False
 
     @property
     def name(self) -> str:
@@ -59,24 +62,27 @@ class Case:
     def draw(self) -> tuple[str, float, np.random.Generator]:
         """Return its scene, the time at which the pipeline is forked [s], and the generator for the rest."""
         rng, kind = self.rng(), KINDS[self.kind]
-        scenes = [name for name in _scenes(self.pipeline) if kind.applies(self.pipeline, _streams(name))]
-        scene = str(rng.choice(scenes))
-        begins = SCENES[scene].begins_s
+        scenes = _scenes(self.pipeline, others=self.others)
+        scene = str(rng.choice([n for n, s in scenes.items() if kind.applies(self.pipeline, s.streams)]))
+        begins = scenes[scene].begins_s
         early = begins[0] == 0.0 and rng.random() < 0.15  # of the faults begin at the start
         begin_s = 0.0 if early else float(rng.choice([b for b in begins if b > 0.0]))
         return scene, begin_s, rng
 
 
-def _scenes(pipeline: str) -> list[str]:
-    return [name for name, scene in SCENES.items() if scene.pipeline == pipeline]
-
-
-def _streams(scene: str) -> tuple[str, ...]:
-    return SCENES[scene].streams
+def _scenes(pipeline: str, *, others: bool) -> dict[str, Scene]:
+    every = OTHER_SCENES if others else SCENES
+    return {name: scene for name, scene in every.items() if scene.pipeline == pipeline}
 
 
 def all_cases(
-    numbers: Sequence[int], seed: int, kinds: Sequence[str], pipelines: Sequence[str], *, early: bool = False
+    numbers: Sequence[int],
+    seed: int,
+    kinds: Sequence[str],
+    pipelines: Sequence[str],
+    *,
+    early: bool = False,
+    others: bool = False,
 ) -> list[Case]:
     """Return the cases of these numbers for every kind and every pipeline to which it applies.
 
@@ -86,22 +92,24 @@ def all_cases(
         kinds: Kinds of faults.
         pipelines: Pipelines.
         early: As many cases of each from the first number on, whose fault begins with the first reading.
+        others: Scenes of the other robots.
     """
     found = []
     for pipeline in pipelines:
+        scenes = _scenes(pipeline, others=others).values()
         for kind in kinds:
-            if any(KINDS[kind].applies(pipeline, _streams(name)) for name in _scenes(pipeline)):
+            if any(KINDS[kind].applies(pipeline, scene.streams) for scene in scenes):
                 tried = range(numbers[0], numbers[0] + MOST_TRIED) if early else numbers
-                cases = (Case(pipeline, kind, number, seed) for number in tried)
+                cases = (Case(pipeline, kind, number, seed, others) for number in tried)
                 wanted = (case for case in cases if not early or case.draw()[1] == 0.0)
                 found += list(itertools.islice(wanted, len(numbers)))
     return found
 
 
-def case_named(name: str, seed: int) -> Case:
+def case_named(name: str, seed: int, *, others: bool = False) -> Case:
     """Return the case of a name, ``pipeline/kind/number``."""
     pipeline, kind, number = name.split("/")
-    return Case(pipeline, kind, int(number), seed)
+    return Case(pipeline, kind, int(number), seed, others)
 
 
 Show = Callable[[Case, Fault, Record, Errors, Adapter], None]
@@ -148,8 +156,8 @@ class _SceneRun:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.scene: Scene = SCENES[name]
-        self.data: Recorded = recorded(self.scene)
+        self.scene: Scene = {**OTHER_SCENES, **SCENES}[name]
+        self.data: Recorded = recorded(self.scene, {**OTHER_SOURCES, **SOURCES})
         self.adapter = ADAPTERS[self.scene.pipeline](build_pipeline(self.scene), self.data)
         self.begin_ns = self.data.readings[0].arrival_ns
         self.feed = Feed(self.adapter)

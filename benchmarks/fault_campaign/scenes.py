@@ -4,7 +4,7 @@ import hashlib
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.check_made_scenes import surveyed
 from benchmarks.fault_campaign.readings import Reading
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.config_file import ALL_NODES
 from inertial_estimation.configuration.node_names import (
     CONTROLLER_NODE,
     INERTIAL_NODE,
@@ -25,6 +27,7 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.control.controller_pipeline import ControllerConfig, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.recordings.recording import RecordingEntry
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -45,12 +48,28 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
-__all__ = ["SCENES", "Recorded", "Scene", "build_pipeline", "recorded"]
+__all__ = [
+    "INIT",
+    "LATENCY_NS",
+    "SCENES",
+    "SENSORS",
+    "SOURCES",
+    "START_NS",
+    "Recorded",
+    "Scene",
+    "build_pipeline",
+    "looped",
+    "received",
+    "recorded",
+    "recorded_truth",
+    "robot_loop",
+]
 
 START_NS = 1_700_000_000 * NANOSECONDS
 LATENCY_NS = 1_000_000  # from the stamp of a reading to its arrival
 RATE_HZ = 200.0
 SEED = 13
+INIT = "init:"  # before the short name of a robot that has no parameter file
 Pipeline = Any  # any of the four; they share tick, health and the pushes of their inputs
 
 
@@ -83,6 +102,7 @@ class Scene:
         begins_s: Times since the first reading at which a fault may begin [s]; zero: at the start.
         length_s: Length of the data that are used [s].
         overrides: Parameters of the node over the file's.
+        urdf: Path of another description than the file's; empty: the file's.
     """
 
     pipeline: str
@@ -92,6 +112,7 @@ class Scene:
     begins_s: tuple[float, ...]
     length_s: float
     overrides: Mapping[str, Any]
+    urdf: str = ""
 
 
 SENSORS = ("imu", "joints", "wrench")
@@ -135,13 +156,20 @@ SCENES: dict[str, Scene] = {
 
 
 @cache
-def _robot(name: str) -> RobotLoop:
-    return RobotLoop(name)
+def robot_loop(name: str, urdf: str = "") -> RobotLoop:
+    """Return the builder of a robot by its parameter file, or of one that `init` sets up, INIT before it."""
+    if not name.startswith(INIT):
+        return RobotLoop(name, {ALL_NODES: {"urdf": urdf}} if urdf else None)
+    short = name.removeprefix(INIT)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{short}.yaml")
+        file.write_text(surveyed(short)[2], encoding="utf-8")
+        return RobotLoop(str(file))
 
 
 def build_pipeline(scene: Scene) -> Pipeline:
     """Build the pipeline of a scene, as its node would."""
-    robot = _robot(scene.robot)
+    robot = robot_loop(scene.robot, scene.urdf)
     if scene.pipeline == "tilt":
         config = robot.config(TILT_NODE, TiltPipelineConfig, {TILT_NODE: scene.overrides})
         return TiltPipeline(config, robot.urdf)
@@ -153,9 +181,14 @@ def build_pipeline(scene: Scene) -> Pipeline:
     return ControllerPipeline(controller, robot.urdf)
 
 
-def recorded(scene: Scene) -> Recorded:
-    """Return the clean data of a scene, made now or read from the temporary folder."""
-    whole = _source(scene.source)
+def recorded(scene: Scene, sources: Mapping[str, Callable[[], Recorded]]) -> Recorded:
+    """Return the clean data of a scene, made now or read from the temporary folder.
+
+    Args:
+        scene: The scene.
+        sources: Makers of the data by name.
+    """
+    whole = _source(scene.source, sources[scene.source])
     kept = [r for r in whole.readings if r.stream.startswith(scene.streams)]
     end_ns = kept[0].arrival_ns + round(scene.length_s * NANOSECONDS)
     return Recorded(
@@ -164,8 +197,9 @@ def recorded(scene: Scene) -> Recorded:
 
 
 @cache
-def _source(name: str) -> Recorded:
-    code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+def _source(name: str, make: Callable[[], Recorded]) -> Recorded:
+    modules = (Path(__file__), Path(__file__).with_name("other_scenes.py"))
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()[:12]
     folder = Path(tempfile.gettempdir()) / f"inertial_estimation_faults_{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / f"{name}_{code}.pickle"
@@ -173,7 +207,7 @@ def _source(name: str) -> Recorded:
         with path.open("rb") as file:
             found: Recorded = pickle.load(file)
             return found
-    made = SOURCES[name]()
+    made = make()
     partial = path.with_suffix(f".{os.getpid()}")
     with partial.open("wb") as file:
         pickle.dump(made, file)
@@ -191,24 +225,43 @@ def _synthetic(name: str, length_s: float, payload_kg: float, links: Sequence[st
     rng = np.random.default_rng(SEED)
     timing = Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
     truth = synthetic_truth(name, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
+    return recorded_truth(truth, measure(truth, REALISTIC, rng).messages, links, rng)
+
+
+def recorded_truth(
+    truth: Truth, messages: Sequence[RecordingEntry], links: Sequence[str], rng: np.random.Generator
+) -> Recorded:
+    """Return the clean data of a synthetic motion.
+
+    Args:
+        truth: The motion, with what is carried from the start.
+        messages: What its sensors send.
+        links: Bodies whose masses are judged.
+        rng: Source of the noise of the base states.
+    """
+    readings = received(messages)
+    up = np.zeros((0, 3))
+    if truth.robot.floating_base:
+        readings += [_true_base(truth, k, rng) for k in range(len(truth.states))]
+        up = np.array([_up(state.q[3:7]) for state in truth.states])
+    readings.sort(key=lambda reading: reading.arrival_ns)
+    masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
+    if truth.payload is not None and truth.payload.inertia.link in masses:
+        masses[truth.payload.inertia.link] += truth.payload.inertia.mass
+    return Recorded(tuple(readings), truth.stamps_ns, up, masses)
+
+
+def received(messages: Iterable[RecordingEntry]) -> list[Reading]:
+    """Return the readings of the sensors, each received a millisecond after its stamp."""
     readings = []
-    for entry in measure(truth, REALISTIC, rng).messages:
+    for entry in messages:
         stream = _STREAMS.get(type(entry.sample))
         if stream == "wrench":
             stream = f"wrench:{entry.topic.split('/')[1]}"
         if stream is not None:
             arrival = entry.sample.stamp_ns + LATENCY_NS
             readings.append(Reading(arrival, stream, entry.sample, arrival))
-    up = np.zeros((0, 3))
-    if truth.robot.floating_base:
-        readings += [_true_base(truth, k, rng) for k in range(len(truth.states))]
-        up = np.array([_up(state.q[3:7]) for state in truth.states])
-    readings.sort(key=lambda reading: reading.arrival_ns)
-    assert truth.payload is not None
-    loaded, load_kg = truth.payload.inertia.link, truth.payload.inertia.mass
-    masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
-    masses = {link: mass + (load_kg if link == loaded else 0.0) for link, mass in masses.items()}
-    return Recorded(tuple(readings), truth.stamps_ns, up, masses)
+    return readings
 
 
 _STREAMS = {ImuSample: "imu", JointReading: "joints", WrenchSample: "wrench"}
@@ -267,7 +320,7 @@ class _Recorder:
         return Recorded(tuple(self.readings), stamps, np.array([up for _, up in self.truth]), dict(masses))
 
 
-def _looped(
+def looped(
     robot: str,
     length_s: float,
     on_tick: Callable[[ClosedLoop, _Recorder], None] | None = None,
@@ -275,9 +328,18 @@ def _looped(
     disturbances: Sequence[Attachment] = (),
     **options: Any,
 ) -> tuple[_Recorder, ClosedLoop]:
+    """Run a robot in the closed loop, and record what its estimators are fed.
+
+    Args:
+        robot: As for `robot_loop`.
+        length_s: Length of the run [s].
+        on_tick: Called at every step.
+        disturbances: What acts on the robot.
+        options: Further arguments of `RobotLoop.build`.
+    """
     recorder = _Recorder()
     overrides = {SIMULATOR_NODE: {"start_ns": START_NS, "sensors.rate": RATE_HZ}}
-    loop = _robot(robot).build(
+    loop = robot_loop(robot).build(
         overrides=overrides,
         disturbances=disturbances,
         seed=SEED,
@@ -301,7 +363,7 @@ def _walking() -> Recorded:
             recorder.add("walk", commanded[0])
             loop.controller.push_walk_command(commanded[0])
 
-    recorder, _ = _looped("talos", 10.5, command, inertial=False, adaptation=False)
+    recorder, _ = looped("talos", 10.5, command, inertial=False, adaptation=False)
     return recorder.recorded({})
 
 
@@ -322,14 +384,14 @@ def _posture() -> Recorded:
         loop.controller.push_joint_reference(arms)
 
     heights: dict[str, float] = {}
-    recorder, _ = _looped("talos", 7.0, command)
+    recorder, _ = looped("talos", 7.0, command)
     return recorder.recorded({})
 
 
 def _hyq() -> Recorded:
     """Let HyQ stand, be loaded at 1 s and identify its trunk by itself."""
     load = ball("trunk", 10.2, (-0.3, 0.15, 0.0))
-    recorder, loop = _looped(
+    recorder, loop = looped(
         "hyq", 16.0, disturbances=(Attachment(load, start=1.0),), payload=True, inertial=False
     )
     truth = loop.simulation.truth(("trunk",))
