@@ -114,7 +114,7 @@ def test_early_cases_begin_with_the_first_reading(short_scenes):
 
 
 def test_a_case_is_drawn_from_its_name_and_the_seed_alone(short_scenes):
-    readings = scenes._source("talos_short").readings
+    readings = scenes._source("talos_short", talos_short).readings
     begin_ns = readings[60].arrival_ns
     before = [r for r in readings if r.arrival_ns < begin_ns]
     for name, kind in KINDS.items():

@@ -15,6 +15,7 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.compilation import MutableTable, Table, compiled, warm_up
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
@@ -43,9 +44,10 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
     Returns:
         Parameters in Pinocchio's order, of theta's shape.
     """
-    u, _slope = _entries(theta.reshape(-1, 10))
-    _uQ, pi = _products(u, convention)
-    return pi.reshape(theta.shape)
+    warm_up()
+    pi: Array = np.empty(theta.shape)
+    _parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
+    return pi
 
 
 def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[Array, Array]:
@@ -63,7 +65,8 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
     u, slope = _entries(theta)
-    uQ, pi = _products(u, convention)
+    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(u), 10, 10)
+    pi = parameters_from_log_cholesky(theta, convention)
     G = uQ * (2.0 * slope)[:, None, :]
     G[:, :, 0] = 2.0 * pi
     return pi, G
@@ -152,11 +155,30 @@ def _entries(theta: Array) -> tuple[Array, Array]:
     return u, slope
 
 
-def _products(u: Array, convention: str) -> tuple[Array, Array]:
-    """Return u' Q_a, shape (n, 10, 10), and the parameters u' Q_a u, shape (n, 10), of entries u."""
-    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(u), 10, 10)
-    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
-    return uQ, pi
+@compiled
+def _parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
+    """Write the parameters of coordinates, shape (n, 10) both, by the entries of J over e^(2 alpha)."""
+    d1, d2, d3 = np.exp(theta[:, 1]), np.exp(theta[:, 2]), np.exp(theta[:, 3])
+    s12, s13, s23 = theta[:, 4], theta[:, 5], theta[:, 6]
+    t1, t2, t3 = theta[:, 7], theta[:, 8], theta[:, 9]
+    if foster:
+        xx, yy, zz = d1 * d1, s12 * s12 + d2 * d2, s13 * s13 + s23 * s23 + d3 * d3
+        xy, xz, yz = d1 * s12, d1 * s13, s12 * s13 + d2 * s23
+        hx, hy, hz = d1 * t1, s12 * t1 + d2 * t2, s13 * t1 + s23 * t2 + d3 * t3
+        mass = t1 * t1 + t2 * t2 + t3 * t3 + 1.0
+    else:
+        xx, yy, zz = (
+            d1 * d1 + s12 * s12 + s13 * s13 + t1 * t1,
+            d2 * d2 + s23 * s23 + t2 * t2,
+            d3 * d3 + t3 * t3,
+        )
+        xy, xz, yz = s12 * d2 + s13 * s23 + t1 * t2, s13 * d3 + t1 * t3, s23 * d3 + t2 * t3
+        hx, hy, hz = t1, t2, t3
+        mass = np.ones_like(t1)
+    pi[:, 0], pi[:, 1], pi[:, 2], pi[:, 3] = mass, hx, hy, hz
+    pi[:, 4], pi[:, 5], pi[:, 6] = yy + zz, -xy, xx + zz
+    pi[:, 7], pi[:, 8], pi[:, 9] = -xz, -yz, xx + yy
+    pi *= np.exp(2.0 * theta[:, 0]).reshape(-1, 1)
 
 
 def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Array:

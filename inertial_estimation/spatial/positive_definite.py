@@ -1,4 +1,4 @@
-"""Cholesky factors and linear systems of positive definite matrices, in compiled functions as well.
+"""Cholesky factors of positive definite matrices, and linear systems, in compiled functions as well.
 
 Where nothing is compiled, LAPACK computes them. In compiled functions loops over rows do, which for the sizes
 of the filters take as long as a call into LAPACK. A factor is for the functions of this module only: which
@@ -7,12 +7,13 @@ triangle holds it, and in which order of memory, differs between the two.
 
 import math
 
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+import numpy as np
+from scipy.linalg.lapack import dgesv, dpotrf, dpotrs, dtrtrs
 
 from inertial_estimation.compilation import in_place_of
 from inertial_estimation.signals import Array
 
-__all__ = ["factor", "normalised_square", "solution"]
+__all__ = ["factor", "lower_factor", "normalised_square", "regular_solution", "solution"]
 
 
 def factor(S: Array) -> tuple[Array, bool]:
@@ -45,6 +46,27 @@ def normalised_square(F: Array, y: Array) -> float:
     """
     white = dtrtrs(F, y, lower=1)[0]
     return float(white @ white)
+
+
+def lower_factor(S: Array) -> tuple[Array, bool]:
+    """Return the lower L with S = L L', zero above its diagonal, and whether S is positive definite.
+
+    Args:
+        S: Symmetric, shape (n, n).
+    """
+    F, positive = factor(S)
+    return np.tril(F), positive
+
+
+def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
+    """Return A^-1 B of a matrix that need not be symmetric, and whether it is regular.
+
+    Args:
+        A: Shape (n, n).
+        B: Shape (n, k).
+    """
+    _lu, _pivots, X, info = dgesv(A, B)
+    return X, info == 0
 
 
 @in_place_of(factor)
@@ -99,3 +121,48 @@ def _normalised_square_by_rows(U: Array, y: Array) -> float:
             white[i] -= value * U[k, i]
         square += value * value
     return square
+
+
+@in_place_of(lower_factor)
+def _lower_factor_by_rows(S: Array) -> tuple[Array, bool]:
+    U, positive = factor(S)
+    L = np.zeros_like(U)
+    for i in range(len(U)):
+        for j in range(i + 1):
+            L[i, j] = U[j, i]
+    return L, positive
+
+
+@in_place_of(regular_solution)
+def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
+    """Return A^-1 B by elimination with the largest pivot of each column."""
+    U, X = A.copy(), B.copy()
+    n, columns = B.shape
+    for k in range(n):
+        largest = k
+        for i in range(k + 1, n):
+            if abs(U[i, k]) > abs(U[largest, k]):
+                largest = i
+        pivot = U[largest, k]
+        if not abs(pivot) > 0.0:
+            return X, False
+        if largest != k:
+            for j in range(k, n):
+                U[k, j], U[largest, j] = U[largest, j], U[k, j]
+            for j in range(columns):
+                X[k, j], X[largest, j] = X[largest, j], X[k, j]
+        for i in range(k + 1, n):
+            share = U[i, k] / pivot
+            for j in range(k + 1, n):
+                U[i, j] -= share * U[k, j]
+            for j in range(columns):
+                X[i, j] -= share * X[k, j]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(columns):
+                X[k, j] -= share * X[i, j]
+        scale = 1.0 / U[k, k]
+        for j in range(columns):
+            X[k, j] *= scale
+    return X, True

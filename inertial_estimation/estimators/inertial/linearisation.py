@@ -75,7 +75,15 @@ class Prior:
 
 
 class DataInformation:
-    """Information of the data: a posterior without its prior."""
+    """Information of the data: a posterior without its prior.
+
+    Attributes:
+        at: Linearisation of the posterior.
+        x: Mean of the posterior, shape (n,).
+        prior: The prior it contains.
+        information: I, shape (n, n).
+        pull: g, shape (n,).
+    """
 
     def __init__(self, at: BodyLinearisation, x: Array, P: Array, prior: Prior) -> None:
         """Extract it from a posterior.
@@ -89,9 +97,9 @@ class DataInformation:
         Raises:
             MeasurementError: If the covariance is not positive definite.
         """
-        self._at, self._x, self._prior = at, x, prior
-        self._information: Array = inverse(P) - prior.information
-        self._pull: Array = prior.information @ (x - prior.centre)
+        self.at, self.x, self.prior = at, x, prior
+        self.information: Array = inverse(P) - prior.information
+        self.pull: Array = prior.information @ (x - prior.centre)
 
     def posterior_at(self, to: BodyLinearisation) -> "Posterior":
         """Return the posterior with another linearisation.
@@ -99,38 +107,14 @@ class DataInformation:
         Raises:
             MeasurementError: If its covariance is not positive definite.
         """
-        T, d = to.seen_from(self._at)
-        slope = self._information @ (d - (self._x - self._at.x)) - self._pull
-        gradient = self._prior.information @ (to.x - self._prior.centre) + T.T @ slope
-        hessian: Array = self._prior.information + T.T @ self._information @ T
+        T, d = to.seen_from(self.at)
+        slope = self.information @ (d - (self.x - self.at.x)) - self.pull
+        gradient = self.prior.information @ (to.x - self.prior.centre) + T.T @ slope
+        hessian: Array = self.prior.information + T.T @ self.information @ T
         P = inverse(hessian)
         n = 10 * len(to.G)
-        slope_pi = linear_algebra.solve(self._at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
+        slope_pi = linear_algebra.solve(self.at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
         return Posterior(to, to.x - P @ gradient, P, gradient, hessian, slope_pi)
-
-    def posterior_over(self, mean: Array, slope: Array, error: Array, m: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of the posterior with a linearisation over a distribution of x.
-
-        It is phi = mean + slope (x - m) + e, phi in the coordinates of this linearisation, from its point.
-
-        Args:
-            mean: Mean of phi, shape (n,).
-            slope: Shape (n, n).
-            error: Covariance of e, shape (n, n).
-            m: Mean of the distribution, shape (n,).
-
-        Raises:
-            MeasurementError: If the covariance is not positive definite.
-            ~inertial_estimation.errors.NumericalError: If floating point cannot solve the equations.
-        """
-        n = len(m)
-        cost_slope = self._information @ (mean - (self._x - self._at.x)) - self._pull
-        widened = np.eye(n) + self._information @ error
-        solved = linear_algebra.solve(widened, np.column_stack((self._information, cost_slope)))
-        information = 0.5 * (solved[:, :n] + solved[:, :n].T)
-        P = inverse(self._prior.information + slope.T @ information @ slope)
-        pull = self._prior.information @ (self._prior.centre - m)
-        return m + P @ (pull - slope.T @ solved[:, n]), P
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,17 +19,19 @@ every such update several times as long as the others. Here phi is expressed in 
 filter's linearisation, in which its information is at hand; friction is linear.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from inertial_estimation.compilation import Table, compiled
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_steps import largest_step
 from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
-from inertial_estimation.estimators.inertial.linearisation import DataInformation, block_diagonal
+from inertial_estimation.estimators.inertial.linearisation import DataInformation
+from inertial_estimation.estimators.inertial.posterior_steps import (
+    body_points,
+    posterior_over,
+    second_moments,
+)
 from inertial_estimation.signals import Array, seconds
-from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["CurvedPosterior"]
 
@@ -65,21 +67,6 @@ def _variances_changed(P: Table, P_before: Table) -> tuple[bool, bool]:
     """Return whether a variance has grown beyond a factor, or is no number, and whether one has shrunk."""
     change = np.diag(P) / np.diag(P_before)
     return not (change <= GROWN).all(), not (change >= SHRUNK).all()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Regression:
-    """phi = mean + slope (x - m) + e, in the coordinates of a filter's linearisation.
-
-    Attributes:
-        mean: Shape (n,).
-        slope: Block diagonal, shape (n, n).
-        error: Covariance of e, block diagonal, shape (n, n).
-    """
-
-    mean: Array
-    slope: Array
-    error: Array
 
 
 class CurvedPosterior:
@@ -206,47 +193,43 @@ class CurvedPosterior:
 
     def _step(self, data: DataInformation) -> float:
         """Linearise over the present mean and covariance; return the largest change of a coordinate."""
-        line = self._regression()
-        mean, self.covariance = data.posterior_over(line.mean, line.slope, line.error, self.mean)
-        step = mean - self.mean
+        L, pi_C = self._points()
+        at, prior, mean, covariance = (
+            data.at,
+            data.prior,
+            np.empty_like(self.mean),
+            np.empty_like(self.covariance),
+        )
+        if not posterior_over(
+            self.mean,
+            (at.G.reshape(-1, 10), at.pi_C, at.x),
+            (L, pi_C),
+            (POINTS, WEIGHTS),
+            (data.information, data.pull, data.x),
+            (prior.information, prior.centre),
+            mean,
+            covariance,
+        ):
+            raise NumericalError("the equations of the linearisation over the posterior cannot be solved")
         largest = largest_step(mean, self.mean, 10 * len(self._filter.bodies))
         shorter = min(1.0, LARGEST_STEP / max(largest, CLOSE))
-        self.mean, self._at_mean = self._filter.bounded(self.mean + shorter * step), None
+        self.mean, self._at_mean = self._filter.bounded(self.mean + shorter * (mean - self.mean)), None
+        self.covariance = covariance
         return largest
 
     def _points(self) -> tuple[Array, Array]:
-        """Return factors L of the bodies' covariances (k, 10, 10), and their parameters there (k, 40, 10)."""
+        """Return factors L of the bodies' covariances (10 k, 10), and their parameters there (40 k, 10)."""
         if self._at_mean is None:
-            self._at_mean = self._computed_points()
+            k = len(self._filter.bodies)
+            L, theta = np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))
+            if not body_points(self.mean, self.covariance, POINTS, L, theta):
+                raise NumericalError("the covariance of a body is not positive definite")
+            self._at_mean = L, self._filter.parameters_at(theta)
         return self._at_mean
-
-    def _computed_points(self) -> tuple[Array, Array]:
-        k = len(self._filter.bodies)
-        bodies = np.arange(k)
-        blocks = self.covariance[: 10 * k, : 10 * k].reshape(k, 10, k, 10)[bodies, :, bodies]
-        L = linear_algebra.cholesky(blocks)
-        points = self.mean[: 10 * k].reshape(k, 1, 10) + POINTS @ L.transpose(0, 2, 1)
-        return L, self._filter.parameters_at(points.reshape(-1, 10)).reshape(k, len(POINTS), 10)
-
-    def _regression(self) -> _Regression:
-        at, n = self._state.at, len(self.mean)
-        L, pi_C = self._points()
-        k = len(L)
-        phi = linear_algebra.solve(at.G, (pi_C - at.pi_C[:, None]).transpose(0, 2, 1))  # (k, 10, 40)
-        mean = self.mean - at.x  # of friction
-        mean[: 10 * k] = (phi @ WEIGHTS).ravel()
-        phi -= (phi @ WEIGHTS)[:, :, None]
-        half = (phi * WEIGHTS) @ POINTS  # B L
-        slope = linear_algebra.solve(L.transpose(0, 2, 1), half.transpose(0, 2, 1)).transpose(0, 2, 1)
-        error = np.zeros((n, n))
-        error[: 10 * k, : 10 * k] = block_diagonal(
-            (phi * WEIGHTS) @ phi.transpose(0, 2, 1) - half @ half.transpose(0, 2, 1), 10 * k
-        )
-        return _Regression(mean, block_diagonal(slope, n), error)
 
     def _moments_about(self, x: Array) -> Array:
         """Return the second moments of the parameters in C about those of a state, shape (k, 10, 10)."""
         estimate = self._filter.parameters_at(self._filter.body_coordinates(x))
-        deviation = self._points()[1] - estimate[:, None]
-        moments: Array = (deviation.transpose(0, 2, 1) * WEIGHTS) @ deviation
+        moments: Array = np.empty((len(estimate), 10, 10))
+        second_moments(self._points()[1], estimate, WEIGHTS, moments.reshape(-1, 10))
         return moments
