@@ -36,7 +36,7 @@ def information_rate(pipeline: InertialPipeline, steps: Sequence[MeasuredStep]) 
     for step in steps:
         equation = noise.scaled(step.equation)
         H = equation.regressor @ filter_.state.at.dphi
-        total += H.T @ np.linalg.solve(filter_._overlap * equation.noise, H)
+        total += H.T @ np.linalg.solve(filter_.overlap * equation.noise, H)
         elapsed += step.dt
     rate: Array = total / elapsed
     return rate

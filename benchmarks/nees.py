@@ -181,7 +181,7 @@ def cramer_rao_bound(pipeline: InertialPipeline, x_true: np.ndarray) -> np.ndarr
     for step in pipeline.kept_steps[::THINNED]:
         equation = measurement.restated(step.equation, at_truth.phi)
         weighted = np.linalg.solve(equation.noise, equation.regressor)
-        share = THINNED / filter_._overlap
+        share = THINNED / filter_.overlap
         information += share * equation.regressor.T @ weighted
         feigned += share * feigned_information(measurement, equation).information
     G = at_truth.dphi

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.fresh_start import FreshStart
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.start_watch import START, StartWatch
 from inertial_estimation.located_cause import Cause
@@ -28,17 +29,20 @@ class CorrectedFilter:
         noise: Noise of the rows, from the innovations.
     """
 
-    def __init__(self, guarded: GuardedFilter, bias: ResidualBias, noise: AdaptiveNoise) -> None:
+    def __init__(
+        self, guarded: GuardedFilter, bias: ResidualBias, noise: AdaptiveNoise, other: InertialFilter
+    ) -> None:
         """Begin with the corrections as they are.
 
         Args:
             guarded: The filter under watch.
             bias: Bias of the rows.
             noise: Noise of the rows.
+            other: A filter like the one under watch, to compare it with.
         """
         self.guarded, self.bias, self.noise = guarded, bias, noise
         self._starts, self._report_for = 1, 0.0
-        self._start = StartWatch(len(bias.bias))
+        self._start, self._fresh = StartWatch(len(bias.bias)), FreshStart(other)
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
@@ -83,12 +87,30 @@ class CorrectedFilter:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
             self._start.feed(update.nis, dt)
-        doubted = self._starts < MOST_STARTS and self._doubts_start()
+        fresh_is_better = learn and self._compare(corrected, update, dt, known=known)
+        doubted = self._starts < MOST_STARTS and (fresh_is_better or self._doubts_start())
         over = self._starts <= MOST_STARTS and (self.noise.subsided or self._start.is_over)
         if learn and (doubted or over):
             self._starts, self._report_for = self._starts + 1, REPORTED_FOR
             self._begin()
         return update
+
+    def compare_with(self, other: InertialFilter) -> None:
+        """Compare the filter under watch, which has one more body now, with another one from a reset on."""
+        self._fresh = FreshStart(other)
+        self._fresh.retire()
+
+    def _compare(self, equation: LinearEquation, update: FilterUpdate, dt: float, *, known: bool) -> bool:
+        """Return whether a filter that has begun later predicts the data better.
+
+        A load or a push contradicts what has been learned, too. While there is a usual level, it is looked
+        for by itself; before, and while nothing is suspect, what contradicts are the first data.
+        """
+        looked_for = self.guarded.phase is not WatchPhase.GOOD and self.guarded.level_is_known
+        if known or looked_for:
+            self._fresh.pause(dt)
+            return False
+        return self._fresh.feed(equation, update, dt)
 
     def _doubts_start(self) -> bool:
         """Return whether the first seconds have taught something wrong.
@@ -108,6 +130,7 @@ class CorrectedFilter:
         self.guarded.reset()
         self.noise.reset()
         self._start.reset()
+        self._fresh.reset()
         self._judge_by_seen()
 
     def _judge_by_seen(self) -> None:

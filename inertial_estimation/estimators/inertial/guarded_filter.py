@@ -137,6 +137,11 @@ class GuardedFilter:
         state = self.reported if self.phase is WatchPhase.GOOD else self.good.held
         return self.filter.parameters_at(self.filter.body_coordinates(state.x))
 
+    @property
+    def level_is_known(self) -> bool:
+        """Whether enough data have been seen to look for the cause of those that contradict the filter."""
+        return self._level.is_known
+
     def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
         """Go on with a filter that has one more body, the last, on which a load has been located.
 

@@ -70,6 +70,7 @@ class InertialEstimator:
             guarded,
             ResidualBias(len(rows), config.calibration_window, config.rest_speed),
             AdaptiveNoise(rows, config.gate.quantile, config.noise_adaptation),
+            model.make_filter(config),
         )
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
@@ -203,6 +204,7 @@ class InertialEstimator:
             return
         self.model = self.model.with_link(self.config, link)
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
+        self.corrected.compare_with(self.model.make_filter(self.config))
         self._links.set_estimated(self.model.bodies)
         self.posterior = CurvedPosterior(self.filter, self.config.information_period)
         self.record.information = InformationReport(

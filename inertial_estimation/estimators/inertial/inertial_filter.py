@@ -140,6 +140,7 @@ class InertialFilter(BodyCoordinates):
         P: Its covariance, shape (n, n).
         bodies: The bodies, in the order of the state.
         kinds: Which states are those of bodies and friction, and which errors of sensors.
+        overlap: Updates per independent measurement, at least one.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class InertialFilter(BodyCoordinates):
         n_friction, friction = len(prior.friction), prior.nominal_friction
         friction = np.zeros(n_friction) if friction is None else friction
         super().__init__(bodies, np.concatenate((friction, np.zeros(len(prior.sensors.sigmas)))))
-        self._overlap = max(1.0, overlap)
+        self.overlap = max(1.0, overlap)
         self.gate = gate
         self.kinds = StateKinds.of(self._n_inertial + n_friction, memory, prior.sensors)
         nominal = self.body_coordinates(self._x_nominal)
@@ -296,7 +297,7 @@ class InertialFilter(BodyCoordinates):
             HP = H @ self.P
             S = HP @ H.T + equation.noise
         informed = self.kinds.informed(H, HP, innovation, S, equation.noise)
-        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self._overlap, self.kinds.corrected)
+        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self.overlap, self.kinds.corrected)
         if not resolved:
             return _unresolvable(innovation, variance)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)

@@ -35,7 +35,8 @@ def corrected(scene):
     loads = LoadRange(scene.bodies, scene.robot.total_mass)
     guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), loads, 0.05)
     noise = DoubtfulNoise(rows, gate.config.quantile, NoiseAdaptationConfig())
-    return CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise)
+    other = LogCholeskyEkf(scene.bodies, PRIOR, scene.gate(), MEMORY)
+    return CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise, other)
 
 
 def mass_of(filter_):

@@ -1,0 +1,77 @@
+"""Whether a filter that begins now explains the data better than one that has learned the first of them.
+
+What is learned from faulty readings at the very beginning makes the filter certain, so that good data come
+back slowly, while innovations are as small as its own certainty allows. A second filter, which begins later
+with the same prior, knows less; where it predicts the next data better all the same, the first data were
+faulty. The difference of the logarithms of their predictive likelihoods,
+
+    sum ((y' S^-1 y + log det S) of the first - that of the second) / (2 overlap),
+
+is the logarithm of a Bayes factor (Kass and Raftery 1995) of a beginning now against the one before. For
+sound data it is negative from the first measurement on: what has been learned helps to predict.
+"""
+
+import math
+
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+
+__all__ = ["FreshStart"]
+
+COMPARED = 3.0  # time from the beginning in which filters are compared [s]
+LIFE = 0.15  # time after which the second filter begins anew [s]
+BETTER = 2.0  # logarithm of the Bayes factor from which on the first data were faulty; e^2 = 7
+
+
+class FreshStart:
+    """Compares a filter that learns with one that begins again and again, in the first seconds."""
+
+    def __init__(self, other: InertialFilter) -> None:
+        """Begin before the first measurement.
+
+        Args:
+            other: A filter like the one that learns, which nobody else uses.
+        """
+        self._other = other
+        self._age = self._life = self._score = 0.0
+
+    def reset(self) -> None:
+        """Begin before the first measurement."""
+        self._age = 0.0
+        self._begin()
+
+    def retire(self) -> None:
+        """Compare no more until the next `reset`."""
+        self._age = math.inf
+
+    def pause(self, dt: float) -> None:
+        """Let a time [s] pass whose measurement cannot be compared; the second filter begins anew."""
+        self._age += dt
+        self._begin()
+
+    def feed(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> bool:
+        """Compare the filters by one measurement.
+
+        Args:
+            equation: The measurement.
+            update: Its outcome in the filter that learns.
+            dt: Time since the last one [s].
+
+        Returns:
+            Whether the second filter has predicted the last data better than the one that learns.
+        """
+        if self._age > COMPARED:
+            return False
+        other = self._other.update(equation, dt)
+        overlap = self._other.overlap
+        self._score += 0.5 * (update.nis + update.log_det - other.nis - other.log_det) / overlap
+        self._age, self._life = self._age + dt, self._life + dt
+        if self._life < LIFE:
+            return False
+        better = self._score > BETTER
+        self._begin()
+        return better
+
+    def _begin(self) -> None:
+        self._other.reset()
+        self._life = self._score = 0.0
