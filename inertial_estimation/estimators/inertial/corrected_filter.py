@@ -18,6 +18,7 @@ __all__ = ["CorrectedFilter"]
 
 MOST_STARTS = 3  # noise stated by a factor too small is adapted to after that; one more when it subsides
 REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
+INPUTS = "the inputs"
 
 
 class CorrectedFilter:
@@ -30,7 +31,12 @@ class CorrectedFilter:
     """
 
     def __init__(
-        self, guarded: GuardedFilter, bias: ResidualBias, noise: AdaptiveNoise, other: InertialFilter
+        self,
+        guarded: GuardedFilter,
+        bias: ResidualBias,
+        noise: AdaptiveNoise,
+        other: InertialFilter,
+        window: float = 0.0,
     ) -> None:
         """Begin with the corrections as they are.
 
@@ -39,14 +45,16 @@ class CorrectedFilter:
             bias: Bias of the rows.
             noise: Noise of the rows.
             other: A filter like the one under watch, to compare it with.
+            window: Time over which a measurement is averaged [s]: for so long faulty readings are in it.
         """
+        self._window, self._wait_for = window, 0.0
         self.guarded, self.bias, self.noise = guarded, bias, noise
-        self._starts, self._report_for = 1, 0.0
+        self._starts, self._report_for, self._cause = 1, 0.0, INPUTS
         self._start, self._fresh = StartWatch(len(bias.bias)), FreshStart(other)
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
-        self._starts, self._report_for = 1, 0.0
+        self._starts, self._report_for, self._wait_for = 1, 0.0, 0.0
         self._begin()
 
     def noise_note(self, nis_factor: float) -> str:
@@ -55,7 +63,9 @@ class CorrectedFilter:
         Args:
             nis_factor: Factor of the variance from which on it is reported.
         """
-        anew = "learning has begun anew, since the first data contradict those after them: check the inputs"
+        anew = (
+            f"learning has begun anew, since the first data contradict those after them: check {self._cause}"
+        )
         texts = (anew if self._report_for > 0.0 else "", self.noise.too_small(nis_factor))
         return "; ".join(text for text in texts if text)
 
@@ -73,7 +83,7 @@ class CorrectedFilter:
         An innovation of which the cause is known, as a push, or a load that may be a push, says nothing about
         the noise. Where the first seconds have taught something wrong, learning begins anew.
         """
-        self._report_for = max(0.0, self._report_for - dt)
+        self._report_for, self._wait_for = (max(0.0, t - dt) for t in (self._report_for, self._wait_for))
         if self.bias.active:
             update = self.guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
@@ -81,6 +91,9 @@ class CorrectedFilter:
         if self.bias.bias.any():
             equation = replace(equation, value=equation.value - self.bias.bias)
         corrected = self.noise.scaled(equation)
+        if self._wait_for > 0.0:
+            update = self.guarded.filter.update(corrected, dt, learn=False)
+            return replace(update, decision=Decision.FROZEN)
         update = self.guarded.update(corrected, dt, learn=learn)
         known = update.decision is Decision.PUSHED or self.guarded.inquiry.found.is_open
         if learn and not known:
@@ -92,7 +105,9 @@ class CorrectedFilter:
         over = self._starts <= MOST_STARTS and (self.noise.subsided or self._start.is_over)
         if learn and (doubted or over):
             self._starts, self._report_for = self._starts + 1, REPORTED_FOR
+            self._cause = self.guarded.cause or self.guarded.inquiry.input_of(update, corrected) or INPUTS
             self._begin()
+            self._wait_for = self._window
         return update
 
     def compare_with(self, other: InertialFilter) -> None:

@@ -71,6 +71,7 @@ class InertialEstimator:
             ResidualBias(len(rows), config.calibration_window, config.rest_speed),
             AdaptiveNoise(rows, config.gate.quantile, config.noise_adaptation),
             model.make_filter(config),
+            config.window,
         )
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)

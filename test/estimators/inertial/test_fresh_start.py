@@ -1,0 +1,63 @@
+"""A filter that begins later predicts better only where the first data were faulty."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.inertial_scenes import MEMORY, ArmScene
+
+from inertial_estimation.estimators.inertial.fresh_start import COMPARED, LIFE, FreshStart
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
+
+DT = 0.01
+PRIOR = PriorSigma(mass=0.3, com=0.03, radii=0.2, friction=np.zeros(0))
+
+
+@pytest.fixture(scope="module")
+def scene():
+    made = ArmScene(links=("panda_link7",))
+    made.truth = [1.4 * made.truth[0]]  # it carries something
+    return made
+
+
+def filter_of(scene):
+    return LogCholeskyEkf(scene.bodies, PRIOR, scene.gate(enabled=False), MEMORY)
+
+
+def better_at(scene, faulty_s, *, pauses=(), length_s=2.0, seed=0):
+    """Return when [s] the later filter is found better; torques are zero for the first seconds."""
+    scene.rng = np.random.default_rng(seed)
+    learning, fresh, found = filter_of(scene), FreshStart(filter_of(scene)), []
+    for k in range(round(length_s / DT)):
+        equation = scene.equation()
+        if k * DT < faulty_s:
+            equation = replace(equation, value=np.zeros_like(equation.value))
+        update = learning.update(equation, DT)
+        if any(begin <= k * DT < end for begin, end in pauses):
+            fresh.pause(DT)
+        elif fresh.feed(equation, update, DT):
+            found.append(k * DT)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sound_data_are_predicted_better_by_the_filter_that_knows_them(scene, seed):
+    assert better_at(scene, 0.0, seed=seed, length_s=COMPARED) == []
+
+
+@pytest.mark.parametrize("faulty_s", [0.05, 0.1, 0.4])
+def test_faulty_first_data_are_found_soon_after_they_end(scene, faulty_s):
+    assert faulty_s < better_at(scene, faulty_s)[0] < faulty_s + 2.2 * LIFE
+
+
+def test_data_that_contain_a_pause_are_not_compared(scene):
+    whole = better_at(scene, 0.1)[0]
+    assert better_at(scene, 0.1, pauses=[(0.1, whole + 1.5 * LIFE)])[0] > whole + 1.5 * LIFE
+
+
+def test_after_the_first_seconds_and_after_retirement_nothing_is_compared(scene):
+    assert better_at(scene, 0.1, pauses=[(0.0, COMPARED + 0.1)], length_s=COMPARED + 0.5) == []
+    fresh, learning, equation = FreshStart(filter_of(scene)), filter_of(scene), scene.equation()
+    fresh.retire()
+    assert not any(fresh.feed(equation, learning.update(equation, DT), DT) for _ in range(40))
