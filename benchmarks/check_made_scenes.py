@@ -202,9 +202,7 @@ def _simulated(robot: str, walk: tuple[int, float] | None = None, *, swings: boo
         motion = ScheduledSwing(loop, SWING, np.random.default_rng(1))
     loop.release()
     while loop.time_s < LENGTH_S and not loop.simulation.fallen:
-        if motion is not None:
-            motion.command(loop)
-        loop.run(0.1)
+        loop.run(0.1, motion and motion.command)
     assert not loop.simulation.fallen, f"{robot} fell after {loop.time_s:.1f} s"
     config = builder.config(SIMULATOR_NODE, SimulationConfig).robot
     return inputs(recorder.recording(), config, builder.urdf)

@@ -133,7 +133,7 @@ def _smoothed(
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each."""
     stamps, order = regular_stamps(stream)
-    if len(stamps) < 2:  # not set: nothing is known
+    if len(stamps) < 2 or not len(times_s):  # not set, or too short: nothing is known
         unknown_values = np.full((len(times_s), stream.values.shape[1]), np.nan)
         return unknown_values, unknown_values.copy(), unknown_values.copy()
     t = (stamps - first_ns) / NANOSECONDS

@@ -18,7 +18,8 @@ LIMIT_SHARE = 0.8  # of the way to a position limit that a joint uses
 class ScheduledSwing:
     """Smooth motions of all joints, as references of the controller.
 
-    The targets are pushed at the rate at which `command` is called; the controller smooths them.
+    The targets are pushed at the rate at which `command` is called: at every tick, since steps of a slower
+    one shake the arm.
     """
 
     def __init__(self, loop: ClosedLoop, reach: float, rng: Generator) -> None:

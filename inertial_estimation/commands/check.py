@@ -32,6 +32,7 @@ __all__ = ["run"]
 
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
+FIX_HEAD = "# Written by 'inertial-estimation check"
 WRONG, UNUSABLE = 1, 2
 MARKS = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
 
@@ -121,8 +122,20 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
     values: dict[str, Any] = fixed_parameters(diagnosis.findings, config)
     if not values:
         print("fix          nothing that was found can be set by parameters; no file is written")
+        if _is_earlier_fix(path):
+            path.unlink()
+            print(f"fix          {path}, written by an earlier check, is removed")
         return
     bag = one_line(Path(args.bag).name)
-    head = f"# Written by 'inertial-estimation check {bag}': load it after the robot's own file.\n"
+    head = f"{FIX_HEAD} {bag}': load it after the robot's own file.\n"
     write_text(path, head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False))
     print(f"fix          {path}: {', '.join(values)}")
+
+
+def _is_earlier_fix(path: Path) -> bool:
+    """Return whether a file is one that an earlier check has written."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.readline().startswith(FIX_HEAD)
+    except (OSError, UnicodeDecodeError):
+        return False

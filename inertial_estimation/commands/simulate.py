@@ -37,7 +37,7 @@ __all__ = ["run"]
 
 
 SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
-SLICE_S = 0.1  # between two updates of progress and commands, and looks at the truth [s]
+SLICE_S = 0.1  # between two updates of progress, and looks at the truth [s]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,19 +100,24 @@ def _loop(robot: RobotLoop, args: argparse.Namespace, disturbances: Sequence[Dis
 
 def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tuple[LoopAccuracy, FallWatch]:
     """Run the loop; return the errors of its estimates since the release, and what was seen."""
+    if args.walk and not loop.simulation.robot.floating_base:
+        raise ConfigurationError("--walk is for legged robots; one with a fixed base swings (--swing)")
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     motions: list[ScheduledWalk | ScheduledSwing] = []
     motions.append(ScheduledWalk(WalkCommand(int(steps), length), begin_s, args.duration))
     swing = args.swing if args.swing is not None else SWING * (not loop.simulation.robot.floating_base)
     if swing:
         motions.append(ScheduledSwing(loop, swing, np.random.default_rng(args.seed)))
+
+    def command(loop: ClosedLoop) -> None:
+        for motion in motions:
+            motion.command(loop)
+
     loop.release(args.hoist)
     accuracy, watch = LoopAccuracy(loop), FallWatch(loop)
     with progress_bar("simulate", args.duration, "s") as progress:
         while loop.time_s < args.duration and not loop.simulation.fallen:
-            for motion in motions:
-                motion.command(loop)
-            loop.run(min(SLICE_S, args.duration - loop.time_s))
+            loop.run(min(SLICE_S, args.duration - loop.time_s), command)
             accuracy.sample()
             watch.look()
             truth.take()

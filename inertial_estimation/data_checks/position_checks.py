@@ -52,7 +52,7 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
             remedy = IN_DEGREES
         elif turns:
             offset = -2.0 * math.pi * turns
-            remedy = f"off by {turns:+d} turn(s)? Set joint_offsets of this joint to {offset:.5g}"
+            remedy = f"off by {turns:+d} turn(s)? Add {offset:.5g} to joint_offsets of this joint"
         elif far > FAR and len(degrees) <= 1 and _fits(-high[j], -low[j], robot, j):
             check = "joint sign"
             remedy = "the other sign? Correct it in the driver, or the axis in the description"

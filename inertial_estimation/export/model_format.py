@@ -1,6 +1,6 @@
 """The formats of an exported robot, each of them written from the estimated description."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.dom import minidom
@@ -13,7 +13,7 @@ from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, s
 from inertial_estimation.export.xml_model import read_model
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.fused_links import FusedLinks
-from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_with_least_inertias
+from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_for_simulators
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -82,11 +82,10 @@ class RobotWriter:
             return
         estimated = model.estimated_urdf()
         if base is None:
-            heavy, light = urdf_with_least_inertias(estimated)
-            self._base = self._format.made(heavy, floating_base=model.floating_base)
-            if light:
-                without = f"the estimated description has no mass for {listing(light)}, which simulators need"
-                self.warnings = (f"{without}: written with {1000 * LEAST_MASS:g} g each",)
+            floating = model.floating_base
+            whole, light, mended = urdf_for_simulators(estimated, floating_base=floating)
+            self._base = self._format.made(whole, floating_base=floating)
+            self.warnings = _changes(light, mended)
         else:
             self._base = read_model(base, self._format.root)
         bodies = self._format.bodies(self._base)
@@ -107,11 +106,23 @@ class RobotWriter:
             return urdf
         inertias = self._fused.inertias(urdf)
         changed = {
-            name: inertia
+            name: inertia.made_consistent(name)  # but for placeholders fixed to a link, it is
             for name, inertia in inertias.items()
             if name not in self._nominal or not np.array_equal(inertia.vector, self._nominal[name].vector)
         }
         return self._format.changed(self._base, changed)
+
+
+def _changes(light: Sequence[str], mended: Sequence[str]) -> tuple[str, ...]:
+    """Say what of the description simulators would not take as it is."""
+    said = []
+    if light:
+        without = f"the estimated description has no mass for {listing(light)}, which simulators need"
+        said.append(f"{without}: written with {1000 * LEAST_MASS:g} g each")
+    if mended:
+        wrong = f"no body has the moments of inertia that the description gives {listing(mended)}"
+        said.append(f"{wrong}: written with the nearest ones")
+    return tuple(said)
 
 
 def _unlike(

@@ -51,9 +51,13 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
     _check(joints)
     sdf = Element("sdf", {"version": VERSION})
     model = SubElement(sdf, "model", {"name": robot.get("name") or "robot"})
+    root = next(str(link.get("name")) for link in robot.findall("link") if link.get("name") not in joints)
+    is_world = root == "world" and not floating_base  # the name is reserved for it
     for link in robot.findall("link"):
         name = str(link.get("name"))
         joint = joints.get(name)
+        if is_world and name == root:
+            continue
         if not inertias[name].mass > 0.0 and joint is not None:
             frame = SubElement(
                 model, "frame", {"name": name, "attached_to": _attribute(joint, "parent", "link")}
@@ -63,8 +67,7 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
         _add_link(model, link, joint, inertias[name])
         if joint is not None:
             _add_joint(model, joint)
-    root = next(str(link.get("name")) for link in robot.findall("link") if link.get("name") not in joints)
-    if not floating_base:
+    if not floating_base and not is_world:
         fixed = SubElement(model, "joint", {"name": "fixed_to_world", "type": "fixed"})
         SubElement(fixed, "parent").text, SubElement(fixed, "child").text = "world", root
     ElementTree.indent(sdf)

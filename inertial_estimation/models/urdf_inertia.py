@@ -30,8 +30,8 @@ __all__ = [
     "mirrored_urdf",
     "origin_of",
     "perturbed_urdf",
+    "urdf_for_simulators",
     "urdf_with_bodies",
-    "urdf_with_least_inertias",
     "urdf_with_load",
     "urdf_with_mass",
 ]
@@ -96,23 +96,32 @@ def origin_of(element: minidom.Element) -> pin.SE3:
     return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
 
 
-def urdf_with_least_inertias(urdf: str) -> tuple[str, list[str]]:
-    """Give an inertia to every link without one that moves, or that is the root: simulators need it.
+def urdf_for_simulators(urdf: str, *, floating_base: bool = True) -> tuple[str, list[str], list[str]]:
+    """Give simulators the inertias that they need: of every link that moves or is the root, and consistent.
+
+    An inertia that no body can have (often of a placeholder) is replaced by the nearest one.
 
     Args:
         urdf: XML text.
+        floating_base: Whether the root moves; a fixed one that is called "world" is the world.
 
     Returns:
-        XML text, and the links that were given `LEAST_MASS`.
+        XML text, the links that were given `LEAST_MASS`, and those whose inertia was replaced.
     """
-    document, given = UrdfDocument(urdf), []
+    document, given, mended = UrdfDocument(urdf), [], []
     for name, link in document.links.items():
-        joint = document.parent_joints.get(name)
-        moves = joint is None or joint.getAttribute("type") != "fixed"
-        if moves and not _read(link)[0] > 0.0:
+        joint, pi = document.parent_joints.get(name), _read(link)
+        if pi[0] > 0.0:
+            body = InertialParameters.from_vector(pi)
+            if body.violations():
+                _write(link, body.made_consistent(name))
+                mended.append(name)
+            continue
+        is_world = joint is None and name == "world" and not floating_base
+        if not is_world and (joint is None or joint.getAttribute("type") != "fixed"):
             _write(link, InertialParameters(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3)))
             given.append(name)
-    return document.text(), given
+    return document.text(), given, mended
 
 
 def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters) -> str:
