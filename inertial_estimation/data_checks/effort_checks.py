@@ -25,6 +25,7 @@ FRICTION = 0.25  # prior of friction terms [Nm]
 FRICTION_SHARE = 0.2  # at most, of the measured rms: gearboxes lose up to a third
 SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
+OPPOSED = 0.65  # size from which on a negative factor is a wrong sign; a smaller one may be of a load
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
 RIGHT, LARGE_ZERO = 0.6, 0.65  # with an offset: error of the factor, constant over the rms
@@ -220,6 +221,9 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
         said = f"{measured} is beyond the effort limit of {limit:g} Nm of the description"
         remedy = "check the unit (Nm) in the driver, or set drive_gains of this joint"
         return _wrong("effort unit", name, fit.measured / limit, said, remedy)
+    if fit.opposed and fit.factor > -OPPOSED:
+        remedy = "is there a load that the description lacks, or is the sign wrong?"
+        return CheckResult("effort sign", name, Verdict.WARN, fit.factor, "", said, remedy)
     if fit.opposed:
         remedy = "wrong sign? Correct the driver, or set drive_gains of this joint to -1"
         return _wrong("effort sign", name, fit.factor, said, remedy)
