@@ -23,6 +23,7 @@ from inertial_estimation.bring_up.inertia_findings import InertiaReport, inertia
 from inertial_estimation.bring_up.joint_findings import position_findings, velocity_findings
 from inertial_estimation.bring_up.joint_hypotheses import joint_hypotheses
 from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.load_change import load_change_findings
 from inertial_estimation.bring_up.sensor_axes import sensor_axes_findings
 from inertial_estimation.bring_up.sensor_checks import sensor_checks
 from inertial_estimation.bring_up.stamp_findings import stream_findings
@@ -157,6 +158,7 @@ def _failed(found: list[Finding]) -> set[tuple[str, str]]:
 def _execute(diagnosis: Diagnosis) -> None:
     """Execute the checks in their order, until one finds what it cannot mend."""
     stages: list[tuple[str, Callable[[Case], list[Finding]]]] = [
+        ("load change", load_change_findings),
         ("joint positions", position_findings),
         ("joint velocities", velocity_findings),
         ("accelerometer", accelerometer_findings),

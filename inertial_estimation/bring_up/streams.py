@@ -46,7 +46,7 @@ class Stream:
         """Return the stream with later stamps [s]."""
         return replace(self, stamps_ns=self.stamps_ns + round(seconds * NANOSECONDS))
 
-    def kept(self, which: Array) -> "Stream":
+    def kept(self, which: NDArray[np.bool_] | NDArray[np.int64] | Array) -> "Stream":
         """Return the readings that a mask or indices select."""
         return Stream(self.stamps_ns[which], self.values[which], self.log_ns[which])
 

@@ -1,0 +1,86 @@
+"""A load that is put on or taken off during the recording: no single description fits all of it."""
+
+from functools import partial
+
+import numpy as np
+
+from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.finding import Finding, finding
+from inertial_estimation.bring_up.streams import RobotStreams, Stream
+from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.signals import NANOSECONDS, Array
+
+__all__ = ["load_change_findings"]
+
+EVERY = 5  # of the uniform times, 0.1 s: smoothed signals hardly vary in between
+CARRIED = (0.3, 3.0)  # of the predicted force, within which the contacts carry the robot
+FEWEST = 20  # of such times before and after the change
+LEAST = 0.03  # change of the share of the weight that counts
+SIGMAS = 6.0  # of the difference of two medians
+CORRELATED = 3.0  # times over which errors of walking last
+EDGE_S = 0.5  # around the change that belong to neither part [s]
+
+
+def load_change_findings(case: Case) -> list[Finding]:
+    """Look for a step in what the contacts carry, as a share of the force that the motion needs.
+
+    The force that the description predicts for the measured acceleration is in the denominator, so the steps
+    of a walk hardly show. The longer part is examined further.
+
+    Args:
+        case: The recording.
+    """
+    if not case.streams.wrenches or not case.setup.robot.floating_base:
+        return []
+    signals = case.signals
+    expected, measured = signals.table.force[::EVERY, :3], signals.table.contact_force[::EVERY, :3]
+    with np.errstate(all="ignore"):
+        share = (measured * expected).sum(axis=1) / (expected**2).sum(axis=1)
+        known = (share > CARRIED[0]) & (share < CARRIED[1])
+    times, share = signals.times_s[::EVERY][known], share[known]
+    found = _step(share)
+    if found is None:
+        return []
+    at, before, after = found
+    begins, ends = float(times[at]), float(times[-1])
+    mass = (after - before) * case.setup.robot.total_mass
+    kept_first = begins - float(times[0]) >= ends - begins
+    span = (-np.inf, begins - EDGE_S) if kept_first else (begins + EDGE_S, np.inf)
+    said = (
+        f"the contacts carry {before:.3g} times the weight of the description before {begins:.1f} s of the "
+        f"recording and {after:.3g} times after it ({mass:+.3g} kg): one description cannot be both"
+    )
+    part = "before" if kept_first else "after"
+    remedy = (
+        f"a load put on or taken off? The other checks look at the part {part} it; for the other one give "
+        f"--start and --duration"
+    )
+    mend = partial(_part, span_s=span)
+    return [finding("load change", "recording", Verdict.WARN, mass, "kg", said, remedy, mend=mend)]
+
+
+def _step(share: Array) -> tuple[int, float, float] | None:
+    """Return where a series changes its level most clearly, and both levels; None where it does not."""
+    n = len(share)
+    if n < 2 * FEWEST:
+        return None
+    sums = np.concatenate(([0.0], np.cumsum(share)))
+    splits = np.arange(FEWEST, n - FEWEST + 1)
+    left, right = sums[splits], sums[n] - sums[splits]
+    gain = left**2 / splits + right**2 / (n - splits)  # least squares of two levels
+    at = int(splits[np.argmax(gain)])
+    before, after = float(np.median(share[:at])), float(np.median(share[at:]))
+    spread = np.concatenate((np.abs(share[:at] - before), np.abs(share[at:] - after)))
+    sigma = 1.86 * float(np.median(spread)) * np.sqrt(CORRELATED * (1.0 / at + 1.0 / (n - at)))
+    return (at, before, after) if abs(after - before) > max(LEAST, SIGMAS * sigma) else None
+
+
+def _part(streams: RobotStreams, *, span_s: tuple[float, float]) -> RobotStreams:
+    """Return the part of the streams within a span since the first joint state [s]."""
+    first = int(streams.joints.stamps_ns.min())
+
+    def cut(_name: str, stream: Stream) -> Stream:
+        since = (stream.stamps_ns - first) / NANOSECONDS
+        return stream.kept((since >= span_s[0]) & (since <= span_s[1]))
+
+    return streams.changed(cut)
