@@ -14,6 +14,8 @@ __all__ = ["load_change_findings"]
 
 EVERY = 5  # of the uniform times, 0.1 s: smoothed signals hardly vary in between
 CARRIED = (0.3, 3.0)  # of the predicted force, within which the contacts carry the robot
+SOUND = (0.75, 1.6)  # the same of both levels: beyond, a sensor or the description is wrong
+ALONG = 0.98  # cosine between measured and predicted force, below which a sensor's axes are
 FEWEST = 20  # of such times before and after the change
 LEAST = 0.03  # change of the share of the weight that counts
 SIGMAS = 6.0  # of the difference of two medians
@@ -35,25 +37,30 @@ def load_change_findings(case: Case) -> list[Finding]:
     signals = case.signals
     expected, measured = signals.table.force[::EVERY, :3], signals.table.contact_force[::EVERY, :3]
     with np.errstate(all="ignore"):
-        share = (measured * expected).sum(axis=1) / (expected**2).sum(axis=1)
+        size = (np.linalg.norm(part, axis=1) for part in (measured, expected))
+        product, measured_size, expected_size = (measured * expected).sum(axis=1), *size
+        share = product / expected_size**2
         known = (share > CARRIED[0]) & (share < CARRIED[1])
-    times, share = signals.times_s[::EVERY][known], share[known]
-    found = _step(share)
-    if found is None:
+        cosine = product / (measured_size * expected_size)
+    found = _step(share[known])
+    if found is None or not np.median(cosine[known]) > ALONG:
         return []
     at, before, after = found
+    if not SOUND[0] < min(before, after) <= max(before, after) < SOUND[1]:
+        return []
+    times = signals.times_s[::EVERY][known]
     begins, ends = float(times[at]), float(times[-1])
     mass = (after - before) * case.setup.robot.total_mass
     kept_first = begins - float(times[0]) >= ends - begins
     span = (-np.inf, begins - EDGE_S) if kept_first else (begins + EDGE_S, np.inf)
     said = (
-        f"the contacts carry {before:.3g} times the weight of the description before {begins:.1f} s of the "
-        f"recording and {after:.3g} times after it ({mass:+.3g} kg): one description cannot be both"
+        f"the contacts carry {before:.2f} times the weight of the description before {begins:.1f} s of the "
+        f"recording and {after:.2f} times after it ({mass:+.3g} kg): no single description fits both"
     )
     part = "before" if kept_first else "after"
     remedy = (
-        f"a load put on or taken off? The other checks look at the part {part} it; for the other one give "
-        f"--start and --duration"
+        f"a load put on or taken off? The other checks examine the part {part} it; choose the other one by "
+        "--start and --duration"
     )
     mend = partial(_part, span_s=span)
     return [finding("load change", "recording", Verdict.WARN, mass, "kg", said, remedy, mend=mend)]

@@ -35,9 +35,10 @@ class Recorded:
         return [(result.check, result.subject) for result in results if result.failed]
 
 
-def recorded(name, seconds):
+def recorded(name, seconds, *, payload_time_s=None, **payload):
     spec = synthetic_robot(name)
-    truth = synthetic_truth(name, Timing(seconds, 100.0), np.random.default_rng(1), payload_time_s=None)
+    timing, rng = Timing(seconds, 100.0), np.random.default_rng(1)
+    truth = synthetic_truth(name, timing, rng, payload_time_s=payload_time_s, **payload)
     config = spec.config
     urdf = read_urdf(spec.urdf)
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
