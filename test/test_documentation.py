@@ -41,7 +41,7 @@ def test_every_page_is_in_the_site() -> None:
     toctrees = re.findall(r"```{toctree}\n(.*?)```", (ROOT / "docs" / "index.md").read_text(), re.DOTALL)
     entries = [line for tree in toctrees for line in tree.splitlines() if line and not line.startswith(":")]
     patterns = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
-    names = {page.stem for page in PAGES if page.parent.name == "docs"} - {"index"}
+    names = {page.stem for page in PAGES if page.parent == ROOT / "docs"} - {"index"}
     assert not [name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)]
 
 

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     writer = RobotWriter(model, args.format, args.model)
     print_warnings(writer.warnings)
     drawn = model.samples(args.samples, np.random.default_rng(args.seed)) if args.samples else None
-    digits = max(3, len(str(max(args.samples - 1, 0))))
+    digits = len(str(max(args.samples - 1, 0)))
     with result_folder(folder, _own(folder, writer.suffix)) as partial:
         write_text(partial / f"estimated{writer.suffix}", writer.text(model.estimate))
         for i, parameters in enumerate([] if drawn is None else drawn):
