@@ -42,7 +42,8 @@ class Lag:
     @property
     def words(self) -> str:
         """The shift with its standard deviation, to be read."""
-        return f"{1e3 * self.seconds:+.0f} ms (sigma {1e3 * self.sigma:.1g})"
+        sigma_ms = float(f"{1e3 * self.sigma:.1g}")  # one digit, and 10, not 1e+01
+        return f"{1e3 * self.seconds:+.0f} ms (sigma {sigma_ms:g})"
 
     @property
     def at_edge(self) -> bool:

@@ -91,7 +91,7 @@ class CorrectedFilter:
         if self.bias.bias.any():
             equation = replace(equation, value=equation.value - self.bias.bias)
         corrected = self.noise.scaled(equation)
-        if self._wait_for > 0.0:
+        if learn and self._wait_for > 0.0:
             update = self.guarded.filter.update(corrected, dt, learn=False)
             return replace(update, decision=Decision.FROZEN)
         update = self.guarded.update(corrected, dt, learn=learn)
@@ -121,7 +121,7 @@ class CorrectedFilter:
         A load or a push contradicts what has been learned, too. While there is a usual level, it is looked
         for by itself; before, and while nothing is suspect, what contradicts are the first data.
         """
-        looked_for = self.guarded.phase is not WatchPhase.GOOD and self.guarded.level_is_known
+        looked_for = self.guarded.phase is not WatchPhase.GOOD and self.guarded.level.is_known
         if known or looked_for:
             self._fresh.pause(dt)
             return False

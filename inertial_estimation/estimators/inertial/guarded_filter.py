@@ -62,6 +62,7 @@ class GuardedFilter:
         cause: Input that the suspect data point to; empty before.
         inquiry: Looks for the cause of suspect data.
         good: The states to which the filter may return.
+        level: Usual level of the innovations, once enough of them have been seen.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class GuardedFilter:
         self.config = config
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
-        self._level = UsualLevel(rows, filter_.gate, rest_speed)
+        self.level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
         self.in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
@@ -95,7 +96,7 @@ class GuardedFilter:
     def reset(self) -> None:
         """Return to the nominal parameters."""
         self.filter.reset()
-        self._level.reset()
+        self.level.reset()
         self.good.reset()
         self.returns = self.freezes = 0
         self.cause = ""
@@ -137,11 +138,6 @@ class GuardedFilter:
         state = self.reported if self.phase is WatchPhase.GOOD else self.good.held
         return self.filter.parameters_at(self.filter.body_coordinates(state.x))
 
-    @property
-    def level_is_known(self) -> bool:
-        """Whether enough data have been seen to look for the cause of those that contradict the filter."""
-        return self._level.is_known
-
     def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
         """Go on with a filter that has one more body, the last, on which a load has been located.
 
@@ -165,14 +161,14 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
-        self._level.look_at(equation)
+        self.level.look_at(equation)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
             return self._update_waiting(equation, dt)
         if self.phase is WatchPhase.GOOD:
             self.good.held = self.filter.state
         self.good.located.advance(dt)
-        update = self.filter.update(equation, dt, reopen=not self._level.is_known)
+        update = self.filter.update(equation, dt, reopen=not self.level.is_known)
         if self.phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
         if update.decision is Decision.REOPENED:
@@ -189,20 +185,20 @@ class GuardedFilter:
             self._set(WatchPhase.GOOD)
 
     def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
-        limit = self._level.limit(self.config.suspect)
-        suspect = self._level.is_known and not (update.accepted and update.nis <= limit)
+        limit = self.level.limit(self.config.suspect)
+        suspect = self.level.is_known and not (update.accepted and update.nis <= limit)
         if suspect and self.phase is WatchPhase.GOOD:
-            widest = self._level.limit(self.config.suspect, widest=True)
+            widest = self.level.limit(self.config.suspect, widest=True)
             followed = self.good.located.follow(self.good.held, equation, widest)
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
             self.good.forget_probation()
-            self._level.forget_recent()
+            self.level.forget_recent()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
-                self.inquiry.begin(self.filter, self.good.held, self._level.variance)
+                self.inquiry.begin(self.filter, self.good.held, self.level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
             elif self.in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
@@ -215,7 +211,7 @@ class GuardedFilter:
                 self._end_suspicion(equation, limit)
             return update
         if update.accepted:
-            self._level.feed(update.nis, dt)
+            self.level.feed(update.nis, dt)
         self.good.located.observe(dt)
         if not self.good.advance(dt):
             return update
@@ -231,7 +227,7 @@ class GuardedFilter:
         Others are put on trial with all bodies open, or freeze the filter.
         """
         if update.accepted:
-            self._level.accept(update.nis)
+            self.level.accept(update.nis)
             self._unconfirmed_for = UNCONFIRMED
             self._set(WatchPhase.GOOD)
         elif update.decision is Decision.UNRESOLVABLE:
@@ -255,7 +251,7 @@ class GuardedFilter:
         self.inquiry.feed(innovation, equation, dt)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
-        if innovation.nis <= self._level.limit(self.config.suspect):
+        if innovation.nis <= self.level.limit(self.config.suspect):
             return update
         bodies = self.inquiry.bodies
         on_trial = () if self._trial is None else self._trial.bodies
@@ -295,18 +291,18 @@ class GuardedFilter:
         """Put a change on trial: of the located body, or of all where no single cause explains the data."""
         if open_all:
             self.filter.admit_change()
-            self.inquiry.begin(self.filter, self.good.held, self._level.variance)
-        earlier = self.good.earlier if self._level.is_known else ()
+            self.inquiry.begin(self.filter, self.good.held, self.level.variance)
+        earlier = self.good.earlier if self.level.is_known else ()
         self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
         self._trial = ChangeTrial(
-            self.config, self._level, earlier, self._loads, bodies=bodies, after_freeze=after_freeze
+            self.config, self.level, earlier, self._loads, bodies=bodies, after_freeze=after_freeze
         )
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
         self.in_phase_for += dt
-        if self._level.is_known:
+        if self.level.is_known:
             self._inquire(equation, update, dt)
             if self.phase is WatchPhase.PUSHED:
                 return replace(update, accepted=False, decision=Decision.PUSHED)
@@ -334,7 +330,7 @@ class GuardedFilter:
         pushed = self.phase is WatchPhase.PUSHED
         innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
-        explained = waiting.nis <= self._level.limit(self.config.suspect)
+        explained = waiting.nis <= self.level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
         self.in_phase_for += dt
         if self._quiet_for >= self.config.evidence:
