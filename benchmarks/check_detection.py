@@ -17,7 +17,7 @@ import argparse
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from benchmarks.check_scenes import Scene, scene_named, scene_names
 from benchmarks.check_scores import Case, Unit, table
 from benchmarks.check_store import append, merged, missing, read, without_torn_line
 from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
-from inertial_estimation.bring_up.streams import RobotStreams, Stream
+from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.commands.arguments import add_workers
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.models.robot_config import robot_from_config
@@ -144,13 +144,8 @@ def part_of(scene: Scene, rng: np.random.Generator) -> Part:
     first, last = int(stamps.min()), int(stamps.max())
     length = min(round(PART_S * NANOSECONDS), round(PART_SHARE * (last - first)))
     begin = first + int(rng.integers(last - first - length + 1))
-    streams = scene.streams.changed(cut(begin, begin + length))
+    streams = scene.streams.between(begin, begin + length)
     return Part(streams, scene.urdf, examined(scene, streams, scene.urdf))
-
-
-def cut(begin_ns: int, end_ns: int) -> Callable[[str, Stream], Stream]:
-    """Return what cuts a stream."""
-    return lambda _name, stream: stream.kept((stream.stamps_ns >= begin_ns) & (stream.stamps_ns < end_ns))
 
 
 def key(result: CheckResult) -> tuple[str, str]:

@@ -11,20 +11,21 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.check_made_scenes import Conditions, moving_robot
+from benchmarks.fault_campaign.feed import Feed
 from benchmarks.fault_campaign.outputs import ADAPTERS
 from benchmarks.fault_campaign.readings import Reading
 from benchmarks.fault_campaign.scenes import (
     INIT,
     SENSORS,
     START_NS,
+    WALK_S,
     Recorded,
     Scene,
     build_pipeline,
-    looped,
     received,
     recorded_truth,
+    walking,
 )
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.recordings.recording import BagRecording
@@ -39,7 +40,6 @@ DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datase
 ICUB_BAG = DATASETS / "icub_walking" / "walk_front_back_2021"
 ICUB_URDF = DATASETS / "icub_walking" / "iCubGenova04.urdf"
 ICUB_BEGIN_S = 20.0  # of the recording, when it walks [s]
-WALK_S = 10.5
 
 OTHER_SCENES: dict[str, Scene] = {
     "g1_swaying": Scene("tilt", f"{INIT}g1", "g1_swaying", SENSORS, (0.0, 2.5, 4.0), 10.0, {}),
@@ -90,19 +90,6 @@ def _moving(
     return recorded_truth(moving.truth, messages, (link, *others), moving.rng)
 
 
-def _walking(robot: str, walk: WalkCommand) -> Recorded:
-    """Let a robot walk in the closed loop."""
-    commanded: list[WalkCommand] = []
-
-    def command(loop: ClosedLoop, _recorder: object) -> None:
-        if not commanded and loop.time_s > 1.0:
-            commanded.append(walk)
-            loop.controller.push_walk_command(walk)
-
-    recorder, _ = looped(robot, WALK_S, command, inertial=False, adaptation=False)
-    return recorder.recorded({})
-
-
 def _icub(scene: str) -> Recorded:
     """Return a part of the real recording; what the clean data give is taken as the truth."""
     topics = replay_topics({"imu_frame": "root", "contacts": ("left_foot", "right_foot")}, {})
@@ -118,12 +105,11 @@ def _icub(scene: str) -> Recorded:
 
 def _own_truth(scene: str, readings: list[Reading]) -> Recorded:
     """Take the estimates from clean data as the truth, as all there is of a real robot."""
-    pipeline = build_pipeline(OTHER_SCENES[scene])
     unknown = Recorded(tuple(readings), np.zeros(0), np.zeros((0, 3)), {})
-    adapter, made = ADAPTERS[OTHER_SCENES[scene].pipeline](pipeline, unknown), []
-    for reading in readings:
-        adapter.push(reading.stream)(reading.sample)
-        made += pipeline.tick(reading.arrival_ns)
+    adapter = ADAPTERS[OTHER_SCENES[scene].pipeline](build_pipeline(OTHER_SCENES[scene]), unknown)
+    feed = Feed(adapter)
+    feed.run(readings)
+    made = [put.kept for put in feed.record.puts]
     if OTHER_SCENES[scene].pipeline == "tilt":
         stamps = np.array([result.state.stamp_ns for result in made])
         return Recorded(tuple(readings), stamps, np.array([adapter.estimate(r) for r in made]), {})
@@ -143,9 +129,9 @@ OTHER_SOURCES: Mapping[str, Callable[[], Recorded]] = {
     "kinova_loaded": lambda: _moving(
         "kinova", Conditions(100.0, 1.0, 0.0), ("j2s6s200_link_6", 1.0, (0.0, 0.0, -0.1))
     ),
-    "anymal_trotting": lambda: _walking(f"{INIT}anymal", WalkCommand(12, 0.06)),
-    "go2_walking": lambda: _walking("go2", WalkCommand(12, 0.04)),
-    "hyq_walking": lambda: _walking("hyq", WalkCommand(12, 0.05)),
+    "anymal_trotting": lambda: walking(f"{INIT}anymal", WalkCommand(12, 0.06)),
+    "go2_walking": lambda: walking("go2", WalkCommand(12, 0.04)),
+    "hyq_walking": lambda: walking("hyq", WalkCommand(12, 0.05)),
     "icub_tilt": lambda: _icub("icub_tilt"),
     "icub_masses": lambda: _icub("icub_masses"),
 }

@@ -55,20 +55,21 @@ __all__ = [
     "SENSORS",
     "SOURCES",
     "START_NS",
+    "WALK_S",
     "Recorded",
     "Scene",
     "build_pipeline",
-    "looped",
     "received",
     "recorded",
     "recorded_truth",
-    "robot_loop",
+    "walking",
 ]
 
 START_NS = 1_700_000_000 * NANOSECONDS
 LATENCY_NS = 1_000_000  # from the stamp of a reading to its arrival
 RATE_HZ = 200.0
 SEED = 13
+WALK_S = 10.5  # length of a walk [s]
 INIT = "init:"  # before the short name of a robot that has no parameter file
 Pipeline = Any  # any of the four; they share tick, health and the pushes of their inputs
 
@@ -118,7 +119,7 @@ class Scene:
 SENSORS = ("imu", "joints", "wrench")
 SCENES: dict[str, Scene] = {
     "talos_moving": Scene("tilt", "talos", "talos_moving", SENSORS, (0.0, 2.5, 4.0), 10.0, {}),
-    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), 10.5, {}),
+    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, {}),
     "talos_arms": Scene(
         "inertial", "talos", "talos_moving", (*SENSORS, "base_state"), (0.0, 6.0, 7.0), 12.0, {}
     ),
@@ -156,7 +157,7 @@ SCENES: dict[str, Scene] = {
 
 
 @cache
-def robot_loop(name: str, urdf: str = "") -> RobotLoop:
+def _robot_loop(name: str, urdf: str = "") -> RobotLoop:
     """Return the builder of a robot by its parameter file, or of one that `init` sets up, INIT before it."""
     if not name.startswith(INIT):
         return RobotLoop(name, {ALL_NODES: {"urdf": urdf}} if urdf else None)
@@ -169,7 +170,7 @@ def robot_loop(name: str, urdf: str = "") -> RobotLoop:
 
 def build_pipeline(scene: Scene) -> Pipeline:
     """Build the pipeline of a scene, as its node would."""
-    robot = robot_loop(scene.robot, scene.urdf)
+    robot = _robot_loop(scene.robot, scene.urdf)
     if scene.pipeline == "tilt":
         config = robot.config(TILT_NODE, TiltPipelineConfig, {TILT_NODE: scene.overrides})
         return TiltPipeline(config, robot.urdf)
@@ -181,14 +182,14 @@ def build_pipeline(scene: Scene) -> Pipeline:
     return ControllerPipeline(controller, robot.urdf)
 
 
-def recorded(scene: Scene, sources: Mapping[str, Callable[[], Recorded]]) -> Recorded:
+def recorded(scene: Scene, sources: Mapping[str, Callable[[], Recorded]] | None = None) -> Recorded:
     """Return the clean data of a scene, made now or read from the temporary folder.
 
     Args:
         scene: The scene.
-        sources: Makers of the data by name.
+        sources: Makers of the data by name; None: `SOURCES`.
     """
-    whole = _source(scene.source, sources[scene.source])
+    whole = _source(scene.source, (SOURCES if sources is None else sources)[scene.source])
     kept = [r for r in whole.readings if r.stream.startswith(scene.streams)]
     end_ns = kept[0].arrival_ns + round(scene.length_s * NANOSECONDS)
     return Recorded(
@@ -320,7 +321,7 @@ class _Recorder:
         return Recorded(tuple(self.readings), stamps, np.array([up for _, up in self.truth]), dict(masses))
 
 
-def looped(
+def _looped(
     robot: str,
     length_s: float,
     on_tick: Callable[[ClosedLoop, _Recorder], None] | None = None,
@@ -331,7 +332,7 @@ def looped(
     """Run a robot in the closed loop, and record what its estimators are fed.
 
     Args:
-        robot: As for `robot_loop`.
+        robot: As for `_robot_loop`.
         length_s: Length of the run [s].
         on_tick: Called at every step.
         disturbances: What acts on the robot.
@@ -339,7 +340,7 @@ def looped(
     """
     recorder = _Recorder()
     overrides = {SIMULATOR_NODE: {"start_ns": START_NS, "sensors.rate": RATE_HZ}}
-    loop = robot_loop(robot).build(
+    loop = _robot_loop(robot).build(
         overrides=overrides,
         disturbances=disturbances,
         seed=SEED,
@@ -354,16 +355,17 @@ def looped(
     return recorder, loop
 
 
-def _walking() -> Recorded:
+def walking(robot: str, walk: WalkCommand) -> Recorded:
+    """Let a robot, as for `_robot_loop`, walk under its controller on the estimates."""
     commanded = []
 
     def command(loop: ClosedLoop, recorder: _Recorder) -> None:
         if not commanded and loop.time_s > 1.0:
-            commanded.append(WalkCommand(8, 0.12))
-            recorder.add("walk", commanded[0])
-            loop.controller.push_walk_command(commanded[0])
+            commanded.append(walk)
+            recorder.add("walk", walk)
+            loop.controller.push_walk_command(walk)
 
-    recorder, _ = looped("talos", 10.5, command, inertial=False, adaptation=False)
+    recorder, _ = _looped(robot, WALK_S, command, inertial=False, adaptation=False)
     return recorder.recorded({})
 
 
@@ -384,14 +386,14 @@ def _posture() -> Recorded:
         loop.controller.push_joint_reference(arms)
 
     heights: dict[str, float] = {}
-    recorder, _ = looped("talos", 7.0, command)
+    recorder, _ = _looped("talos", 7.0, command)
     return recorder.recorded({})
 
 
 def _hyq() -> Recorded:
     """Let HyQ stand, be loaded at 1 s and identify its trunk by itself."""
     load = ball("trunk", 10.2, (-0.3, 0.15, 0.0))
-    recorder, loop = looped(
+    recorder, loop = _looped(
         "hyq", 16.0, disturbances=(Attachment(load, start=1.0),), payload=True, inertial=False
     )
     truth = loop.simulation.truth(("trunk",))
@@ -403,7 +405,7 @@ SOURCES: dict[str, Callable[[], Recorded]] = {
         "talos", 12.0, TWELVE_POUNDS, ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
     ),
     "panda_load": lambda: _synthetic("panda", 11.0, 2.0, ("panda_link5", "panda_link7")),
-    "talos_walking": _walking,
+    "talos_walking": lambda: walking("talos", WalkCommand(8, 0.12)),
     "talos_posture": _posture,
     "hyq_loaded": _hyq,
 }

@@ -6,17 +6,17 @@ import numpy as np
 
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, finding
-from inertial_estimation.bring_up.streams import RobotStreams, Stream
+from inertial_estimation.bring_up.streams import RobotStreams
+from inertial_estimation.bring_up.uniform_signals import APART
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["load_change_findings"]
 
-EVERY = 5  # of the uniform times, 0.1 s: smoothed signals hardly vary in between
 CARRIED = (0.3, 3.0)  # of the predicted force, within which the contacts carry the robot
 SOUND = (0.75, 1.6)  # the same of both levels: beyond, a sensor or the description is wrong
 ALONG = 0.98  # cosine between measured and predicted force, below which a sensor's axes are
-FEWEST = 20  # of such times before and after the change
+FEWEST = 20  # times, 0.1 s apart, before and after the change
 LEAST = 0.03  # change of the share of the weight that counts
 SIGMAS = 6.0  # of the difference of two medians
 CORRELATED = 3.0  # times over which errors of walking last
@@ -35,7 +35,7 @@ def load_change_findings(case: Case) -> list[Finding]:
     if not case.streams.wrenches or not case.setup.robot.floating_base:
         return []
     signals = case.signals
-    expected, measured = signals.table.force[::EVERY, :3], signals.table.contact_force[::EVERY, :3]
+    expected, measured = signals.table.force[::APART, :3], signals.table.contact_force[::APART, :3]
     with np.errstate(all="ignore"):
         size = (np.linalg.norm(part, axis=1) for part in (measured, expected))
         product, measured_size, expected_size = (measured * expected).sum(axis=1), *size
@@ -48,11 +48,14 @@ def load_change_findings(case: Case) -> list[Finding]:
     at, before, after = found
     if not SOUND[0] < min(before, after) <= max(before, after) < SOUND[1]:
         return []
-    times = signals.times_s[::EVERY][known]
-    begins, ends = float(times[at]), float(times[-1])
+    times = signals.times_s[::APART][known]
+    begins = float(times[at])
     mass = (after - before) * case.setup.robot.total_mass
-    kept_first = begins - float(times[0]) >= ends - begins
-    span = (-np.inf, begins - EDGE_S) if kept_first else (begins + EDGE_S, np.inf)
+    kept_first = begins - times[0] >= times[-1] - begins
+    stamps = case.streams.joints.stamps_ns
+    first, past = int(stamps.min()), int(stamps.max()) + NANOSECONDS
+    edges = [first + round((begins + edge) * NANOSECONDS) for edge in (-EDGE_S, EDGE_S)]
+    begin_ns, end_ns = (first - NANOSECONDS, edges[0]) if kept_first else (edges[1], past)
     said = (
         f"the contacts carry {before:.2f} times the weight of the description before {begins:.1f} s of the "
         f"recording and {after:.2f} times after it ({mass:+.3g} kg): no single description fits both"
@@ -62,7 +65,7 @@ def load_change_findings(case: Case) -> list[Finding]:
         f"a load put on or taken off? The other checks examine the part {part} it; choose the other one by "
         "--start and --duration"
     )
-    mend = partial(_part, span_s=span)
+    mend = partial(RobotStreams.between, begin_ns=begin_ns, end_ns=end_ns)
     return [finding("load change", "recording", Verdict.WARN, mass, "kg", said, remedy, mend=mend)]
 
 
@@ -80,14 +83,3 @@ def _step(share: Array) -> tuple[int, float, float] | None:
     spread = np.concatenate((np.abs(share[:at] - before), np.abs(share[at:] - after)))
     sigma = 1.86 * float(np.median(spread)) * np.sqrt(CORRELATED * (1.0 / at + 1.0 / (n - at)))
     return (at, before, after) if abs(after - before) > max(LEAST, SIGMAS * sigma) else None
-
-
-def _part(streams: RobotStreams, *, span_s: tuple[float, float]) -> RobotStreams:
-    """Return the part of the streams within a span since the first joint state [s]."""
-    first = int(streams.joints.stamps_ns.min())
-
-    def cut(_name: str, stream: Stream) -> Stream:
-        since = (stream.stamps_ns - first) / NANOSECONDS
-        return stream.kept((since >= span_s[0]) & (since <= span_s[1]))
-
-    return streams.changed(cut)

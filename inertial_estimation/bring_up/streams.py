@@ -46,7 +46,7 @@ class Stream:
         """Return the stream with later stamps [s]."""
         return replace(self, stamps_ns=self.stamps_ns + round(seconds * NANOSECONDS))
 
-    def kept(self, which: NDArray[np.bool_] | NDArray[np.int64] | Array) -> "Stream":
+    def kept(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> "Stream":
         """Return the readings that a mask or indices select."""
         return Stream(self.stamps_ns[which], self.values[which], self.log_ns[which])
 
@@ -90,6 +90,12 @@ class RobotStreams:
             joints=change("joint_states", self.joints),
             imu=None if self.imu is None else change("imu/data", self.imu),
             wrenches={name: change(f"{name}/wrench", stream) for name, stream in self.wrenches.items()},
+        )
+
+    def between(self, begin_ns: int, end_ns: int) -> "RobotStreams":
+        """Return the readings stamped from one time on and before another [ns]."""
+        return self.changed(
+            lambda _name, stream: stream.kept((stream.stamps_ns >= begin_ns) & (stream.stamps_ns < end_ns))
         )
 
     def delayed(self, seconds: Mapping[str, float]) -> "RobotStreams":

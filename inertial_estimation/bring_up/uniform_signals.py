@@ -13,7 +13,7 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["STEP_S", "UniformSignals", "regular_stamps", "uniform_signals"]
+__all__ = ["APART", "STEP_S", "UniformSignals", "regular_stamps", "uniform_signals"]
 
 Indices = NDArray[np.int64]
 STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz

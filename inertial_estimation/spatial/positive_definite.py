@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dgesv, dpotrf, dpotrs, dtrtrs
 
-from inertial_estimation.compilation import in_place_of
+from inertial_estimation.compilation import in_place_of, inlined
 from inertial_estimation.signals import Array
 
 __all__ = ["factor", "lower_factor", "normalised_square", "regular_solution", "solution"]
@@ -69,6 +69,20 @@ def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
     return X, info == 0
 
 
+@inlined
+def _substitute_back(U: Array, X: Array) -> None:
+    """Replace X by U^-1 X, U upper triangular, by whole rows."""
+    n, columns = X.shape
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(columns):
+                X[k, j] -= share * X[i, j]
+        scale = 1.0 / U[k, k]
+        for j in range(columns):
+            X[k, j] *= scale
+
+
 @in_place_of(factor)
 def _factor_by_rows(S: Array) -> tuple[Array, bool]:
     """Return U with S = U'U in the upper triangle, row by row."""
@@ -100,14 +114,7 @@ def _solution_by_rows(U: Array, B: Array) -> Array:
             share = U[k, i]
             for j in range(columns):
                 X[i, j] -= share * X[k, j]
-    for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            share = U[k, i]
-            for j in range(columns):
-                X[k, j] -= share * X[i, j]
-        scale = 1.0 / U[k, k]
-        for j in range(columns):
-            X[k, j] *= scale
+    _substitute_back(U, X)
     return X
 
 
@@ -157,12 +164,5 @@ def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
                 U[i, j] -= share * U[k, j]
             for j in range(columns):
                 X[i, j] -= share * X[k, j]
-    for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            share = U[k, i]
-            for j in range(columns):
-                X[k, j] -= share * X[i, j]
-        scale = 1.0 / U[k, k]
-        for j in range(columns):
-            X[k, j] *= scale
+    _substitute_back(U, X)
     return X, True

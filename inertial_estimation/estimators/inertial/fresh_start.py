@@ -14,11 +14,11 @@ sound data it is negative from the first measurement on: what has been learned h
 import math
 
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.start_watch import START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["FreshStart"]
 
-COMPARED = 3.0  # time from the beginning in which filters are compared [s]
 LIFE = 0.15  # time after which the second filter begins anew [s]
 BETTER = 2.0  # logarithm of the Bayes factor from which on the first data were faulty; e^2 = 7
 
@@ -47,7 +47,8 @@ class FreshStart:
     def pause(self, dt: float) -> None:
         """Let a time [s] pass whose measurement cannot be compared; the second filter begins anew."""
         self._age += dt
-        self._begin()
+        if self._life > 0.0:
+            self._begin()
 
     def feed(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> bool:
         """Compare the filters by one measurement.
@@ -60,7 +61,7 @@ class FreshStart:
         Returns:
             Whether the second filter has predicted the last data better than the one that learns.
         """
-        if self._age > COMPARED:
+        if self._age > START:
             return False
         other = self._other.update(equation, dt)
         overlap = self._other.overlap

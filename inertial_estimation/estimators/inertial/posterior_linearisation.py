@@ -194,12 +194,8 @@ class CurvedPosterior:
     def _step(self, data: DataInformation) -> float:
         """Linearise over the present mean and covariance; return the largest change of a coordinate."""
         L, pi_C = self._points()
-        at, prior, mean, covariance = (
-            data.at,
-            data.prior,
-            np.empty_like(self.mean),
-            np.empty_like(self.covariance),
-        )
+        at, prior = data.at, data.prior
+        mean, covariance = np.empty_like(self.mean), np.empty_like(self.covariance)
         if not posterior_over(
             self.mean,
             (at.G.reshape(-1, 10), at.pi_C, at.x),

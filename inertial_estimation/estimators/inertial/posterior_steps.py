@@ -86,20 +86,20 @@ def posterior_over(
         slope[rows, rows] = turned.T
         error[rows, rows] = weighted @ phi.T - half @ half.T
     widened = np.eye(n) + information @ error
-    told = np.empty((n, n + 1))
-    told[:, :n] = information
-    told[:, n] = information @ (offset - (x - x_at)) - pull
-    told, regular = regular_solution(widened, told)
+    solved = np.empty((n, n + 1))
+    solved[:, :n] = information
+    solved[:, n] = information @ (offset - (x - x_at)) - pull
+    solved, regular = regular_solution(widened, solved)
     if not regular:
         return False
-    narrowed = np.ascontiguousarray(told[:, :n])
+    halved = np.ascontiguousarray(solved[:, :n])
     turned = np.ascontiguousarray(slope.T)
-    F, positive = factor(prior[0] + turned @ (0.5 * (narrowed + narrowed.T)) @ slope)
+    F, positive = factor(prior[0] + turned @ (0.5 * (halved + halved.T)) @ slope)
     if not positive:
         return False
     P = solution(F, np.eye(n))
     P_new[:] = 0.5 * (P + P.T)
-    mean_new[:] = mean + P_new @ (prior[0] @ (prior[1] - mean) - turned @ np.ascontiguousarray(told[:, n]))
+    mean_new[:] = mean + P_new @ (prior[0] @ (prior[1] - mean) - turned @ np.ascontiguousarray(solved[:, n]))
     return bool(np.isfinite(mean_new).all())
 
 

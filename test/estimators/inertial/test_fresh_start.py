@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from support.inertial_scenes import MEMORY, ArmScene
 
-from inertial_estimation.estimators.inertial.fresh_start import COMPARED, LIFE, FreshStart
+from inertial_estimation.estimators.inertial.fresh_start import LIFE, FreshStart
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.estimators.inertial.start_watch import START
 
 DT = 0.01
 PRIOR = PriorSigma(mass=0.3, com=0.03, radii=0.2, friction=np.zeros(0))
@@ -43,7 +44,7 @@ def better_at(scene, faulty_s, *, pauses=(), length_s=2.0, seed=0):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sound_data_are_predicted_better_by_the_filter_that_knows_them(scene, seed):
-    assert better_at(scene, 0.0, seed=seed, length_s=COMPARED) == []
+    assert better_at(scene, 0.0, seed=seed, length_s=START) == []
 
 
 @pytest.mark.parametrize("faulty_s", [0.05, 0.1, 0.4])
@@ -57,7 +58,7 @@ def test_data_that_contain_a_pause_are_not_compared(scene):
 
 
 def test_after_the_first_seconds_and_after_retirement_nothing_is_compared(scene):
-    assert better_at(scene, 0.1, pauses=[(0.0, COMPARED + 0.1)], length_s=COMPARED + 0.5) == []
+    assert better_at(scene, 0.1, pauses=[(0.0, START + 0.1)], length_s=START + 0.5) == []
     fresh, learning, equation = FreshStart(filter_of(scene)), filter_of(scene), scene.equation()
     fresh.retire()
     assert not any(fresh.feed(equation, learning.update(equation, DT), DT) for _ in range(40))
