@@ -104,6 +104,11 @@ class _Process:
         """End the process in the middle of a call."""
         with suppress(BrokenProcessPool, ProcessLookupError):
             os.kill(self._pid.result(), signal.SIGKILL)  # once it has started
+        # The executor's thread may be reading a result of which the rest never comes. It would wait for ever,
+        # since this process has the writing end of that pipe open, too.
+        results = getattr(self._executor, "_result_queue", None)
+        if results is not None:
+            results._writer.close()
         self._executor.shutdown(cancel_futures=True)
 
 

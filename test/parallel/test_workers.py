@@ -83,6 +83,13 @@ def test_error_of_a_call_reaches_the_caller(where: str, two: Workers) -> None:
     same_bits(workers)
 
 
+def test_error_while_the_result_of_another_call_is_half_sent(two: Workers, tmp_path: Path) -> None:
+    calls = [partial(worker_calls.half_sent, tmp_path, 0), partial(worker_calls.wrong_after, tmp_path, 0)]
+    with pytest.raises(ConfigurationError, match="call 0 is wrong"):
+        two.results(calls)
+    same_bits(two)
+
+
 def test_calls_do_not_see_what_others_change() -> None:
     shared = [0]
     assert InThisProcess().results([partial(shared.__iadd__, [1])] * 2) == [[0, 1], [0, 1]]

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -48,3 +49,25 @@ def slow(folder: Path, number: int) -> None:
 
 def wrong(number: int) -> None:
     raise ConfigurationError(f"call {number} is wrong")
+
+
+def half_sent(folder: Path, number: int) -> np.ndarray:
+    """Return a result of which the second half is not sent for a minute."""
+    send = Connection._send
+
+    def send_half(self: Connection, data: bytes, *more: object) -> None:
+        if len(data) > 16_384:
+            send(self, bytes(data[: len(data) // 2]))
+            noted(folder, number)
+            time.sleep(60.0)
+        send(self, data, *more)
+
+    Connection._send = send_half
+    return np.zeros(10_000)
+
+
+def wrong_after(folder: Path, number: int) -> None:
+    """Raise an error once another call has begun."""
+    while not begun(folder, number):
+        time.sleep(0.01)
+    wrong(number)
