@@ -204,8 +204,8 @@ def run(ground: Ground, built: Any, config: SimulationConfig, seconds: float, *,
         begin = time.process_time()
         ground.step(tau, push_W)
         spent += time.process_time() - begin
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Run(*columns, spent / steps, ground.data.qpos.copy())
+    t_k, base, points, depth, force = (np.array(column) for column in zip(*rows, strict=True))
+    return Run(t_k, base, points, depth, force, spent / steps, ground.data.qpos.copy())
 
 
 class Bench:

@@ -7,6 +7,7 @@ Talos standing on two soles.
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def main() -> None:
         print(f"  {robot:36} {np.percentile(durations, 50):8.0f} {np.percentile(durations, 99):10.0f}")
 
 
-def config_of(config_class: type, robot: str, node: str) -> object:
+def config_of(config_class: type, robot: str, node: str) -> Any:
     """Build the config of one node from a robot's file, options of the node alone left out."""
     known = {spec.name for spec in iterate_parameters(config_class)}
     values = load_config_file(CONFIG / f"{robot}.yaml").values(node, known)

@@ -27,7 +27,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
-    Recording,
     RecordingEntry,
     read_orientations,
 )
@@ -143,7 +142,7 @@ def pipelines_of(robot: str, source: object, overrides: list[str], urdf: str = "
     return build_pipelines(config, urdf=urdf) if urdf else build_pipelines(config)
 
 
-def given(recording: Recording, source: object) -> MemoryRecording:
+def given(recording: MemoryRecording, source: object) -> MemoryRecording:
     """The recording, its velocities taken out unless they are to be used."""
     if source == MEASURED:
         return recording

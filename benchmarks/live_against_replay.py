@@ -52,11 +52,11 @@ def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[s
             return bool(players) and players[0].poll() is not None
 
         record, end = LiveRecord(), math.inf
-        with listen(record, links, orientation="tilt_observer" in nodes) as node:
+        with listen(record, links, orientation="tilt_observer" in nodes) as listener:
             while time.monotonic() < end:
                 time.sleep(TAKE_PERIOD_S)
-                node.take()
-                if math.isinf(end) and done(node.listening):
+                listener.take()
+                if math.isinf(end) and done(listener.listening):
                     end = time.monotonic() + LINGER_S
         return record
 
@@ -98,13 +98,12 @@ def compare(record: LiveRecord, run: ReplayRun, links: list[str]) -> None:
         largest = np.degrees(angles).max()
         print(f"      {same} of {len(heard)} bit-identical; largest difference {largest:.6f} deg")
     for index, link in enumerate(links):
-        known = {e.stamp_ns: e.links[index].published.mass for e in run.inertial}
-        heard = record.inertias[link]
-        pairs = np.array([(body.mass, known[stamp]) for stamp, body in heard if stamp in known]).reshape(
-            -1, 2
-        )
+        masses = {e.stamp_ns: e.links[index].published.mass for e in run.inertial}
+        bodies = record.inertias[link]
+        pairs = np.array([(body.mass, masses[stamp]) for stamp, body in bodies if stamp in masses])
+        pairs = pairs.reshape(-1, 2)
         off = 100.0 * np.abs(pairs[:, 0] / pairs[:, 1] - 1.0)
-        print(f"mass of {link}: {len(known)} replayed, {len(heard)} heard, {len(pairs)} in both")
+        print(f"mass of {link}: {len(masses)} replayed, {len(bodies)} heard, {len(pairs)} in both")
         same = int((pairs[:, 0] == pairs[:, 1]).sum())
         print(f"      {same} of {len(pairs)} bit-identical; largest difference {off.max():.6f} %")
 

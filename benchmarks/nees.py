@@ -18,6 +18,7 @@ Run: python -m benchmarks.nees, or with --priors wide --filters log_cholesky [--
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -123,7 +124,7 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
     return one_run(pipeline, measure(truth, REALISTIC, rng), x_true)
 
 
-def with_errors(pipeline: InertialPipeline, x_true: np.ndarray) -> Callable[[object], object]:
+def with_errors(pipeline: InertialPipeline, x_true: np.ndarray) -> Callable[[Any], Any]:
     """Return what makes a reading wrong by the errors of the sensors in a true state.
 
     The equation is linear in the reading, so the errors are those of true value = (1 - g) reading - o.
@@ -178,7 +179,7 @@ def cramer_rao_bound(pipeline: InertialPipeline, x_true: np.ndarray) -> np.ndarr
     filter_, measurement = pipeline.filter, pipeline.model.measurement
     at_truth = filter_._linearisation(x_true)
     information, feigned = np.zeros_like(filter_.P), np.zeros_like(filter_.P)
-    for step in pipeline.kept_steps[::THINNED]:
+    for step in (pipeline.kept_steps or [])[::THINNED]:
         equation = measurement.restated(step.equation, at_truth.phi)
         weighted = np.linalg.solve(equation.noise, equation.regressor)
         share = THINNED / filter_.overlap

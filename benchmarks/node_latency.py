@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import node_cpu
+import node_cpu  # type: ignore[import-not-found]  # of the same folder, which is on the path of a script
 import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup

@@ -19,7 +19,7 @@ import numpy as np
 from rclpy.serialization import serialize_message
 
 from benchmarks.node_cpu import CONFIG, RATE, sensors
-from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.recordings.message_conversion import (
     CONVERSIONS,
@@ -50,9 +50,8 @@ def main() -> None:
     parser.add_argument("pipeline", nargs="?", choices=("tilt", "inertial"), default="tilt")
     parser.add_argument("--seconds", type=float, default=6.0, help="of data; the first third is not counted")
     args = parser.parse_args()
-    config = load_config_file(CONFIG)
-    for node in ("tilt_observer", "inertial_ekf"):
-        config.nodes[node]["rate"] = RATE
+    rates = [f"{node}.rate={RATE}" for node in ("tilt_observer", "inertial_ekf")]
+    config = load_config_file(CONFIG).overridden(parse_overrides(rates))
     pipeline = getattr(build_pipelines(config), args.pipeline)
     count = round(1e3 * args.seconds)
     report(measured(pipeline, pushes(pipeline), count), count - count // 3)

@@ -99,7 +99,7 @@ def measure_node(name: str, estimates: Sequence[Any], step_s: float) -> None:
     from inertial_estimation.ros.robot_node import RobotNode
     from inertial_estimation.ros.telemetry import CovarianceOutputs, FigureMessage, TelemetryOutput
 
-    node = rclpy.create_node(name)
+    node: Any = rclpy.create_node(name)
     smallest, bare = FigureMessage(("one",)), node.create_publisher(JointState, f"{name}/bare_telemetry", 50)
     node._undo = []  # what a managed node has
     node.add_output = lambda *given: RobotNode.add_output(node, *given)

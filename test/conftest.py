@@ -25,8 +25,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_package), os.envir
 os.environ["PYTHONSAFEPATH"] = "1"
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when a test module imports numpy
     os.environ.setdefault(_variable, "1")
-# Fast DDS 2.14 now and then crashes in SharedMemChannelResource::release() after a peer has been killed.
-os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
 settings.register_profile("whatever else the machine does", deadline=None)
 settings.load_profile("whatever else the machine does")
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
+from inertial_estimation.commands.termination import held_signals
 from inertial_estimation.errors import InertialEstimationError
 
 __all__ = ["ProcessGroup", "end_with_parent"]
@@ -45,8 +46,8 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
             command: Program and arguments.
             environment: Environment variables in addition to those of this process.
         """
-        with (self._folder / f"{name}.log").open("wb") as log:
-            process = subprocess.Popen(
+        with (self._folder / f"{name}.log").open("wb") as log, held_signals():
+            self._processes[name] = process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -55,7 +56,6 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
                 preexec_fn=end_with_parent(),
             )
-        self._processes[name] = process
         return process
 
     def check(self) -> None:

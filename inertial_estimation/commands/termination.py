@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Terminated", "unwound_by_signals"]
+__all__ = ["Terminated", "held_signals", "unwound_by_signals"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and of a terminal or ssh session that is closed
 AGAIN_S = 0.05  # after which a signal is sent again whose exception was discarded
@@ -47,6 +47,30 @@ def unwound_by_signals() -> Iterator[None]:
         sys.unraisablehook = hook
         for number in taken:
             signal.signal(number, before[number])
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Hold signals that a Python function handles, Ctrl-C included, until the end of the context.
+
+    For what must not end half way, such as the start of a process before it is known to whoever ends it, and
+    for fork, whose callbacks discard exceptions. A signal that has arrived is raised again at the end.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *SIGNALS)}
+    arrived: list[int] = []
+    held = [number for number, handler in handlers.items() if callable(handler)]
+    for number in held:
+        signal.signal(number, lambda number, _frame: arrived.append(number))
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, handlers[number])
+        for arrived_number in dict.fromkeys(arrived):
+            signal.raise_signal(arrived_number)
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:

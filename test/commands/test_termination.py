@@ -13,7 +13,7 @@ import pytest
 from inertial_estimation.commands import termination
 from inertial_estimation.commands.main import main
 from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
-from inertial_estimation.commands.termination import Terminated, unwound_by_signals
+from inertial_estimation.commands.termination import Terminated, held_signals, unwound_by_signals
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 NODES = 4  # of one run: it is started and ended as two are
@@ -163,6 +163,37 @@ def test_main_returns_the_code_of_the_signal(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(version, "run", lambda _args: signal.raise_signal(signal.SIGTERM))
     assert main(["version"]) == 143
     assert set(termination.SIGNALS) == {signal.SIGTERM, signal.SIGHUP}
+
+
+def test_held_signal_is_raised_when_what_it_would_have_broken_is_done() -> None:
+    done = []
+
+    def work() -> None:
+        with held_signals():
+            signal.raise_signal(signal.SIGHUP)
+            done.append("started")
+        done.append("not reached")
+
+    with pytest.raises(Terminated) as ended, unwound_by_signals():
+        work()
+    assert (ended.value.number, done) == (signal.SIGHUP, ["started"])
+
+
+def test_process_is_known_to_its_group_before_a_signal_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started_ones = []
+
+    def popen(*_args: object, **_options: object) -> "subprocess.Popen[bytes]":
+        started_ones.append(original([sys.executable, "-c", "import time; time.sleep(60)"]))
+        signal.raise_signal(signal.SIGTERM)
+        return started_ones[0]
+
+    original = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    with pytest.raises(Terminated), unwound_by_signals(), ProcessGroup(tmp_path) as group:
+        group.start("sleeper", ["sleep", "60"])
+    assert started_ones[0].poll() is not None
 
 
 def test_process_is_killed_with_the_thread_that_started_it(tmp_path: Path) -> None:
