@@ -18,7 +18,7 @@ newtons are not comparable with a wrist's newton metres.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ANY_FACTOR", "Evidence", "evidence", "evidence_without_efforts", "unexplained_efforts"]
+__all__ = ["ANY_FACTOR", "Evidence", "evidence", "evidence_of_exchanged_efforts", "unexplained_efforts"]
 
 INDEPENDENT = 0.5  # share of the readings that count as independent
 ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms
@@ -67,71 +67,152 @@ class Evidence:
     disagreement: float
 
 
-def evidence(table: DataTable, slopes: Array, without_efforts: Sequence[Evidence]) -> Evidence:
-    """Return how well a description explains windows.
+def evidence(tables: Sequence[DataTable], slopes: Sequence[Array], normals_F: Array) -> list[Evidence]:
+    """Return how well each of several assumptions about the joints explains windows.
 
     Args:
-        table: The windows with the predictions of the description, for the joints as assumed.
-        slopes: Slopes of their efforts, for the joints as assumed [Nm/s], shape (N, n_joints).
-        without_efforts: What `evidence_without_efforts` returns for them.
-    """
-    torques = _torques(table, slopes)
-    found = [*([] if torques is None else [torques]), *without_efforts]
-    told = [part.disagreement for part in found if not math.isnan(part.disagreement)]
-    return Evidence(INDEPENDENT * sum(part.log for part in found), float(np.mean(told)) if told else math.nan)
-
-
-def evidence_without_efforts(table: DataTable, normals_F: Array) -> list[Evidence]:
-    """Return how well it explains contact wrenches, rotation and level soles, which no effort changes.
-
-    Args:
-        table: The windows, as of `evidence`.
+        tables: The windows with the predictions of the description, for the joints as assumed.
+        slopes: Slopes of their efforts, for the joints as assumed [Nm/s], shape (N, n_joints) each.
         normals_F: Normal of each contact's sole in its wrench frame, shape (k, 3).
     """
-    parts = (_wrenches(table), _rotation(table), _level(table, normals_F))
-    return [part for part in parts if part is not None]
+    torques = _torques([_own_efforts(*one) for one in zip(tables, slopes, strict=True)])
+    parts = zip(tables, torques, _wrenches(tables), strict=True)
+    return [_together(torque, wrench, *_motion(table, normals_F)) for table, torque, wrench in parts]
+
+
+def evidence_of_exchanged_efforts(
+    table: DataTable, slopes: Array, pairs: Sequence[tuple[int, int]], normals_F: Array
+) -> list[Evidence]:
+    """Return how well windows are explained if the efforts of two joints were exchanged, for each pair.
+
+    The efforts of all other joints, wrenches and rotation are explained as they are without it.
+
+    Args:
+        table: The windows as they are, with the predictions of the description.
+        slopes: Slopes of the efforts as they are [Nm/s], shape (N, n_joints).
+        pairs: Numbers of two joints each.
+        normals_F: As of `evidence`.
+    """
+    others = (_wrenches([table])[0], *_motion(table, normals_F))
+    own = _own_efforts(table, slopes)
+    if own is None:
+        return [_together(None, *others) for _pair in pairs]
+    log, left = np.zeros((2, table.n_joints))
+    ((log[own.joints], left[own.joints]),) = _explained([own])
+    swapped = [(at, of) for i, j in pairs for at, of in ((i, j), (j, i)) if of in own.joints]
+    log_of, left_of = np.zeros((2, table.n_joints, table.n_joints))
+    if swapped:
+        at, of = np.transpose(swapped)
+        ((log_of[at, of], left_of[at, of]),) = _explained([_efforts(table, slopes, at, of)])
+    found = []
+    for i, j in pairs:
+        more = float(log_of[i, j] + log_of[j, i] - log[i] - log[j])
+        worse = float(left_of[i, j] + left_of[j, i] - left[i] - left[j])
+        torques = Evidence(float(log.sum()) + more, (float(left.sum()) + worse) / len(own.joints))
+        found.append(_together(torques, *others))
+    return found
 
 
 def unexplained_efforts(table: DataTable, slopes: Array) -> Array:
     """Return the share of each effort that torque and friction leave unexplained, 0 of zero ones, (n,)."""
     shares = np.zeros(table.n_joints)
-    found = _each_torque(table, slopes)
-    if found is not None:
-        sent, _log, left = found
-        shares[sent] = left
+    own = _own_efforts(table, slopes)
+    if own is not None:
+        shares[own.joints] = _explained([own])[0][1]
     return shares
 
 
-def _torques(table: DataTable, slopes: Array) -> Evidence | None:
-    """Explain the efforts of all joints."""
-    found = _each_torque(table, slopes)
-    return None if found is None else Evidence(float(found[1].sum()), float(found[2].mean()))
+def _together(*parts: Evidence | None) -> Evidence:
+    """Join the evidence of independent parts of the data; None: that part tells nothing."""
+    found = [part for part in parts if part is not None]
+    told = [part.disagreement for part in found if not math.isnan(part.disagreement)]
+    return Evidence(INDEPENDENT * sum(part.log for part in found), float(np.mean(told)) if told else math.nan)
 
 
-def _each_torque(table: DataTable, slopes: Array) -> tuple[NDArray[np.int64], Array, Array] | None:
-    """Explain every joint's effort by its predicted torque, friction and a delay.
+class _Efforts(NamedTuple):
+    """Efforts over their rms, and what may explain them; a column for each.
 
-    Returns:
-        The joints that send efforts, log evidence and unexplained share of each; None without efforts.
+    Attributes:
+        joints: The joints whose motion explains them, shape (K,).
+        y: Efforts, shape (N, K).
+        predicted: Predicted torques, shape (N, K).
+        dq: Joint velocities, shape (N, K).
+        late: Slopes of the efforts, shape (N, K).
     """
-    predicted = nominal_torques(table)
-    known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau, slopes))).all(axis=1))
+
+    joints: NDArray[np.int64]
+    y: Array
+    predicted: Array
+    dq: Array
+    late: Array
+
+
+def _own_efforts(table: DataTable, slopes: Array) -> _Efforts | None:
+    """Return the efforts of all joints that send some, each by its own motion; None without efforts."""
+    known = _known(table, slopes)
     if len(known) < FEWEST:
         return None
     size = _rms(table.tau[known])
     sent = np.flatnonzero(size > SILENT * size.max())
-    if not len(sent):
-        return None
-    y, p = table.tau[np.ix_(known, sent)] / size[sent], predicted[np.ix_(known, sent)] / size[sent]
-    dq = table.dq[np.ix_(known, sent)]
-    friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
-    late = slopes[np.ix_(known, sent)] / size[sent]
-    unit = np.maximum(_rms(p), 1e-12)
-    priors = np.array([FACTOR_PRIOR] + [FRICTION_PRIOR] * 3 + [DELAY_PRIOR_S])
-    none = np.zeros(len(sent))
-    power = np.stack([none, none, *((dq * f).mean(axis=0) for f in friction[1:]), none], axis=1)
-    log, left = _scaled_prediction(y, p, unit, [*friction, late], priors, TORQUE_NOISE, power)
-    return sent, log, np.minimum(left, 1.0)
+    return _efforts(table, slopes, sent, sent) if len(sent) else None
+
+
+def _efforts(table: DataTable, slopes: Array, at: NDArray[np.int64], of: NDArray[np.int64]) -> _Efforts:
+    """Return the efforts of joints `of`, to be explained by the motion of joints `at`."""
+    known = _known(table, slopes)
+    size = _rms(table.tau[np.ix_(known, of)])
+    y, late = table.tau[np.ix_(known, of)] / size, slopes[np.ix_(known, of)] / size
+    return _Efforts(
+        at, y, nominal_torques(table)[np.ix_(known, at)] / size, table.dq[np.ix_(known, at)], late
+    )
+
+
+def _known(table: DataTable, slopes: Array) -> NDArray[np.int64]:
+    """Return the windows in which efforts and predictions are known."""
+    return np.flatnonzero(np.isfinite(np.hstack((nominal_torques(table), table.tau, slopes))).all(axis=1))
+
+
+def _torques(every: Sequence[_Efforts | None]) -> list[Evidence | None]:
+    """Explain the efforts of all joints, under each of several assumptions."""
+    found = iter(_explained([efforts for efforts in every if efforts is not None]))
+    torques: list[Evidence | None] = []
+    for efforts in every:
+        log, left = (np.zeros(0), np.zeros(0)) if efforts is None else next(found)
+        torques.append(None if efforts is None else Evidence(float(log.sum()), float(left.mean())))
+    return torques
+
+
+def _explained(every: Sequence[_Efforts]) -> list[tuple[Array, Array]]:
+    """Explain efforts by predicted torque, friction and a delay: log evidence, unexplained share."""
+
+    def explained(y: Array, predicted: Array, dq: Array, late: Array) -> tuple[Array, Array]:
+        friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
+        unit = np.maximum(_rms(predicted), 1e-12)
+        priors = np.array([FACTOR_PRIOR] + [FRICTION_PRIOR] * 3 + [DELAY_PRIOR_S])
+        none = np.zeros(y.shape[1])
+        power = np.stack([none, none, *((dq * f).mean(axis=0) for f in friction[1:]), none], axis=1)
+        log, left = _scaled_prediction(y, predicted, unit, [*friction, late], priors, TORQUE_NOISE, power)
+        return log, np.minimum(left, 1.0)
+
+    return _side_by_side(explained, [tuple(efforts[1:]) for efforts in every])
+
+
+def _side_by_side(
+    explain: Callable[..., tuple[Array, Array]], every: Sequence[tuple[Array, ...]]
+) -> list[tuple[Array, Array]]:
+    """Explain the columns of many assumptions by one call for all with equally many readings.
+
+    Args:
+        explain: Returns two arrays of shape (K,) for arrays of shape (N, K).
+        every: Arrays of shape (N, K) of each assumption.
+    """
+    found: dict[int, tuple[Array, Array]] = {}
+    for readings in {len(arrays[0]) for arrays in every}:
+        these = [i for i, arrays in enumerate(every) if len(arrays[0]) == readings]
+        log, left = explain(*(np.hstack(parts) for parts in zip(*(every[i] for i in these), strict=True)))
+        ends = np.cumsum([every[i][0].shape[1] for i in these])[:-1]
+        found.update(zip(these, zip(np.split(log, ends), np.split(left, ends), strict=True), strict=True))
+    return [found[i] for i in range(len(every))]
 
 
 def _rms(values: Array) -> Array:
@@ -142,7 +223,7 @@ def _rms(values: Array) -> Array:
 def _scaled_prediction(
     y: Array,
     predicted: Array,
-    unit: Array | float,
+    unit: Array,
     others: Sequence[Array],
     priors: Array,
     sizes: Sequence[float],
@@ -153,7 +234,7 @@ def _scaled_prediction(
     Args:
         y: Shape (N, n).
         predicted: Shape (N, n).
-        unit: Size of the prediction, in which k counts where it is anything, shape (n,) or a number.
+        unit: Size of the prediction, in which k counts where it is anything, shape (n,).
         others: Further columns, as of friction or zeros, shape (N, n) each.
         priors: Standard deviations of k about one, and of the coefficients of the others about zero, (c,).
         sizes: As of `_most_probable`.
@@ -234,8 +315,25 @@ def _most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequenc
     return _Fit(log[best, every], left, taken, A[best, every])
 
 
-def _wrenches(table: DataTable) -> Evidence | None:
+def _wrenches(tables: Sequence[DataTable]) -> list[Evidence | None]:
     """Explain the force and moment that the motion needs by the contact wrenches and their zeros."""
+    given = [_needed_and_carried(table) for table in tables]
+
+    def explained(y: Array, p: Array, unit: Array) -> tuple[Array, Array]:
+        priors = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
+        return _scaled_prediction(y, p, unit[0], [np.ones_like(y)], priors, WRENCH_NOISE)
+
+    found = iter(_side_by_side(explained, [arrays for arrays in given if arrays is not None]))
+    wrenches: list[Evidence | None] = []
+    for arrays in given:
+        log, left = (np.zeros(0), np.zeros(0)) if arrays is None else next(found)
+        part = Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
+        wrenches.append(None if arrays is None else part)
+    return wrenches
+
+
+def _needed_and_carried(table: DataTable) -> tuple[Array, Array, Array] | None:
+    """Return the wrench that the motion needs, that of the contacts and its size, over the weight."""
     if table.n_base != 6 or not table.jacobians.shape[1]:
         return None
     scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3)
@@ -248,9 +346,12 @@ def _wrenches(table: DataTable) -> Evidence | None:
         return None
     y, p = needed[known] / weight, carried[known] / weight
     unit = max(float(np.sqrt(np.mean(np.sum(p[:, :3] ** 2, axis=1)))), 1e-12)
-    priors = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
-    log, left = _scaled_prediction(y, p, unit, [np.ones_like(y)], priors, WRENCH_NOISE)
-    return Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
+    return y, p, np.full_like(p, unit)
+
+
+def _motion(table: DataTable, normals_F: Array) -> tuple[Evidence | None, Evidence | None]:
+    """Explain rotation and level soles, which no effort changes."""
+    return _rotation(table), _level(table, normals_F)
 
 
 def _rotation(table: DataTable) -> Evidence | None:

@@ -8,7 +8,7 @@ price (`hypothesis_evidence`): one wrong joint is more probable than several wro
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from inertial_estimation.bring_up.hypothesis_evidence import (
     ANY_FACTOR,
     Evidence,
     evidence,
-    evidence_without_efforts,
+    evidence_of_exchanged_efforts,
     unexplained_efforts,
 )
 from inertial_estimation.bring_up.streams import RobotStreams
@@ -74,15 +74,15 @@ def joint_hypotheses(case: Case, *, suspected: bool = False) -> list[Finding]:
         What is wrong, or that it cannot be decided; nothing where the description as it is explains the data.
     """
     search = _Search(case)
-    before = search.evidence(None, WINDOWS)
+    before = search.described()
     if math.isnan(before.disagreement):
         return []
     every = list(search.hypotheses())
     price = math.log(max(len(every), 1))
     if len(every) > MOST_LIKELY:
-        few = [search.evidence(one, FEW).log for one in every]
+        few = [found.log for found in search.evidence(every, FEW)]
         every = [every[i] for i in np.argsort(few, kind="stable")[::-1][:MOST_LIKELY].tolist()]
-    tried = [(search.evidence(one, WINDOWS), one) for one in every]
+    tried = list(zip(search.evidence(every, WINDOWS), every, strict=True))
     tried.sort(key=lambda item: -item[0].log)
     if not tried:
         return []
@@ -143,7 +143,6 @@ class _Search:
         self._ddq, self._wd_I = case.signals.ddq, case.signals.wd_I
         self._predictor = WindowPredictor(case.setup)
         self._tables: dict[int, DataTable] = {}
-        self._without_efforts: dict[int, list[Evidence]] = {}
         setup = case.setup
         turns = [setup.robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
         self._normals_F = np.reshape([turn[:, 2] for turn in turns], (-1, 3))
@@ -168,18 +167,19 @@ class _Search:
             if misfit[i] or misfit[j]:
                 yield _Hypothesis(i, j, efforts=True)
 
-    def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
-        """Return how well a hypothesis explains a number of windows; None: the description as it is."""
-        slopes = self._slopes(hypothesis, windows)
-        if hypothesis is not None and not hypothesis.efforts:
-            table = self._predicted(hypothesis, self._at(windows))
-            return evidence(table, slopes, evidence_without_efforts(table, self._normals_F))
-        table = self._nominal(windows)
-        if windows not in self._without_efforts:
-            self._without_efforts[windows] = evidence_without_efforts(table, self._normals_F)
-        if hypothesis is not None:
-            table = replace(table, tau=_changed(table.tau, hypothesis, 4))
-        return evidence(table, slopes, self._without_efforts[windows])
+    def described(self) -> Evidence:
+        """Return how well the description as it is explains the windows."""
+        return evidence([self._nominal(WINDOWS)], [self._slopes(None, WINDOWS)], self._normals_F)[0]
+
+    def evidence(self, hypotheses: Sequence[_Hypothesis], windows: int) -> list[Evidence]:
+        """Return how well each hypothesis explains a number of windows."""
+        moved = [one for one in hypotheses if not one.efforts]
+        tables = [self._predicted(one, self._at(windows)) for one in moved]
+        found = iter(evidence(tables, [self._slopes(one, windows) for one in moved], self._normals_F))
+        pairs = [(one.first, one.second) for one in hypotheses if one.efforts]
+        nominal = self._nominal(windows), self._slopes(None, windows)
+        exchanged = iter(evidence_of_exchanged_efforts(*nominal, pairs, self._normals_F))
+        return [next(exchanged if one.efforts else found) for one in hypotheses]
 
     def _slopes(self, hypothesis: _Hypothesis | None, windows: int) -> Array:
         """Return the slopes of the efforts of some windows, of the joints as assumed."""
