@@ -1,4 +1,4 @@
-"""Node processes forked from one that has imported what they need: imports are two thirds of a node's start.
+"""Node processes forked from one that has imported and loaded what they need, most of a node's start.
 
 This module is also that process, the server: it reads a line of JSON for every process to start, and writes
 one with its pid, and one with its exit code when it has ended. A forked node runs its entry point with its
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from inertial_estimation.compilation import warm_up
 
 PACKAGE = "inertial_estimation.ros"
 NODES = ("tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller")
@@ -187,11 +189,12 @@ def run(job: "dict") -> int:
 
 
 def main() -> int:
-    """Import what the nodes need, then serve."""
+    """Import what the nodes need, load what they have compiled, then serve."""
     os.environ.setdefault("MUJOCO_GL", "disable")  # as the entry point of the simulator does
     for name in NODES:
         with contextlib.suppress(ImportError):  # the node says so itself
             importlib.import_module(f"{PACKAGE}.{name}_node")
+    warm_up()
     gc.freeze()
     job = serve()
     return 0 if job is None else run(job)
