@@ -110,7 +110,7 @@ class InputConfig:
     velocity_window: float = parameter(
         0.02,
         "Length of the window of positions from which a joint velocity is derived: the slope of a least-"
-        "squares parabola at its newest sample. Larger reduces noise and adds lag.",
+        "squares parabola at its newest sample, of at least five. Larger reduces noise and adds lag.",
         unit="s",
         lower=0.001,
         upper=0.5,
