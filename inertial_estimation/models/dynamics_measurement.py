@@ -257,6 +257,15 @@ class DynamicsMeasurement:
             noise = N.T @ noise @ N
         return replace(e, noise=self._covariance.weighted(noise), paths=paths)
 
+    def proper_acceleration(self, state: MeasuredState) -> Array:
+        """Return the proper acceleration of the base, base frame [m/s^2], shape (3,); at rest it is upwards.
+
+        Args:
+            state: The measurements, all of one time.
+        """
+        upwards: Array = -self._model.gravity.linear if state.f_B is None else state.f_B
+        return upwards
+
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
     ) -> BodyCauses:

@@ -40,6 +40,7 @@ class WhiteCauses:
         single: Of each input with one component, shape (j, m, 1).
         inputs: Names of the inputs in both, those with six components first.
         R_BJ: Orientation of the bodies' joint frames in the base, shape (n, 3, 3).
+        f_B: Proper acceleration of the base, which at rest is gravity's, upwards [m/s^2], shape (3,).
     """
 
     residual: Array
@@ -49,6 +50,7 @@ class WhiteCauses:
     single: Array
     inputs: tuple[str, ...]
     R_BJ: Array
+    f_B: Array
 
 
 class CauseModel:
@@ -135,7 +137,10 @@ class CauseModel:
         )
         names = tuple(cause.name for cause in (*spatial, *single))
         residual = y[0, :, 0]
-        return WhiteCauses(residual, white_loads, weights, white_wrenches, white_singles, names, bodies.R_BJ)
+        whitened = (residual, white_loads, weights, white_wrenches, white_singles)
+        return WhiteCauses(
+            *whitened, names, bodies.R_BJ, self._measurement.proper_acceleration(equation.state)
+        )
 
 
 def _whitened(factor: Array, blocks: Sequence[Array]) -> list[Array]:

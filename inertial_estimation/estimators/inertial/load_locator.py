@@ -25,6 +25,7 @@ from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -32,6 +33,10 @@ __all__ = ["CausePosterior", "LoadLocator"]
 
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
+STRAIGHT = (
+    0.95  # least share of a force that presses down, within 18 deg, where it is taken for a load's weight
+)
+ALIKE = 0.3  # largest difference of the two, as a share of the weight
 WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
 
 
@@ -192,7 +197,8 @@ class LoadLocator:
         if cause is Cause.LOAD:
             return self._load(posterior)
         if cause is Cause.PUSH:
-            return self._push(posterior)
+            push = self._push(posterior)
+            return self._lasting_weight(posterior, push) or push
         if cause is Cause.FAULT:
             best = int(np.argmax(posterior.faults))
             not_load = float(posterior.faults.sum() + posterior.pushes.sum())
@@ -277,6 +283,38 @@ class LoadLocator:
             force_L=force,
             torque_L=torque,
             point_L=point if lever < 0.25 * self._model.lever else None,
+        )
+
+    def _lasting_weight(self, posterior: CausePosterior, push: LocatedCause) -> LocatedCause | None:
+        """Return a push as the load that it must be; None if it may be a push.
+
+        Where the description is wrong, forces that change a little explain the data better than a constant
+        load. But what presses straight down by what a load would weigh, and has done so for longer than
+        pushes do (`steady_push`), is a load.
+        """
+        assert self._banks is not None
+        assert self._latest is not None
+        if not push.decided or self._age < self.config.steady_push:
+            return None
+        best = int(np.argmax(posterior.pushes))
+        mean = self._banks.spatial.amplitudes[best] * self._model.wrench_size
+        force_B, up_B = self._latest.R_BJ[best] @ mean[:3], self._latest.f_B
+        weight = -float(force_B @ up_B) / max(float(np.linalg.norm(up_B)), 1e-9)
+        amplitudes = self._banks.loads.amplitudes[best] * self._model.load_size
+        mass, com_L = self._model.candidates.load_in_link(best, amplitudes)
+        straight = weight > STRAIGHT * float(np.linalg.norm(force_B))
+        alike = abs(mass * STANDARD_GRAVITY - weight) < ALIKE * weight
+        if not (straight and alike):
+            return None
+        probability = float(posterior.pushes.sum() + posterior.loads.sum())
+        return LocatedCause(
+            Cause.LOAD,
+            probability,
+            decided=True,
+            links=push.links,
+            mass=mass,
+            com_L=com_L,
+            as_push=probability,
         )
 
     def _newest_amplitude(self, body: int) -> Array:
