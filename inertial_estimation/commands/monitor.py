@@ -1,6 +1,7 @@
 """`inertial-estimation monitor`: what live nodes publish, as a table in the terminal."""
 
 import argparse
+import math
 import os
 import signal
 from types import FrameType
@@ -22,6 +23,8 @@ def run(args: argparse.Namespace) -> int:
     """Watch until interrupted; SIGINT and SIGTERM end it cleanly."""
     if not args.period > 0.0:
         raise ConfigurationError(f"--period is {args.period} s, expected more than 0 s")
+    if not 0.0 < args.wait < math.inf:
+        raise ConfigurationError(f"--wait is {args.wait} s, expected more than 0 s")
     from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):

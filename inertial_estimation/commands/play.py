@@ -1,12 +1,14 @@
 """`inertial-estimation play`: a recording published on its topics."""
 
 import argparse
+import math
 import signal
 import sys
 import time
 from types import FrameType
 
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.errors import ConfigurationError
 
 __all__ = ["run"]
 
@@ -18,6 +20,8 @@ def run(args: argparse.Namespace) -> int:
         play_bag,
     )
 
+    if not 0.0 <= args.wait < math.inf:
+        raise ConfigurationError(f"--wait is {args.wait} s, expected 0 s or more")
     remap = parse_remappings(args.remap)
     options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, args.subscribers, remap)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -52,6 +52,7 @@ class InertiaIntake:
         self._jumps.reset()
         self._last_refusal = ""
         self._last_refusal_ns: int | None = None
+        self._applied_at_refusal = 0
         self._now_ns = 0
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
@@ -134,7 +135,9 @@ class InertiaIntake:
             message += f", refused {self._last_refusal}" if self._refused_lately(now_ns) else ""
             return Health("link_inertias", HealthLevel.WARN, message, values)
         if self._refused_lately(now_ns):
-            message = f"the last good inertias are kept, refused {self._last_refusal}"
+            since = self._applied_at_refusal < self.applied
+            message = "newer inertias are in force, lately" if since else "the last good inertias are kept,"
+            message += f" refused {self._last_refusal}"
             return Health("link_inertias", HealthLevel.WARN, message, values)
         return Health("link_inertias", HealthLevel.OK, "estimated inertias in force", values)
 
@@ -157,4 +160,4 @@ class InertiaIntake:
     def _refuse(self, reason: str, detail: str) -> None:
         self.refused[reason] += 1
         self._last_refusal = f"{reason}: {detail}"
-        self._last_refusal_ns = self._now_ns
+        self._last_refusal_ns, self._applied_at_refusal = self._now_ns, self.applied

@@ -8,12 +8,13 @@ from typing import Any
 
 import rclpy
 from rclpy.duration import Duration
+from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
-from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
@@ -103,7 +104,10 @@ class BagPlayer:
                 continue
             qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
             name = self._options.remap.get(topic, topic)
-            publishers[topic] = self._node.create_publisher(found, name, qos)
+            try:
+                publishers[topic] = self._node.create_publisher(found, name, qos)
+            except (NameValidationException, RuntimeError) as error:  # or of a topic of another type
+                raise ConfigurationError(f"cannot publish '{topic}' as '{name}': {one_line(error)}") from None
         if unknown:
             self._node.get_logger().warning(f"left out, message type not installed: {listing(unknown)}")
         if not publishers:

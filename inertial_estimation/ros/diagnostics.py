@@ -17,6 +17,7 @@ __all__ = ["Diagnostics", "InputCounter"]
 TOPIC = "/diagnostics"
 PERIOD = 1.0
 WAITING_PERIODS = 5
+SILENT_PERIODS = 2  # reports without a message from which a required input counts as silent
 
 
 @dataclass
@@ -38,6 +39,9 @@ class InputCounter:
     received: int = 0
     lost: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
+    _newest_malformed: str = ""
+    _silent_periods: int = 0
+    _received_before: int = 0
     _last_sequence: int | None = None
     _reported: tuple[int, int] = (0, 0)  # lost and malformed
 
@@ -57,12 +61,19 @@ class InputCounter:
 
     def count_malformed(self, reason: str) -> None:
         """Count one message that could not be converted."""
+        self._newest_malformed = reason
         if reason not in self.malformed and len(self.malformed) >= 10:
             reason = "other"
         self.malformed[reason] = self.malformed.get(reason, 0) + 1
 
     def health(self) -> Health:
-        """Report the counts; a warning while messages are lost or malformed ones keep coming."""
+        """Report the counts, once per second of the steady clock: what is lost, malformed or no longer comes.
+
+        The ages of readings are by the clock of the stamps, which shows nothing where it has stopped, too.
+        """
+        silent = self.received == self._received_before
+        self._silent_periods = self._silent_periods + 1 if silent else 0
+        self._received_before = self.received
         total = sum(self.malformed.values())
         if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
             self.lost, self._last_sequence = self._reported[0], None
@@ -74,8 +85,11 @@ class InputCounter:
         if not self.received:
             message = "no message yet"
             level = HealthLevel.WARN if self.required else HealthLevel.OK
+        elif self.required and self._silent_periods >= SILENT_PERIODS:
+            level = HealthLevel.ERROR
+            message = f"no message for {self._silent_periods * PERIOD:g} s, by the machine's own clock"
         elif fresh:
-            level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {list(self.malformed)[-1]}"
+            level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {self._newest_malformed}"
         elif lost:
             level = HealthLevel.WARN
             message = f"{lost} message(s) lost on the network or from a full queue (input_rate)"

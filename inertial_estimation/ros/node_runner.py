@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from inertial_estimation.errors import InertialEstimationError
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 
 __all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "trunk_payload", "whole_body_controller"]
 
@@ -135,7 +135,7 @@ def run_node(
     _START_UP.hand_over()
     try:
         executor = (make_executor or CachingExecutor)()
-        node = build()
+        node = _built(build)
         executor.add_node(node)
         if hasattr(node, "housekeeping"):
             node.housekeeping = CycleCollector().collect_when_due
@@ -153,6 +153,22 @@ def run_node(
             signal.signal(number, signal.SIG_IGN)
         _shut_down()
     return 0
+
+
+def _built(build: Callable[[], Any]) -> Any:
+    """Build a node.
+
+    Raises:
+        ConfigurationError: If rcl refuses a topic or a service.
+    """
+    try:
+        return build()
+    except RuntimeError as error:
+        if type(error).__name__ != "RCLError":
+            raise
+        raise ConfigurationError(
+            f"a topic or service cannot be created (remapped onto another of the node?): {one_line(error)}"
+        ) from None
 
 
 def _shut_down() -> None:

@@ -112,9 +112,16 @@ class CachingExecutor(SingleThreadedExecutor):
             self._serve_others()
 
     def _serve_others(self) -> None:
-        """Let the executor of rclpy serve ready entities, and the callbacks of futures they complete."""
+        """Let the executor of rclpy serve ready entities, and the callbacks of futures they complete.
+
+        The parameter services of rclpy raise an error at a request that they cannot read.
+        """
         for _ in range(MOST_IN_A_ROW):
-            self.spin_once(timeout_sec=0.0)
+            try:
+                self.spin_once(timeout_sec=0.0)
+            except (ValueError, TypeError, OverflowError) as error:
+                for node in self.get_nodes():
+                    node.get_logger().error(f"a request is not answered: {error}")
             if all(task.done() for task, *_ in self._tasks):
                 return
 

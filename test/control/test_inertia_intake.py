@@ -100,6 +100,17 @@ def test_health_tells_nominal_estimated_and_stopped(intake) -> None:
     assert "kept" in stopped.message
 
 
+def test_a_set_that_was_refused_is_told_of_but_newer_ones_are_in_force(intake) -> None:
+    intake.push(NANOSECONDS, inertia("torso"))
+    push_all(intake, 2 * NANOSECONDS)
+    intake.pop()
+    push_all(intake, 2 * NANOSECONDS + 1000)
+    intake.pop()
+    health = intake.health(2 * NANOSECONDS + 2000)
+    assert health.level == HealthLevel.WARN
+    assert health.message.startswith("newer inertias are in force, lately refused link missing")
+
+
 def test_incomplete_sets_do_not_pile_up(intake) -> None:
     for k in range(500):
         intake.push(k + 1, inertia("torso"))

@@ -1,11 +1,14 @@
 """The executor that keeps its wait set serves what rclpy's own serves."""
 
+import contextlib
 import time
 
 import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -88,6 +91,29 @@ def test_what_a_callback_raises_comes_out(node):
     executor.add_node(node)
     with pytest.raises(ZeroDivisionError):
         executor.spin()
+
+
+def test_a_request_that_rclpy_cannot_read_ends_no_node(node):
+    answers, asked = [], []
+    broken = Parameter(name="a", value=ParameterValue(type=77))
+    client = node.create_client(SetParameters, "served/set_parameters")
+    good = node.create_client(GetParameters, "served/get_parameters")
+    deadline = time.monotonic() + PATIENCE_S
+
+    def ask():
+        if client.service_is_ready() and good.service_is_ready() and not asked:
+            asked.append(client.call_async(SetParameters.Request(parameters=[broken])))
+            good.call_async(GetParameters.Request(names=["use_sim_time"])).add_done_callback(answers.append)
+        if answers or time.monotonic() > deadline:
+            node.context.try_shutdown()
+
+    node.create_timer(0.005, ask)
+    executor = CachingExecutor(context=node.context)
+    executor.add_node(node)
+    with contextlib.suppress(ExternalShutdownException):
+        executor.spin()
+    assert answers
+    assert not asked[0].done()
 
 
 def test_where_the_inside_of_rclpy_is_another_its_own_executor_spins(node, monkeypatch):

@@ -39,6 +39,27 @@ def test_numbers_of_several_publishers_say_nothing():
     assert health.values["lost"] == "0"
 
 
+def test_a_required_input_that_is_silent_is_an_error_whatever_the_clock_of_the_stamps_says():
+    counter, optional = InputCounter("imu/data", required=True), InputCounter("base_state")
+    levels = []
+    for received in (5, 0, 5, 0, 0, 0, 5):
+        for one in (counter, optional):
+            one.count(received, None)
+        levels.append((counter.health().level, optional.health().level))
+    ok, error = HealthLevel.OK, HealthLevel.ERROR
+    assert [level for level, _ in levels] == [ok, ok, ok, ok, error, error, ok]
+    assert {level for _, level in levels} == {ok}
+
+
+def test_the_newest_reason_of_malformed_messages_is_told():
+    counter = InputCounter("imu/data")
+    counter.count(12, None)
+    for k in range(12):
+        counter.count_malformed(f"reason {k}")
+    assert counter.health().message == "12 malformed message(s): reason 11"
+    assert len(counter.malformed) == 11
+
+
 def test_without_numbers_nothing_is_lost():
     counter = InputCounter("imu/data")
     counter.count(5, None)

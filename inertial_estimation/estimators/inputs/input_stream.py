@@ -29,6 +29,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 __all__ = ["InputStream", "StreamClock", "StreamSpec"]
 
 MOST_STEADY_STEP = 0.1  # of a position between two readings [rad or m]: 10 rad/s at 100 Hz
+AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 
 
@@ -311,7 +312,8 @@ class InputStream(StreamClock):
         if self.drops.recent(now_ns):
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
-        if self.remark or doubt:
-            message = "; ".join(filter(None, (self.remark, doubt)))
+        ahead = f"its stamps are {-age:.2f} s ahead of the clock: are they of another one (use_sim_time)?"
+        if self.remark or doubt or age < -AHEAD_S:
+            message = "; ".join(filter(None, (ahead if age < -AHEAD_S else "", self.remark, doubt)))
             return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

@@ -31,6 +31,15 @@ def health(aligner, now_ns, name="imu"):
     return {entry.name: entry for entry in aligner.health(now_ns)}[name]
 
 
+def test_stamps_ahead_of_the_clock_are_told():
+    aligner = make()
+    feed(aligner, ["imu", "joints"], [5000, 5005])
+    entry = health(aligner, 2 * SECOND)
+    assert entry.level == HealthLevel.WARN
+    assert entry.message.startswith("its stamps are 3.01 s ahead of the clock")
+    assert health(aligner, 4800 * MS).level == HealthLevel.OK, "as of two machines"
+
+
 def test_every_reading_is_counted_and_every_drop_by_its_reason():
     aligner = make()
     feed(aligner, ["imu"], [0, 5, 5, 10, 7])
