@@ -22,6 +22,7 @@ from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.sensor_axes import likely_accelerometer_axes
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import gyroscope_lag
+from inertial_estimation.bring_up.wrench_findings import contact_lean
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.imu_checks import (
@@ -42,6 +43,7 @@ __all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_finding
 
 TURNED_WARN, TURNED = math.radians(7.0), math.radians(14.0)  # rotation of a mounting that is no tolerance
 TILT_WARN, TILTED = math.radians(8.0), math.radians(16.0)  # of gravity against the ground under the feet
+AGREES = 0.25  # share of that angle by which contact forces may lean against the accelerometer that is right
 EXPLAINS = 0.5  # share of the rate that feet and joints explain, from which they tell the axes
 SIGMAS = 4.0
 SCALE_WARN = 0.15  # relative error of a gyroscope's scale
@@ -255,6 +257,9 @@ def _by_gravity(case: Case, normal_B: Array | None, tilt: float) -> list[Finding
     degrees = math.degrees(tilt)
     said = f"the mean specific force is {degrees:.2g} deg from the normal of the ground under the feet"
     if tilt < TILT_WARN:
+        return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
+    if contact_lean(case) < AGREES * tilt:
+        said += ", and the contact forces lean as the accelerometer does: the ground slopes"
         return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
     return [_tilted(case, pair, said, tilt)]
 

@@ -15,7 +15,7 @@ from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
 from inertial_estimation.signals import Array
 
-__all__ = ["wrench_findings", "wrench_lag_findings", "wrench_zeros"]
+__all__ = ["contact_lean", "wrench_findings", "wrench_lag_findings", "wrench_zeros"]
 
 SUBJECT = "contact wrenches"
 BALANCED = 0.85  # agreement after the shift; wrenches that a model estimates balance at any shift alike
@@ -82,8 +82,12 @@ def _with_mend(result: CheckResult, case: Case) -> Finding:
     )
 
 
-def _direction(case: Case) -> list[Finding]:
-    """Compare the direction of the sum of the contact forces with that of the force that the motion needs."""
+def contact_lean(case: Case) -> float:
+    """Return the angle between the sum of the contact forces and what the motion needs [rad]; NaN: unknown.
+
+    Args:
+        case: The recording.
+    """
     windows = case.signals.windows
     expected, carried = windows.force[:, :3], windows.contact_force[:, :3]
     weight = 9.81 * case.setup.robot.total_mass
@@ -91,10 +95,17 @@ def _direction(case: Case) -> list[Finding]:
     with np.errstate(invalid="ignore"):
         known &= np.linalg.norm(carried, axis=1) > CARRIED * weight
     if known.sum() < FEWEST:
-        return []
+        return math.nan
     a, b = np.median(expected[known], axis=0), np.median(carried[known], axis=0)
     cosine = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    angle = math.acos(min(1.0, max(-1.0, cosine)))
+    return math.acos(min(1.0, max(-1.0, cosine)))
+
+
+def _direction(case: Case) -> list[Finding]:
+    """Judge the direction of the sum of the contact forces."""
+    angle = contact_lean(case)
+    if math.isnan(angle):
+        return []
     degrees = math.degrees(angle)
     said = f"the sum of the contact forces leans {degrees:.2g} deg against what gravity and motion need"
     if angle < LEANS_WARN:

@@ -18,6 +18,7 @@ from inertial_estimation.compilation import (
     warm_up,
     zeros,
 )
+from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -265,9 +266,16 @@ def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
 
 
 def locked_robot(robot: RobotModel, names: Sequence[str]) -> RobotModel:
-    """Return a robot without some joints, which are fixed at position zero."""
+    """Return a robot without some joints, which are fixed at position zero.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If one of them has the name of a link.
+    """
     if not names:
         return robot
     ids = [robot.model.getJointId(name) for name in names]
-    reduced = pin.buildReducedModel(robot.model, ids, pin.neutral(robot.model))
+    try:
+        reduced = pin.buildReducedModel(robot.model, ids, pin.neutral(robot.model))
+    except ValueError as error:  # a frame that a name does not tell from another one
+        raise ModelError(f"a joint of the description has the name of a link: {one_line(error)}") from error
     return RobotModel(reduced, floating_base=robot.floating_base, base_link=robot.base_link)

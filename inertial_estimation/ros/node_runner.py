@@ -161,10 +161,12 @@ def _built(build: Callable[[], Any]) -> Any:
     Raises:
         ConfigurationError: If rcl refuses a topic or a service.
     """
+    import rclpy
+
     try:
         return build()
     except RuntimeError as error:
-        if type(error).__name__ != "RCLError":
+        if type(error).__name__ != "RCLError" or not rclpy.ok():  # a signal has shut the context down
             raise
         raise ConfigurationError(
             f"a topic or service cannot be created (remapped onto another of the node?): {one_line(error)}"

@@ -198,6 +198,19 @@ def test_axes_of_sensors_are_found_by_the_balance_of_the_robot(talos, inject, ch
     assert words in result.sentence
 
 
+def test_ground_that_slopes_is_not_taken_for_a_turned_accelerometer(talos):
+    lean = rotation_from_roll_pitch_yaw(0.0, 0.18, 0.0)
+    imu = robot_from_config(talos.config, talos.urdf).imu
+    R_BI = imu.T_JI.rotation  # the torso's axes are the base's and the soles'
+    turned = of_imu(force=R_BI.T @ lean @ R_BI)(talos.streams)
+    sloped = of_wrenches(turned_wrench(lean, lean), FEET)(turned)
+    (by_both,) = [r for r in talos.diagnosis(sloped).results if r.check == "accelerometer direction"]
+    (by_imu,) = [r for r in talos.diagnosis(turned).results if r.check == "accelerometer direction"]
+    assert by_both.verdict is Verdict.OK
+    assert "the ground slopes" in by_both.sentence
+    assert by_imu.failed
+
+
 @pytest.mark.parametrize(
     ("inject", "named"),
     [

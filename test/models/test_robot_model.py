@@ -3,6 +3,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.models.contact_kinematics import locked_robot
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -125,3 +126,18 @@ class TestRobotConfig:
         robot_from_config(RobotConfig(contacts=("lower",), wrench_frames=("tool",)), URDF)
         with pytest.raises(ModelError, match="not fixed"):
             robot_from_config(RobotConfig(contacts=("lower",), wrench_frames=("upper",)), URDF)
+
+
+def test_a_joint_with_the_name_of_a_link_cannot_be_left_out():
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    links = "".join(f'<link name="{name}">{body}</link>' for name in ("base", "body", "tip"))
+    pairs = (("shoulder", "base", "body"), ("body", "body", "tip"))
+    joints = "".join(
+        f'<joint name="{joint}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        f"{limit}</joint>"
+        for joint, parent, child in pairs
+    )
+    robot = RobotModel.from_urdf(f'<robot name="twin">{links}{joints}</robot>')
+    with pytest.raises(ModelError, match="a joint of the description has the name of a link"):
+        locked_robot(robot, ["shoulder"])
