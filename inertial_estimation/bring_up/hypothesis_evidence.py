@@ -98,12 +98,12 @@ def evidence_of_exchanged_efforts(
     if own is None:
         return [_together(None, *others) for _pair in pairs]
     log, left = np.zeros((2, table.n_joints))
-    ((log[own.joints], left[own.joints]),) = _explained([own])
+    log[own.joints], left[own.joints] = _explained(own)
     swapped = [(at, of) for i, j in pairs for at, of in ((i, j), (j, i)) if of in own.joints]
     log_of, left_of = np.zeros((2, table.n_joints, table.n_joints))
     if swapped:
         at, of = np.transpose(swapped)
-        ((log_of[at, of], left_of[at, of]),) = _explained([_efforts(table, slopes, at, of)])
+        log_of[at, of], left_of[at, of] = _explained(_efforts(table, slopes, own.known, at, of))
     found = []
     for i, j in pairs:
         more = float(log_of[i, j] + log_of[j, i] - log[i] - log[j])
@@ -118,7 +118,7 @@ def unexplained_efforts(table: DataTable, slopes: Array) -> Array:
     shares = np.zeros(table.n_joints)
     own = _own_efforts(table, slopes)
     if own is not None:
-        shares[own.joints] = _explained([own])[0][1]
+        shares[own.joints] = _explained(own)[1]
     return shares
 
 
@@ -133,6 +133,7 @@ class _Efforts(NamedTuple):
     """Efforts over their rms, and what may explain them; a column for each.
 
     Attributes:
+        known: The windows in which efforts and predictions are known, shape (N,).
         joints: The joints whose motion explains them, shape (K,).
         y: Efforts, shape (N, K).
         predicted: Predicted torques, shape (N, K).
@@ -140,6 +141,7 @@ class _Efforts(NamedTuple):
         late: Slopes of the efforts, shape (N, K).
     """
 
+    known: NDArray[np.int64]
     joints: NDArray[np.int64]
     y: Array
     predicted: Array
@@ -149,70 +151,70 @@ class _Efforts(NamedTuple):
 
 def _own_efforts(table: DataTable, slopes: Array) -> _Efforts | None:
     """Return the efforts of all joints that send some, each by its own motion; None without efforts."""
-    known = _known(table, slopes)
+    known = np.flatnonzero(np.isfinite(np.hstack((nominal_torques(table), table.tau, slopes))).all(axis=1))
     if len(known) < FEWEST:
         return None
     size = _rms(table.tau[known])
     sent = np.flatnonzero(size > SILENT * size.max())
-    return _efforts(table, slopes, sent, sent) if len(sent) else None
+    return _efforts(table, slopes, known, sent, sent) if len(sent) else None
 
 
-def _efforts(table: DataTable, slopes: Array, at: NDArray[np.int64], of: NDArray[np.int64]) -> _Efforts:
-    """Return the efforts of joints `of`, to be explained by the motion of joints `at`."""
-    known = _known(table, slopes)
+def _efforts(
+    table: DataTable,
+    slopes: Array,
+    known: NDArray[np.int64],
+    at: NDArray[np.int64],
+    of: NDArray[np.int64],
+) -> _Efforts:
+    """Return the efforts of joints `of` in known windows, to be explained by the motion of joints `at`."""
     size = _rms(table.tau[np.ix_(known, of)])
-    y, late = table.tau[np.ix_(known, of)] / size, slopes[np.ix_(known, of)] / size
-    return _Efforts(
-        at, y, nominal_torques(table)[np.ix_(known, at)] / size, table.dq[np.ix_(known, at)], late
-    )
-
-
-def _known(table: DataTable, slopes: Array) -> NDArray[np.int64]:
-    """Return the windows in which efforts and predictions are known."""
-    return np.flatnonzero(np.isfinite(np.hstack((nominal_torques(table), table.tau, slopes))).all(axis=1))
+    y, late = (values[np.ix_(known, of)] / size for values in (table.tau, slopes))
+    predicted = nominal_torques(table)[np.ix_(known, at)] / size
+    return _Efforts(known, at, y, predicted, table.dq[np.ix_(known, at)], late)
 
 
 def _torques(every: Sequence[_Efforts | None]) -> list[Evidence | None]:
     """Explain the efforts of all joints, under each of several assumptions."""
-    found = iter(_explained([efforts for efforts in every if efforts is not None]))
-    torques: list[Evidence | None] = []
-    for efforts in every:
-        log, left = (np.zeros(0), np.zeros(0)) if efforts is None else next(found)
-        torques.append(None if efforts is None else Evidence(float(log.sum()), float(left.mean())))
-    return torques
+    columns = [None if one is None else (one.y, one.predicted, one.dq, one.late) for one in every]
+    found = _side_by_side(_explained_columns, columns)
+    return [None if one is None else Evidence(float(one[0].sum()), float(one[1].mean())) for one in found]
 
 
-def _explained(every: Sequence[_Efforts]) -> list[tuple[Array, Array]]:
+def _explained(efforts: _Efforts) -> tuple[Array, Array]:
+    """Return log evidence and unexplained share of each effort."""
+    return _explained_columns(efforts.y, efforts.predicted, efforts.dq, efforts.late)
+
+
+def _explained_columns(y: Array, predicted: Array, dq: Array, late: Array) -> tuple[Array, Array]:
     """Explain efforts by predicted torque, friction and a delay: log evidence, unexplained share."""
-
-    def explained(y: Array, predicted: Array, dq: Array, late: Array) -> tuple[Array, Array]:
-        friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
-        unit = np.maximum(_rms(predicted), 1e-12)
-        priors = np.array([FACTOR_PRIOR] + [FRICTION_PRIOR] * 3 + [DELAY_PRIOR_S])
-        none = np.zeros(y.shape[1])
-        power = np.stack([none, none, *((dq * f).mean(axis=0) for f in friction[1:]), none], axis=1)
-        log, left = _scaled_prediction(y, predicted, unit, [*friction, late], priors, TORQUE_NOISE, power)
-        return log, np.minimum(left, 1.0)
-
-    return _side_by_side(explained, [tuple(efforts[1:]) for efforts in every])
+    friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
+    unit = np.maximum(_rms(predicted), 1e-12)
+    priors = np.array([FACTOR_PRIOR] + [FRICTION_PRIOR] * 3 + [DELAY_PRIOR_S])
+    none = np.zeros(y.shape[1])
+    power = np.stack([none, none, *((dq * f).mean(axis=0) for f in friction[1:]), none], axis=1)
+    log, left = _scaled_prediction(y, predicted, unit, [*friction, late], priors, TORQUE_NOISE, power)
+    return log, np.minimum(left, 1.0)
 
 
 def _side_by_side(
-    explain: Callable[..., tuple[Array, Array]], every: Sequence[tuple[Array, ...]]
-) -> list[tuple[Array, Array]]:
+    explain: Callable[..., tuple[Array, Array]], every: Sequence[tuple[Array, ...] | None]
+) -> list[tuple[Array, Array] | None]:
     """Explain the columns of many assumptions by one call for all with equally many readings.
 
     Args:
         explain: Returns two arrays of shape (K,) for arrays of shape (N, K).
-        every: Arrays of shape (N, K) of each assumption.
+        every: Arrays of shape (N, K) of each assumption; None: nothing to explain, and None is returned.
     """
-    found: dict[int, tuple[Array, Array]] = {}
-    for readings in {len(arrays[0]) for arrays in every}:
-        these = [i for i, arrays in enumerate(every) if len(arrays[0]) == readings]
-        log, left = explain(*(np.hstack(parts) for parts in zip(*(every[i] for i in these), strict=True)))
-        ends = np.cumsum([every[i][0].shape[1] for i in these])[:-1]
-        found.update(zip(these, zip(np.split(log, ends), np.split(left, ends), strict=True), strict=True))
-    return [found[i] for i in range(len(every))]
+    found: list[tuple[Array, Array] | None] = [None] * len(every)
+    given = [(i, arrays) for i, arrays in enumerate(every) if arrays is not None]
+    for readings in {len(arrays[0]) for _i, arrays in given}:
+        these = [(i, arrays) for i, arrays in given if len(arrays[0]) == readings]
+        log, left = explain(*map(np.hstack, zip(*(arrays for _i, arrays in these), strict=True)))
+        end = 0
+        for i, arrays in these:
+            begin, end = end, end + arrays[0].shape[1]
+            found[i] = log[begin:end], left[begin:end]
+    return found
 
 
 def _rms(values: Array) -> Array:
@@ -317,19 +319,16 @@ def _most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequenc
 
 def _wrenches(tables: Sequence[DataTable]) -> list[Evidence | None]:
     """Explain the force and moment that the motion needs by the contact wrenches and their zeros."""
-    given = [_needed_and_carried(table) for table in tables]
 
     def explained(y: Array, p: Array, unit: Array) -> tuple[Array, Array]:
         priors = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
         return _scaled_prediction(y, p, unit[0], [np.ones_like(y)], priors, WRENCH_NOISE)
 
-    found = iter(_side_by_side(explained, [arrays for arrays in given if arrays is not None]))
-    wrenches: list[Evidence | None] = []
-    for arrays in given:
-        log, left = (np.zeros(0), np.zeros(0)) if arrays is None else next(found)
-        part = Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
-        wrenches.append(None if arrays is None else part)
-    return wrenches
+    found = _side_by_side(explained, [_needed_and_carried(table) for table in tables])
+    return [
+        None if one is None else Evidence(float(one[0].sum()), min(float(np.linalg.norm(one[1])), 1.0))
+        for one in found
+    ]
 
 
 def _needed_and_carried(table: DataTable) -> tuple[Array, Array, Array] | None:

@@ -256,12 +256,11 @@ def _by_gravity(case: Case, normal_B: Array | None, tilt: float) -> list[Finding
         return [cannot_tell("accelerometer direction", IMU_TOPIC, why)]
     degrees = math.degrees(tilt)
     said = f"the mean specific force is {degrees:.2g} deg from the normal of the ground under the feet"
-    if tilt < TILT_WARN:
-        return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
-    if contact_lean(case) < AGREES * tilt:
+    if tilt >= TILT_WARN:
+        if not contact_lean(case) < AGREES * tilt:
+            return [_tilted(case, pair, said, tilt)]
         said += ", and the contact forces lean as the accelerometer does: the ground slopes"
-        return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
-    return [_tilted(case, pair, said, tilt)]
+    return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
 
 
 def _tilted(case: Case, pair: tuple[Array, Array], said: str, tilt: float) -> Finding:

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel, reduced_model
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import Vector, add, cross, vector, vector_of
@@ -90,7 +90,7 @@ class ImuToBase:
 def _chain(model: pin.Model, joints: Sequence[int]) -> pin.Model:
     """Return the model of the base and some joints, all others locked."""
     others = [j for j in range(BASE_JOINT + 1, model.njoints) if j not in joints]
-    return pin.buildReducedModel(model, others, pin.neutral(model)) if others else model
+    return reduced_model(model, others)
 
 
 @compiled

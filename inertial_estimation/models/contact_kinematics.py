@@ -18,10 +18,9 @@ from inertial_estimation.compilation import (
     warm_up,
     zeros,
 )
-from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import RobotModel, reduced_model
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     Matrix,
@@ -269,13 +268,9 @@ def locked_robot(robot: RobotModel, names: Sequence[str]) -> RobotModel:
     """Return a robot without some joints, which are fixed at position zero.
 
     Raises:
-        ~inertial_estimation.errors.ModelError: If one of them has the name of a link.
+        ~inertial_estimation.errors.ModelError: If a joint has the name of a link.
     """
     if not names:
         return robot
-    ids = [robot.model.getJointId(name) for name in names]
-    try:
-        reduced = pin.buildReducedModel(robot.model, ids, pin.neutral(robot.model))
-    except ValueError as error:  # a frame that a name does not tell from another one
-        raise ModelError(f"a joint of the description has the name of a link: {one_line(error)}") from error
+    reduced = reduced_model(robot.model, [robot.model.getJointId(name) for name in names])
     return RobotModel(reduced, floating_base=robot.floating_base, base_link=robot.base_link)

@@ -12,7 +12,7 @@ from inertial_estimation.errors import ConfigurationError, ModelError, did_you_m
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
-__all__ = ["LinkBody", "RobotModel"]
+__all__ = ["LinkBody", "RobotModel", "reduced_model"]
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
 
@@ -87,13 +87,7 @@ class RobotModel:
             raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
         base_link = _root_link(model, floating_base)
         locked = _matching_joints(model, locked_joints, floating_base)
-        if locked:
-            try:
-                model = pin.buildReducedModel(model, locked, pin.neutral(model))
-            except ValueError as error:
-                links = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
-                twice = listing(model.names[j] for j in locked if model.names[j] in links)
-                raise ModelError(f"joints that have the name of a link cannot be locked: {twice}") from error
+        model = reduced_model(model, locked)
         return cls(model, floating_base=floating_base, base_link=base_link)
 
     @property
@@ -233,6 +227,27 @@ class RobotModel:
         odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
         if odd:
             raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
+
+
+def reduced_model(model: pin.Model, joints: Sequence[int]) -> pin.Model:
+    """Return a model of which some joints are locked at zero; the same one where there are none.
+
+    Args:
+        model: A model.
+        joints: Pinocchio's numbers of the joints.
+
+    Raises:
+        ModelError: If a joint has the name of a link, by which Pinocchio does not find its frame.
+    """
+    if not len(joints):
+        return model
+    try:
+        return pin.buildReducedModel(model, list(joints), pin.neutral(model))
+    except ValueError as error:
+        links = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
+        twice = listing(name for name in model.names if name in links)
+        why = f"a joint of the description has the name of a link ({twice}), so that none can be locked"
+        raise ModelError(why) from error
 
 
 def _root_link(model: pin.Model, floating_base: bool) -> str:

@@ -30,6 +30,12 @@ def node():
             rclpy.shutdown(context=context)
 
 
+def executor_of(node):
+    executor = CachingExecutor(context=node.context)
+    executor.add_node(node)
+    return executor
+
+
 def spin(node, end):
     """Spin until something holds; a timer looks."""
     deadline = time.monotonic() + PATIENCE_S
@@ -39,8 +45,7 @@ def spin(node, end):
             node.context.try_shutdown()
 
     node.create_timer(0.002, look)
-    executor = CachingExecutor(context=node.context)
-    executor.add_node(node)
+    executor = executor_of(node)
     with pytest.raises(ExternalShutdownException):
         executor.spin()
     assert end(), "not served in time"
@@ -87,8 +92,7 @@ def test_what_a_callback_raises_comes_out(node):
         raise ZeroDivisionError
 
     node.create_timer(0.001, fail)
-    executor = CachingExecutor(context=node.context)
-    executor.add_node(node)
+    executor = executor_of(node)
     with pytest.raises(ZeroDivisionError):
         executor.spin()
 
@@ -108,10 +112,8 @@ def test_a_request_that_rclpy_cannot_read_ends_no_node(node):
             node.context.try_shutdown()
 
     node.create_timer(0.005, ask)
-    executor = CachingExecutor(context=node.context)
-    executor.add_node(node)
     with contextlib.suppress(ExternalShutdownException):
-        executor.spin()
+        executor_of(node).spin()
     assert answers
     assert not asked[0].done()
 
@@ -124,8 +126,7 @@ def test_where_the_inside_of_rclpy_is_another_its_own_executor_spins(node, monke
     monkeypatch.setattr(rclpy_internals, "_Entities", Unknown)
     calls = []
     node.create_timer(0.001, lambda: calls.append(None))
-    executor = CachingExecutor(context=node.context)
-    executor.add_node(node)
+    executor = executor_of(node)
     node.create_timer(0.002, lambda: len(calls) > 20 and node.context.try_shutdown())
     executor.spin()
     assert len(calls) > 20

@@ -33,9 +33,7 @@ __all__ = ["CausePosterior", "LoadLocator"]
 
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
-STRAIGHT = (
-    0.95  # least share of a force that presses down, within 18 deg, where it is taken for a load's weight
-)
+STRAIGHT = 0.95  # least share of a force that presses down, within 18 deg, where it may be a load's weight
 ALIKE = 0.3  # largest difference of the two, as a share of the weight
 WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
 
@@ -244,9 +242,7 @@ class LoadLocator:
         alike = classes == classes[best]
         near = self._near(loads, best) | alike
         of_links = float(loads[near].sum())
-        mass, com_L = self._model.candidates.load_in_link(
-            best, self._banks.loads.amplitudes[best] * self._model.load_size
-        )
+        mass, com_L = self._mass_and_place(best)
         all_loads, as_push = float(loads.sum()), float(posterior.weights.sum())
         alone = of_links >= self.config.ambiguity * (all_loads - of_links)
         explained = self._seen.is_explained(float(self._banks.loads.rss[best]))
@@ -297,11 +293,10 @@ class LoadLocator:
         if not push.decided or self._age < self.config.steady_push:
             return None
         best = int(np.argmax(posterior.pushes))
-        mean = self._banks.spatial.amplitudes[best] * self._model.wrench_size
-        force_B, up_B = self._latest.R_BJ[best] @ mean[:3], self._latest.f_B
+        force_B = (self._banks.spatial.amplitudes[best] * self._model.wrench_size)[:3]
+        up_B = self._latest.f_B
         weight = -float(force_B @ up_B) / max(float(np.linalg.norm(up_B)), 1e-9)
-        amplitudes = self._banks.loads.amplitudes[best] * self._model.load_size
-        mass, com_L = self._model.candidates.load_in_link(best, amplitudes)
+        mass, com_L = self._mass_and_place(best)
         straight = weight > STRAIGHT * float(np.linalg.norm(force_B))
         alike = abs(mass * STANDARD_GRAVITY - weight) < ALIKE * weight
         if not (straight and alike):
@@ -316,6 +311,12 @@ class LoadLocator:
             com_L=com_L,
             as_push=probability,
         )
+
+    def _mass_and_place(self, body: int) -> tuple[float, Array]:
+        """Return mass [kg] and position in the link frame [m], shape (3,), of a load on a body."""
+        assert self._banks is not None
+        amplitude = self._banks.loads.amplitudes[body] * self._model.load_size
+        return self._model.candidates.load_in_link(body, amplitude)
 
     def _newest_amplitude(self, body: int) -> Array:
         """Return the wrench on a body that the newest measurement shows, in units of its expected size, (6,).

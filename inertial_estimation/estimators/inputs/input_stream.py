@@ -312,8 +312,11 @@ class InputStream(StreamClock):
         if self.drops.recent(now_ns):
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
-        ahead = f"its stamps are {-age:.2f} s ahead of the clock: are they of another one (use_sim_time)?"
-        if self.remark or doubt or age < -AHEAD_S:
-            message = "; ".join(filter(None, (ahead if age < -AHEAD_S else "", self.remark, doubt)))
+        remarks = [remark for remark in (self.remark, doubt) if remark]
+        if age < -AHEAD_S:
+            of = "are they of another one (use_sim_time)?"
+            remarks.insert(0, f"its stamps are {-age:.2f} s ahead of the clock: {of}")
+        if remarks:
+            message = "; ".join(remarks)
             return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

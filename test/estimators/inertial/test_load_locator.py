@@ -119,12 +119,20 @@ def test_a_load_on_a_robot_at_rest_is_named_at_once_and_published_once_no_push_l
     assert last.published.mass > masses[0, 1] + 1.0
 
 
-@pytest.mark.parametrize(("sideways", "is_load"), [(10.0, True), (40.0, False)])
+@pytest.mark.parametrize(
+    ("link", "sideways", "is_load"),
+    [
+        ("torso_2_link", 10.0, True),
+        ("torso_2_link", 40.0, False),
+        (FOREARM, 10.0, True),
+        (FOREARM, 40.0, False),
+    ],
+)
 def test_what_presses_straight_down_for_longer_than_pushes_do_is_a_load_though_it_changes(
-    at_rest, sideways, is_load
+    at_rest, link, sideways, is_load
 ):
     """As a load seems to do where the description is wrong, so that a push explains it better."""
-    steady, link = 0.4, "torso_2_link"
+    steady = 0.4
     down = Push(link, np.array([0.0, 0.0, -80.0]), ON_S, END_S)
     later = Push(link, np.array([sideways, 0.0, 12.0]), ON_S + 0.2, END_S)
     rows = estimates_of(at_rest, down, later, **{"locator.steady_push": steady})

@@ -43,11 +43,8 @@ def fed(loads, *, still=False, steps=12, carried=None):
             r = r + B[LINKS.index(link)] @ (load / SIZE)
         weights = B if still else 30.0 * rng.normal(size=B.shape)
         empty = np.zeros((0, ROWS, 6))
-        locator.add(
-            WhiteCauses(r, B, weights, empty, empty, (), np.zeros((4, 3, 3)), np.zeros(3)),
-            1.0,
-            WINDOW + 0.01 * k,
-        )
+        causes = WhiteCauses(r, B, weights, empty, empty, (), np.zeros((4, 3, 3)), np.zeros(3))
+        locator.add(causes, 1.0, WINDOW + 0.01 * k)
         columns.append(B)
         residuals.append(r)
     return locator, np.array(columns), np.array(residuals)
