@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.bring_up.base_mounting import base_mounting_findings
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.effort_findings import effort_findings
 from inertial_estimation.bring_up.finding import Finding, cannot_tell
+from inertial_estimation.bring_up.held_findings import HeldFindings
 from inertial_estimation.bring_up.imu_findings import (
     accelerometer_findings,
     gyroscope_lag_findings,
@@ -167,16 +169,18 @@ def _execute(diagnosis: Diagnosis) -> None:
         ("sensor axes", sensor_axes_findings),
         ("wrench signs and units", wrench_findings),
         ("wrench delay", lambda case: _with_lag(diagnosis, "wrench delay", wrench_lag_findings(case))),
+        ("base mounting", base_mounting_findings),
         ("efforts", lambda case: _with_lag(diagnosis, "effort delay", effort_findings(case))),
     ]
     spoiled = _spoiled(diagnosis)
     blocked, doubtful = "", f"the {spoiled[0].check} value of {spoiled[0].subject}" if spoiled else ""
+    held = HeldFindings()
     for name, stage in stages:
-        if blocked or (doubtful and name == "efforts"):
+        if blocked or (doubtful and name in ("base mounting", "efforts")):
             why = f"it relies on {blocked or doubtful}{NOT_MENDED}"
             diagnosis.findings.append(cannot_tell(name, "recording", why))
             continue
-        found = stage(diagnosis.mended)
+        found = held.sift(stage(held.mended(diagnosis.mended)))
         _add(diagnosis, found)
         rough = [item.result for item in found if _is_rough(item)]
         if not rough or name == "joint velocities":
@@ -186,10 +190,21 @@ def _execute(diagnosis: Diagnosis) -> None:
             blocked = doubtful
     if doubtful:
         why = f"they rely on {doubtful}{NOT_MENDED}"
-        diagnosis.findings.append(cannot_tell("masses", "description", why))
+        _add(diagnosis, [*held.unexplained(), cannot_tell("masses", "description", why)])
         return
+    _judge_masses(diagnosis, held)
+
+
+def _judge_masses(diagnosis: Diagnosis, held: HeldFindings) -> None:
+    """Compare what may be wrong about masses, sensors and geometry, and say what these do not explain."""
     found, diagnosis.inertia = inertia_findings(diagnosis.mended)
-    _add(diagnosis, found)
+    report = diagnosis.inertia
+    left = held.unexplained([] if report is None else [group[0] for group in report.named])
+    _add(diagnosis, left)
+    if any(item.mend is not None for item in left):
+        found, diagnosis.inertia = inertia_findings(diagnosis.mended)
+    said = {(item.result.check, item.result.subject) for item in left}
+    _add(diagnosis, [item for item in found if (item.result.check, item.result.subject) not in said])
 
 
 def _is_rough(item: Finding) -> bool:

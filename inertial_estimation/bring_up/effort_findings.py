@@ -79,7 +79,9 @@ def _common_factor(results: list[CheckResult], case: Case) -> Finding | None:
 
 
 def _with_gain(result: CheckResult, case: Case) -> Finding:
-    """Attach the drive gain that corrects a sign or a unit."""
+    """Attach the drive gain that corrects a sign or a unit; a zero may be explained by any other cause."""
+    if result.check == "effort zero":
+        return Finding(result, explained_by=lambda _cause: True)
     if not result.failed or result.subject not in case.robot.names:
         return plain(result)
     gain, exact = None, True

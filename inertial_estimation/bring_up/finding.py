@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from inertial_estimation.bring_up.cause import Cause
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 
@@ -22,6 +23,7 @@ class Finding:
         drive_gains: Factor of a joint's effort, by joint.
         parameters: Values of other parameters of all nodes, by dotted name.
         exact: Whether the mend is certain enough for masses to be judged after it.
+        explained_by: Whether a cause that is named with the masses explains it; None: none does.
     """
 
     result: CheckResult
@@ -30,6 +32,7 @@ class Finding:
     drive_gains: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     exact: bool = True
+    explained_by: Callable[[Cause], bool] | None = None
 
     @property
     def wrong(self) -> bool:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.bring_up.geometry_columns import GeometryColumns
 from inertial_estimation.bring_up.uniform_signals import UniformSignals
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.geometry_slopes import GravityTorques
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -45,6 +47,10 @@ class ForceRows:
         masses: Their nominal masses [kg], shape (b,).
         joints: Names of the measured joints.
         contacts: Names of the contacts with measured wrenches.
+        gravity: Columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others.
+        geometry: Columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset,
+            shape (N, m, 3 + t) or (N, m, t).
+        turning: Names of the joints that turn, t of them.
     """
 
     left: Array
@@ -59,6 +65,9 @@ class ForceRows:
     masses: Array
     joints: tuple[str, ...]
     contacts: tuple[str, ...]
+    gravity: Array
+    geometry: Array
+    turning: tuple[str, ...]
 
 
 def force_rows(signals: UniformSignals, setup: RobotSetup) -> ForceRows | None:
@@ -117,6 +126,8 @@ class _Builder:
         floats = robot.floating_base and setup.imu is not None
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
         self._ddq, self._wd_I = signals.ddq, signals.wd_I
+        self._gravity = None if robot.floating_base else GravityTorques(robot)
+        self._geometry = GeometryColumns(signals, setup, measured_wrenches=measured_wrenches)
 
     def build(self, groups: NDArray[np.int64]) -> ForceRows:
         """Build the rows, means over groups of windows."""
@@ -124,7 +135,7 @@ class _Builder:
         for group in groups.tolist():
             each = zip(*(self._window(i) for i in group), strict=True)
             parts.append([np.mean(arrays, axis=0) for arrays in each])
-        left, measured, loads, friction, gains, wrenches, zeros, whole = map(
+        left, measured, loads, friction, gains, wrenches, zeros, whole, gravity, geometry = map(
             np.array, zip(*parts, strict=True)
         )
         names = self._setup.robot.joint_names
@@ -142,6 +153,9 @@ class _Builder:
             masses=self._candidates.masses,
             joints=tuple(names[j] for j in self._joints.tolist()),
             contacts=contacts,
+            gravity=gravity,
+            geometry=geometry,
+            turning=self._geometry.turning,
         )
 
     def _window(self, i: int) -> tuple[Array, ...]:
@@ -166,7 +180,10 @@ class _Builder:
         if self._measured:
             acting = acting + pushed.sum(axis=1)
         left = acting - table.force[i]
-        columns = (left, acting, loads, friction, gains, pushed, zeros, table.force[i])
+        none = np.zeros((nv, 0))
+        gravity = none if self._gravity is None else self._gravity.at(table.q[i])
+        geometry = self._geometry.at(i)
+        columns = (left, acting, loads, friction, gains, pushed, zeros, table.force[i], gravity, geometry)
         chosen = [array[rows] for array in columns]
         if self._n_base and not self._measured:
             basis = self._free_of_contacts(J[:, :, rows])

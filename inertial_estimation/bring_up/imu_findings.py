@@ -7,11 +7,13 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.cause import Cause, CauseKind
 from inertial_estimation.bring_up.delay_findings import delay_finding, lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.imu_mounting import (
     FEWEST,
     AxesFit,
+    added_frame,
     fit_gyroscope,
     gravity_angle,
     gravity_pair,
@@ -33,16 +35,19 @@ from inertial_estimation.data_checks.imu_checks import (
     axis_names,
     gyroscope_at_rest,
 )
+from inertial_estimation.models.geometry_slopes import joints_between
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, skew, yaw_of
+from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_findings"]
 
 TURNED_WARN, TURNED = math.radians(7.0), math.radians(14.0)  # rotation of a mounting that is no tolerance
 TILT_WARN, TILTED = math.radians(8.0), math.radians(16.0)  # of gravity against the ground under the feet
+TILT_CONFIRMED = math.radians(3.5)  # the same where the contact forces lean against it by that angle, too
+CONFIRMS = 0.3  # share of that angle by which both may differ
 AGREES = 0.25  # share of that angle by which contact forces may lean against the accelerometer that is right
 EXPLAINS = 0.5  # share of the rate that feet and joints explain, from which they tell the axes
 SIGMAS = 4.0
@@ -177,11 +182,11 @@ def _scale(fit: AxesFit) -> list[Finding]:
 def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
     R_IS = _exact(fit.R).T
     angle = math.degrees(fit.angle)
-    said = f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against "
+    said = f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.3g}) against "
     said += f"'{case.robot.imu}'"
     if not math.isnan(after):
-        said += f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
-    values, rpy = _added_frame(case.config, R_IS)
+        said += f"; so turned, gravity is {math.degrees(after):.3g} deg from the normal of the ground"
+    values, rpy = added_frame(case.config, R_IS)
     named = nearest_axes(R_IS)
     as_axes = f" (its axes are {named} of the readings)" if named else ""
     remedy = (
@@ -199,28 +204,6 @@ def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
         mend=partial(RobotStreams.turned_imu, force=R_IS, rate=R_IS),
         parameters=values,
     )
-
-
-def _added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
-    """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw."""
-    names, links = list(config.frames.names), list(config.frames.links)
-    poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]
-    frame = config.imu_frame
-    if frame not in names:
-        names, links, frame = [*names, f"{frame}_measured"], [*links, frame], f"{frame}_measured"
-        poses.append([0.0] * 6)
-    pose = poses[names.index(frame)]
-    R = rotation_from_roll_pitch_yaw(*pose[3:]) @ R_IS
-    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R), yaw_of(R))]
-    pose[3:] = rpy
-    flat = [value for numbers in poses for value in numbers]
-    values: dict[str, object] = {
-        "frames.names": names,
-        "frames.links": links,
-        "frames.poses": flat,
-        "imu_frame": frame,
-    }
-    return values, rpy
 
 
 def _gyroscope_axes(fit: AxesFit) -> Finding:
@@ -255,29 +238,50 @@ def _by_gravity(case: Case, normal_B: Array | None, tilt: float) -> list[Finding
         why = "no contact stands on the ground, so nothing says where down is"
         return [cannot_tell("accelerometer direction", IMU_TOPIC, why)]
     degrees = math.degrees(tilt)
-    said = f"the mean specific force is {degrees:.2g} deg from the normal of the ground under the feet"
-    if tilt >= TILT_WARN:
-        if not contact_lean(case) < AGREES * tilt:
-            return [_tilted(case, pair, said, tilt)]
+    said = f"the mean specific force is {degrees:.3g} deg from the normal of the ground under the feet"
+    lean = contact_lean(case)
+    confirmed = abs(lean - tilt) < CONFIRMS * tilt
+    if confirmed:
+        said += f", and {math.degrees(lean):.3g} deg from the sum of the contact forces"
+    if tilt >= (TILT_CONFIRMED if confirmed else TILT_WARN):
+        if not lean < AGREES * tilt:
+            return [_tilted(case, pair, said, tilt, confirmed=confirmed)]
         said += ", and the contact forces lean as the accelerometer does: the ground slopes"
     return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
 
 
-def _tilted(case: Case, pair: tuple[Array, Array], said: str, tilt: float) -> Finding:
-    """Return the finding that gravity has the wrong direction, with the axes that would make it right."""
+def _tilted(case: Case, pair: tuple[Array, Array], said: str, tilt: float, *, confirmed: bool) -> Finding:
+    """Return the finding that gravity has the wrong direction, with the axes that would make it right.
+
+    Where soles and contact forces agree against the accelerometer, the whole IMU is turned.
+    """
     f, n = pair
     away = np.arccos(np.clip(np.einsum("kij,j,i->k", PERMUTATIONS, f, n), -1.0, 1.0))
-    fits = likely_accelerometer_axes(case, np.flatnonzero(away < TILT_WARN).tolist())
+    near = away < (TILT_WARN if tilt >= TILT_WARN else 0.0)  # a small tilt is no other axes
+    fits = likely_accelerometer_axes(case, np.flatnonzero(near).tolist())
     remedy = (
         "check the pose of imu_frame in the description, the joint positions, and whether the ground is level"
     )
     if fits:
         axes = " or ".join(f"({axis_names(i)})" for i in fits[:3])
         remedy = f"check imu_frame, and the axes of the accelerometer in the driver: {axes} would fit"
-    mend = partial(RobotStreams.turned_imu, force=PERMUTATIONS[fits[0]] if fits else _shortest(f, n))
+    R = PERMUTATIONS[fits[0]] if fits else _shortest(f, n)
+    mend = partial(RobotStreams.turned_imu, force=R, rate=R if confirmed and not fits else None)
+    parameters = added_frame(case.config, R)[0] if confirmed and not fits else {}
     verdict, degrees = Verdict.WRONG if tilt > TILTED else Verdict.WARN, math.degrees(tilt)
-    name = "accelerometer direction"
-    return finding(name, IMU_TOPIC, verdict, degrees, "deg", said, remedy, mend=mend, exact=False)
+    result = CheckResult("accelerometer direction", IMU_TOPIC, verdict, degrees, "deg", said, remedy)
+    small = confirmed and tilt < TILTED
+    explained_by = partial(_turns_imu, robot=case.setup) if small else None
+    return Finding(result, mend, parameters=parameters, exact=False, explained_by=explained_by)
+
+
+def _turns_imu(cause: Cause, robot: RobotSetup) -> bool:
+    """Return whether a cause turns the IMU: its mounting, or a joint between the base and it."""
+    if cause.kind is CauseKind.IMU:
+        return True
+    if cause.kind is not CauseKind.OFFSET or robot.imu is None:
+        return False
+    return robot.robot.joint_index(cause.subject) in joints_between(robot.robot, robot.imu)
 
 
 def _exact(R: Array) -> Array:

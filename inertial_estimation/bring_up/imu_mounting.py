@@ -13,14 +13,20 @@ import numpy as np
 
 from inertial_estimation.bring_up.uniform_signals import UniformSignals
 from inertial_estimation.data_checks.imu_checks import PERMUTATIONS, axis_names
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import log_so3
+from inertial_estimation.spatial.rotations import (
+    log_so3,
+    roll_pitch_of,
+    rotation_from_roll_pitch_yaw,
+    yaw_of,
+)
 
 __all__ = [
     "FEWEST",
     "AxesFit",
+    "added_frame",
     "fit_gyroscope",
     "gravity_angle",
     "gravity_pair",
@@ -183,3 +189,30 @@ def _angle_between(A: Array, B: Array) -> float:
     """Angle of the rotation from one orthogonal matrix to another, pi between rotation and reflection."""
     cosine = 0.5 * (float(np.sum(A * B)) - 1.0)
     return math.acos(min(1.0, max(-1.0, cosine)))
+
+
+def added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
+    """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw.
+
+    Args:
+        config: The present parameters.
+        R_IS: Rotation from the axes of the readings into those of the present frame, shape (3, 3).
+    """
+    names, links = list(config.frames.names), list(config.frames.links)
+    poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]
+    frame = config.imu_frame
+    if frame not in names:
+        names, links, frame = [*names, f"{frame}_measured"], [*links, frame], f"{frame}_measured"
+        poses.append([0.0] * 6)
+    pose = poses[names.index(frame)]
+    R = rotation_from_roll_pitch_yaw(*pose[3:]) @ R_IS
+    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R), yaw_of(R))]
+    pose[3:] = rpy
+    flat = [value for numbers in poses for value in numbers]
+    values: dict[str, object] = {
+        "frames.names": names,
+        "frames.links": links,
+        "frames.poses": flat,
+        "imu_frame": frame,
+    }
+    return values, rpy

@@ -1,19 +1,32 @@
 """Masses of the description, which link is most likely wrong, what the recording can inform, friction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.cause import Cause, CauseKind
+from inertial_estimation.bring_up.cause_words import (
+    check_of,
+    remedy_of,
+    sentence_of,
+    tilt_of,
+    value_of,
+    words_of,
+)
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding
 from inertial_estimation.bring_up.force_rows import ForceRows, force_rows
-from inertial_estimation.bring_up.inertia_hypotheses import Cause, CauseKind, ForceFit, fit_forces
+from inertial_estimation.bring_up.imu_mounting import added_frame
+from inertial_estimation.bring_up.inertia_hypotheses import ForceFit, fit_forces
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.errors import listing
 from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["InertiaReport", "inertia_findings"]
+__all__ = ["CERTAIN", "InertiaReport", "inertia_findings", "possible"]
 
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
@@ -21,21 +34,17 @@ UNEXPLAINED = 2.5  # times the noise; where more is left, the equation does not 
 MOSTLY = 0.9  # unless the cause explains this share of it
 SIGMAS = 4.0
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
-OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
-WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
-OF_SCALE, WRONG_SCALE = 0.05, 0.3
+OF_SCALE = 0.05  # of all masses, from which their sum is not as described
 EXPLAINS, EXPLAINS_OF_LINK = 0.05, 0.03  # least share of what noise and tolerances leave unexplained
+GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
+MOST_ANGLE = 0.5  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 3
 SECOND = 0.3  # of the first one's evidence that a further cause must have
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
+EFFORT_ZERO = 0.04  # of an effort that is no stiction, share of the joint's effort limit
 HIGH_FRICTION = 0.15  # Coulomb friction over the effort limit of the joint
 MOVES = 0.05  # rms speed of a joint whose friction shows [rad/s]
-SCALED = {
-    CauseKind.WHOLE: "all masses",
-    CauseKind.WRENCH: "the contact wrenches",
-    CauseKind.EFFORT: "the efforts",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,26 +95,27 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
             break
         named.append(group)
         fit = fit_forces(rows, robot, [causes[0] for causes in named])
-    found = [_named(group, rows) for group in named]
+    found = [_named(group, rows, case.config) for group in named]
     if doubt and not named:
         found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
     elif not named:
         found.append(_true(first, rows))
-    return [*found, _informed(first, rows), *_friction(first, rows, case)], InertiaReport(
+    zeros = [] if doubt else _zeros(fit, rows, case, {cause.subject for group in named for cause in group})
+    return [*found, *zeros, _informed(first, rows), *_friction(first, rows, case)], InertiaReport(
         rows, first, tuple(named), not doubt
     )
 
 
 def _absurd(fit: ForceFit) -> str:
     """Return why nothing is named where the most probable scale is none that units and weight allow."""
-    scales = [cause for cause in fit.causes if cause.kind is not CauseKind.LINK and cause.size > -1.0]
+    scales = [cause for cause in fit.causes if cause.kind.is_scale and cause.size > -1.0]
     best = max((cause.evidence for cause in fit.causes), default=0.0)
     absurd = [cause for cause in scales if not LEAST_SCALE < cause.size < MOST_SCALE]
     if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
         return ""
     return (
         f"the forces do not balance by {fit.unexplained:.2g} times their noise, and what explains it best, "
-        f"{_words(max(absurd, key=lambda cause: cause.evidence))}, is no error of masses"
+        f"{words_of(max(absurd, key=lambda cause: cause.evidence))}, is no error of masses"
     )
 
 
@@ -114,36 +124,36 @@ def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
 
     A centre of mass that would be off by more than the robot's extent [m] is no cause.
     """
-    possible = [cause for cause in fit.causes if _possible(cause, fit) and _shift(cause, rows) < extent]
-    if not possible or possible[0].evidence < CERTAIN:
+    causes = [cause for cause in fit.causes if possible(cause, fit) and _shift(cause, rows) < extent]
+    if not causes or causes[0].evidence < CERTAIN:
         return ()
-    best = possible[0].evidence
+    best = causes[0].evidence
     near = max(TOGETHER, TOGETHER_SHARE * best)
-    group = [cause for cause in possible if cause.evidence > best - near]
+    group = [cause for cause in causes if cause.evidence > best - near]
     group.sort(key=lambda cause: (not _matters(cause, rows), -cause.evidence))
     return tuple(group)
 
 
-def _possible(cause: Cause, fit: ForceFit) -> bool:
-    """Whether a cause leaves a positive mass, or a positive scale."""
+def possible(cause: Cause, fit: ForceFit) -> bool:
+    """Return whether a cause leaves a positive mass or scale, gravity its size, and angles small."""
     if cause.kind is CauseKind.LINK:
         return cause.size > -fit.masses[cause.subject] - cause.sigma
-    return LEAST_SCALE < cause.size < MOST_SCALE
+    if cause.kind is CauseKind.MOUNTING:
+        gravity = float(np.linalg.norm(tilt_of(cause)[1]))
+        return abs(gravity / STANDARD_GRAVITY - 1.0) < GRAVITY_SIZE
+    if cause.kind in (CauseKind.OFFSET, CauseKind.IMU):
+        return abs(cause.size) < MOST_ANGLE
+    return cause.kind is CauseKind.ZERO or LEAST_SCALE < cause.size < MOST_SCALE
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
     if cause.explained < (EXPLAINS_OF_LINK if cause.kind is CauseKind.LINK else EXPLAINS):
         return False
-    return _mass_matters(cause, rows) or _shift(cause, rows) > SHIFTED
+    return _size_matters(cause) or _shift(cause, rows) > SHIFTED
 
 
-def _mass_matters(cause: Cause, rows: ForceRows) -> bool:
-    size = abs(cause.size)
-    if size < SIGMAS * cause.sigma:
-        return False
-    if cause.kind is not CauseKind.LINK:
-        return size > OF_SCALE
-    return size > OF_LINK * _mass(cause, rows) and size > OF_ROBOT * float(rows.masses.sum())
+def _size_matters(cause: Cause) -> bool:
+    return abs(cause.size) > max(cause.matters, SIGMAS * cause.sigma)
 
 
 def _shift(cause: Cause, rows: ForceRows) -> float:
@@ -151,27 +161,34 @@ def _shift(cause: Cause, rows: ForceRows) -> float:
     if cause.kind is not CauseKind.LINK:
         return 0.0
     moment, sigma = cause.moment
-    return moment / max(_mass(cause, rows) + cause.size, 1e-9) if moment > SIGMAS * sigma else 0.0
+    mass = float(rows.masses[rows.links.index(cause.subject)])
+    return moment / max(mass + cause.size, 1e-9) if moment > SIGMAS * sigma else 0.0
 
 
-def _mass(cause: Cause, rows: ForceRows) -> float:
-    return float(rows.masses[rows.links.index(cause.subject)])
-
-
-def _named(group: Sequence[Cause], rows: ForceRows) -> Finding:
+def _named(group: Sequence[Cause], rows: ForceRows, config: RobotConfig) -> Finding:
     best = group[0]
     others = [
-        _words(cause) for cause in group[1:] if cause.kind is not best.kind or cause.subject != best.subject
+        words_of(cause) for cause in group[1:] if cause.kind is not best.kind or cause.subject != best.subject
     ]
     also = f"; it cannot be told from {listing(others, limit=4)}" if others else ""
     share = 100 * best.explained
-    if best.kind is CauseKind.LINK and not _mass_matters(best, rows):
+    if best.kind is CauseKind.LINK and not _size_matters(best):
         return _off_centre(best, rows, also)
-    said = f"{_said(best, rows)} explains {share:.0f} % of what the forces leave unexplained{also}"
+    said = f"{sentence_of(best, rows)} explains {share:.0f} % of what the forces leave unexplained{also}"
     # A warning suffices where a milder cause explains it as well.
-    verdicts = [_verdict(cause, rows) for cause in group if _matters(cause, rows)]
-    verdict = Verdict.WARN if Verdict.WARN in verdicts else Verdict.WRONG
-    return finding(*_subject(best), verdict, best.size, _unit(best), said, _remedy(best, rows))
+    mild = any(abs(cause.size) <= cause.wrong for cause in group if _matters(cause, rows))
+    verdict = Verdict.WARN if mild else Verdict.WRONG
+    named = finding(*check_of(best), verdict, *value_of(best), said, remedy_of(best))
+    return named if others else _with_fix(named, best, config)
+
+
+def _with_fix(named: Finding, cause: Cause, config: RobotConfig) -> Finding:
+    """Attach the parameters that correct a joint's offset or the frame of the IMU."""
+    if cause.kind is CauseKind.OFFSET:
+        return replace(named, joint_offsets={cause.subject: cause.size})
+    if cause.kind is CauseKind.IMU:
+        return replace(named, parameters=added_frame(config, exp_so3(cause.amplitude))[0])
+    return named
 
 
 def _off_centre(cause: Cause, rows: ForceRows, also: str) -> Finding:
@@ -184,59 +201,6 @@ def _off_centre(cause: Cause, rows: ForceRows, also: str) -> Finding:
     verdict = Verdict.WRONG if shift > WRONG_SHIFT else Verdict.WARN
     remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
     return finding("link centre of mass", cause.subject, verdict, 1e3 * shift, "mm", said, remedy)
-
-
-def _subject(cause: Cause) -> tuple[str, str]:
-    checks = {
-        CauseKind.LINK: ("link mass", cause.subject),
-        CauseKind.WHOLE: ("masses", "description"),
-        CauseKind.WRENCH: (
-            "contact wrench scale",
-            "contact wrenches" if cause.subject == "all" else cause.subject,
-        ),
-        CauseKind.EFFORT: ("effort scale", "joint_states" if cause.subject == "all" else cause.subject),
-    }
-    return checks[cause.kind]
-
-
-def _unit(cause: Cause) -> str:
-    return "kg" if cause.kind is CauseKind.LINK else ""
-
-
-def _verdict(cause: Cause, rows: ForceRows) -> Verdict:
-    size = abs(cause.size)
-    if cause.kind is not CauseKind.LINK:
-        return Verdict.WRONG if size > WRONG_SCALE else Verdict.WARN
-    mass = _mass(cause, rows)
-    wrong = size > WRONG_LINK * mass or size > WRONG_ROBOT * float(rows.masses.sum())
-    return Verdict.WRONG if wrong else Verdict.WARN
-
-
-def _words(cause: Cause) -> str:
-    if cause.kind is CauseKind.LINK:
-        return f"{cause.size:+.2g} kg on '{cause.subject}'"
-    of = "" if cause.subject == "all" else f" of {cause.subject}"
-    return f"{SCALED[cause.kind]}{of} {100 * cause.size:+.0f} %"
-
-
-def _said(cause: Cause, rows: ForceRows) -> str:
-    if cause.kind is CauseKind.LINK:
-        mass = _mass(cause, rows)
-        share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
-        return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
-    return f"{_words(cause)} (sigma {100 * cause.sigma:.1g} %)"
-
-
-def _remedy(cause: Cause, rows: ForceRows) -> str:
-    if cause.kind is CauseKind.LINK:
-        load = "a load that the description lacks" if cause.size > 0.0 else "a part that was taken off"
-        return f"{load}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
-    if cause.kind is CauseKind.WHOLE:
-        return "weigh the robot and correct the URDF; or is the scale of a sensor wrong?"
-    if cause.kind is CauseKind.WRENCH:
-        return "check scale and zero of the force sensors; weigh the robot"
-    gain = f", or set drive_gains of it to {1.0 / (1.0 + cause.size):.3g}" if cause.subject != "all" else ""
-    return f"check gear ratio and torque constant in the drive{gain}"
 
 
 def _true(fit: ForceFit, rows: ForceRows) -> Finding:
@@ -275,6 +239,22 @@ def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
     if rest:
         said += f"; those of {listing(rest, limit=8)} are not"
     return finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)
+
+
+def _zeros(fit: ForceFit, rows: ForceRows, case: Case, named: set[str]) -> list[Finding]:
+    """Say which efforts have a constant that is more than stiction, of joints that are not named anyway."""
+    found = []
+    for name in rows.joints:
+        limit = float(case.robot.effort[case.robot.names.index(name)])
+        zero, sigma = float(fit.friction[name][0]), float(fit.friction_sigma[name][0])
+        if name in named or abs(zero) < max(EFFORT_ZERO * limit, SIGMAS * sigma):
+            continue
+        said = (
+            f"its effort has a constant of {zero:+.3g} Nm (sigma {sigma:.1g} Nm) that nothing else explains"
+        )
+        remedy = "calibrate the zero of its torque; or is there a spring, or stiction at rest?"
+        found.append(finding("effort zero", name, Verdict.WARN, zero, "Nm", said, remedy))
+    return found
 
 
 def _friction(fit: ForceFit, rows: ForceRows, case: Case) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Which single cause explains best what the forces leave unexplained: a link's mass, a scale, or nothing.
+"""Which single cause explains best what the forces leave unexplained: mass, sensor, geometry or nothing.
 
 Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
 with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement
@@ -13,79 +13,23 @@ size of the noise is that of the residual when all causes act at once, inflated 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.bring_up.cause import Cause, CauseKind
+from inertial_estimation.bring_up.cause_columns import Block, cause_columns, nuisance_columns
 from inertial_estimation.bring_up.force_rows import ForceRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Cause", "CauseKind", "ForceFit", "fit_forces"]
+__all__ = ["ForceFit", "fit_forces"]
 
-MASS_PRIOR = 0.5  # standard deviation of a wrong mass, of the link's mass
-MASS_FLOOR = 0.02  # the same, at least this share of the robot's mass
-MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
-LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
-COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
-SCALE_PRIOR, SCALE_TOLERANCE = 0.3, 0.03  # of the scale of a sensor that is wrong, and of each that is not
-STICTION = 0.04  # of friction terms, share of the joint's effort limit
-STICTION_UNLIMITED = 0.1  # without a limit, share of the largest measured torque
-ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
-ZERO_SHARE = 0.02  # of a sensor's zero, share of the weight
-LEVER = 0.1  # of its moments [m]
 NOISE_FLOOR = 0.005  # of the rms of the measured row
 BASE_FLOOR = 0.002
 MOST_CORRELATION = 0.95  # of neighbouring windows
 KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
-
-
-class CauseKind(Enum):
-    """What may be wrong about masses or scales."""
-
-    LINK = "link"
-    WHOLE = "all masses"
-    WRENCH = "contact wrench"
-    EFFORT = "effort"
-
-
-@dataclass(frozen=True, eq=False)
-class Cause:
-    """One cause and how well it explains the forces.
-
-    Attributes:
-        kind: What it is.
-        subject: Link, contact or joint; "all" for all of them.
-        amplitude: Estimated change: mass [kg] and first moment of a link, else the relative error of a scale.
-        sigmas: Their standard deviations; zero of a first moment that is taken as described.
-        evidence: Logarithm of how much more probable the data are with it than without.
-        explained: Share of the unexplained variance that it explains.
-    """
-
-    kind: CauseKind
-    subject: str
-    amplitude: Array
-    sigmas: Array
-    evidence: float
-    explained: float
-
-    @property
-    def size(self) -> float:
-        """Change of mass [kg] or of a scale."""
-        return float(self.amplitude[0])
-
-    @property
-    def sigma(self) -> float:
-        """Standard deviation of the size."""
-        return float(self.sigmas[0])
-
-    @property
-    def moment(self) -> tuple[float, float]:
-        """Change of a link's first moment about its nominal centre of mass, and its deviation [kg m]."""
-        largest = 1 + int(np.argmax(np.abs(self.amplitude[1:])))
-        return float(np.linalg.norm(self.amplitude[1:])), float(self.sigmas[largest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +53,6 @@ class ForceFit:
     friction_sigma: dict[str, Array]
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    kind: CauseKind
-    subject: str
-    columns: slice
-    prior: Array  # standard deviations
-    tolerance: Array | None = None  # the same of the error that every description has
-
-
 def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()) -> ForceFit:
     """Compare all causes.
 
@@ -126,8 +61,8 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
         robot: The robot, for its mass and effort limits.
         assumed: Causes that were found before; the others are compared on what these do not explain.
     """
-    nuisance, nuisance_prior = _nuisance(rows, robot)
-    columns, blocks = _causes(rows, robot)
+    nuisance, nuisance_prior = nuisance_columns(rows, robot)
+    columns, blocks = cause_columns(rows, robot)
     r = rows.left
     N, m = r.shape
     A = np.concatenate((nuisance, columns), axis=2)
@@ -167,7 +102,7 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
 
 
 def _marginalised(
-    nuisance: Array, blocks: Sequence[_Block], assumed: Sequence[Cause]
+    nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]
 ) -> tuple[NDArray[np.int64], Array]:
     """Return the columns that act in any case, and the standard deviations of their priors.
 
@@ -187,59 +122,6 @@ def _marginalised(
         columns.append(len(nuisance) + np.arange(block.columns.start, block.columns.stop))
         deviations.append(deviation)
     return np.concatenate(columns), np.concatenate(deviations)
-
-
-def _nuisance(rows: ForceRows, robot: RobotModel) -> tuple[Array, Array]:
-    """Columns of friction and sensor zeros with the standard deviations of their priors."""
-    N, m = rows.left.shape
-    limits = dict(zip(robot.joint_names, np.array(robot.model.effortLimit[robot.n_base :]), strict=True))
-    efforts = np.abs(rows.gains).max(axis=(0, 1), initial=0.0)
-    largest = float(efforts.max(initial=1e-6))
-    sizes = []
-    for name in rows.joints:
-        limit = float(limits[name])
-        sizes.append(
-            STICTION * limit if limit > 0.0 and math.isfinite(limit) else STICTION_UNLIMITED * largest
-        )
-    friction = rows.friction.reshape(N, m, -1)
-    rms = np.sqrt(np.mean(rows.friction**2, axis=(0, 1))) * math.sqrt(m)
-    prior = np.array(sizes)[:, None] / np.maximum(rms, [1.0, 1.0, 0.05, 0.2])
-    prior[:, 3] *= ARMATURE_PRIOR
-    weight = 9.81 * robot.total_mass * ZERO_SHARE
-    zeros = np.tile([weight] * 3 + [weight * LEVER] * 3, rows.zeros.shape[2] // 6)
-    return np.concatenate((friction, rows.zeros), axis=2), np.concatenate((prior.ravel(), zeros))
-
-
-def _causes(rows: ForceRows, robot: RobotModel) -> tuple[Array, list[_Block]]:
-    """Columns of the causes, and what each of them is."""
-    N, m = rows.left.shape
-    parts, blocks, first = [], [], 0
-
-    def add(
-        kind: CauseKind, subject: str, columns: Array, prior: Array, tolerance: Array | None = None
-    ) -> None:
-        nonlocal first
-        parts.append(columns.reshape(N, m, -1))
-        blocks.append(_Block(kind, subject, slice(first, first + len(prior)), prior, tolerance))
-        first += len(prior)
-
-    total = float(rows.masses.sum())
-    for i, link in enumerate(rows.links):
-        mass = max(MASS_PRIOR * float(rows.masses[i]), MASS_FLOOR * total)
-        described = max(float(rows.masses[i]), LEAST_MASS * total)
-        tolerance = described * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
-        add(CauseKind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3), tolerance)
-    add(CauseKind.WHOLE, "all", rows.whole, np.array([SCALE_PRIOR]))
-    tolerance = np.array([SCALE_TOLERANCE])
-    for i, contact in enumerate(rows.contacts):
-        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]), tolerance)
-    if len(rows.contacts) > 1:
-        add(CauseKind.WRENCH, "all", rows.wrenches.sum(axis=2), np.array([SCALE_PRIOR]))
-    for i, joint in enumerate(rows.joints):
-        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]), tolerance)
-    if len(rows.joints) > 1:
-        add(CauseKind.EFFORT, "all", rows.gains.sum(axis=2), np.array([SCALE_PRIOR]))
-    return np.concatenate(parts, axis=2), blocks
 
 
 def _noise(A: Array, r: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
@@ -295,7 +177,7 @@ def _left_sigma(cause: Cause, left: float) -> float:
     return cause.sigma * math.sqrt(_left_noise(cause, left))
 
 
-def _simpler(cause: Cause, block: _Block, S: Array, g: Array, left: float) -> Cause:
+def _simpler(cause: Cause, block: Block, S: Array, g: Array, left: float) -> Cause:
     """Return a link with another mass at the described centre of mass, where that is more probable."""
     if block.kind is not CauseKind.LINK:
         return cause
@@ -311,7 +193,7 @@ def _simpler(cause: Cause, block: _Block, S: Array, g: Array, left: float) -> Ca
     )
 
 
-def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:
+def _judged(block: Block, S: Array, g: Array, left: float) -> Cause:
     part = S[block.columns, block.columns]
     gradient = g[block.columns]
     information = part + np.diag(block.prior**-2.0)
@@ -327,4 +209,6 @@ def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:
         sigmas=np.sqrt(np.maximum(np.diag(covariance), 0.0)),
         evidence=gain - 0.5 * float(np.sum(np.log1p(values))),
         explained=min(2.0 * gain / left, 1.0),
+        matters=block.matters,
+        wrong=block.wrong,
     )

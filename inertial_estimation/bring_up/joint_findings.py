@@ -1,7 +1,6 @@
 """Joint positions and velocities: units, turns, signs, order, and how late velocities are."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -101,4 +100,4 @@ def _all_radians(streams: RobotStreams) -> RobotStreams:
 def _offset(streams: RobotStreams, joint: int, offset: float) -> RobotStreams:
     values = streams.joints.values.copy()
     values[:, joint] += offset
-    return replace(streams, joints=streams.joints.with_values(values))
+    return streams.with_joints(values)

@@ -9,7 +9,7 @@ price (`hypothesis_evidence`): one wrong joint is more probable than several wro
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -226,4 +226,4 @@ def _corrected(streams: RobotStreams, hypothesis: _Hypothesis) -> RobotStreams:
     values = streams.joints.values.copy()
     for k in (2,) if hypothesis.efforts else range(3):
         values[:, [k * n + i, k * n + j]] = values[:, [k * n + j, k * n + i]]
-    return replace(streams, joints=streams.joints.with_values(values))
+    return streams.with_joints(values)

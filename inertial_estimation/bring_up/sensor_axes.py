@@ -4,11 +4,12 @@ The contact wrenches must balance weight and motion at every window, whatever th
 
     sum_k G_k w_k = needed,      G_k = (J_k' of the base), needed = (M a + c of the base)
 
-Exchanged contacts, a sensor with other axes, or an accelerometer with others break the balance: the latter
-changes the force that is needed by m R_BI (P - 1) f, and its moment by that at the centre of mass. Each
-assumption is judged by what it leaves, with a constant zero of each sensor's channels fitted along: then only
-what varies tells, and neither a sensor's zero nor a lean of the ground looks like other axes. Beside all
-permutations of axes and signs, the rotation of each sensor that balances best is tried (Gauss-Newton).
+(`WrenchBalance`). Exchanged contacts, a sensor with other axes, or an accelerometer with others break the
+balance: the latter changes the force that is needed by m R_BI (P - 1) f, and its moment by that at the centre
+of mass. Each assumption is judged by what it leaves, with a constant zero of each sensor's channels fitted
+along: then only what varies tells, and neither a sensor's zero nor a lean of the ground looks like other
+axes. Beside all permutations of axes and signs, the rotation of each sensor that balances best is tried
+(Gauss-Newton).
 """
 
 import itertools
@@ -18,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding
@@ -26,6 +26,14 @@ from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.data_checks.imu_checks import PERMUTATIONS, axis_names
+from inertial_estimation.data_checks.wrench_balance import (
+    ALIKE,
+    BALANCED,
+    EXPLAINS,
+    IMBALANCE,
+    NOISE,
+    WrenchBalance,
+)
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -34,12 +42,6 @@ from inertial_estimation.spatial.rotations import exp_so3
 __all__ = ["imbalance", "likely_accelerometer_axes", "sensor_axes_findings"]
 
 ALL = "contact wrenches"
-WINDOWS, FEWEST = 200, 20
-LEVER = 0.3  # at which moments count as much as forces [m]
-ZERO, NOISE = 0.1, 0.02  # of a sensor's channel, of what is balanced, in weights
-EXPLAINS, BALANCED = 0.5, 0.15  # of the imbalance, in weights: more must not be left by what is right
-IMBALANCE = 0.01  # in weights, that it must explain
-ALIKE = 1.2  # times what the best leaves, up to which another one is not told from it
 MOST_ALIKE = 4
 MILLI = 1e-3
 TOLD, TOLD_LEAST = 2.0, 0.01  # times the imbalance, and weights beyond it, from which another one is excluded
@@ -94,10 +96,10 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
     balance = _Balance.of(case.signals.windows)
     if balance is None:
         return []
-    before = balance.left(None)
+    before = balance.left_if(None)
     names = case.setup.contact_names
-    tried = [(balance.left(one), one) for one in _assumptions(names) if balance.keeps_gravity(one)]
-    turned = [(balance.left(one), one) for one in _turned(balance, names) if balance.keeps_gravity(one)]
+    tried = [(balance.left_if(one), one) for one in _assumptions(names) if balance.keeps_gravity(one)]
+    turned = [(balance.left_if(one), one) for one in _turned(balance, names) if balance.keeps_gravity(one)]
     best = min(left for left, _one in [*tried, *turned])
     best_scaled = balance.left_by_scales()
     if best > min(EXPLAINS * before, ALIKE * best_scaled, BALANCED) or before**2 - best**2 < IMBALANCE**2:
@@ -114,7 +116,7 @@ def sensor_axes_findings(case: Case) -> list[Finding]:
 def imbalance(case: Case) -> float:
     """Return by how much the contact wrenches miss the balance of the robot [weights]; NaN where unknown."""
     balance = _Balance.of(case.signals.windows) if case.streams.wrenches else None
-    return math.nan if balance is None else balance.left(None)
+    return math.nan if balance is None else balance.left_if(None)
 
 
 def likely_accelerometer_axes(case: Case, axes: list[int]) -> list[int]:
@@ -130,7 +132,7 @@ def likely_accelerometer_axes(case: Case, axes: list[int]) -> list[int]:
     balance = _Balance.of(case.signals.windows) if case.streams.wrenches else None
     if balance is None or not axes:
         return axes
-    tried = sorted((balance.left(_Assumption("", "", accelerometer=PERMUTATIONS[i])), i) for i in axes)
+    tried = sorted((balance.left_if(_Assumption("", "", accelerometer=PERMUTATIONS[i])), i) for i in axes)
     return [i for left, i in tried if left < ALIKE * tried[0][0]]
 
 
@@ -241,58 +243,37 @@ def _of_wrench(
     )
 
 
-class _Balance:
-    """Needed and carried wrenches of the base in some windows, in weights, moments over `LEVER`."""
-
-    def __init__(self, table: DataTable, kept: NDArray[np.int64]) -> None:
-        weight = float(np.median(np.linalg.norm(table.force[kept, :3], axis=1)))
-        scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3) / weight
-        self._needed = table.force[kept, :6] * scale
-        self._maps = np.einsum("nkiv,v->nkvi", table.jacobians[kept][..., :6], scale)  # (N, k, 6, 6)
-        self._wrenches = table.wrenches[kept]
-        self._R_BI, self._f_I, self._com_B = table.R_BI[kept], table.f_I[kept], table.com_B[kept]
-        self._mass, self._scale = table.mass, scale
-        n, k = self._wrenches.shape[:2]
-        self._zeros = self._maps.transpose(0, 2, 1, 3).reshape(6 * n, 6 * k)
-        prior = np.tile(np.array([1.0] * 3 + [LEVER] * 3) * weight * ZERO, k)
-        information = self._zeros.T @ self._zeros + np.diag((NOISE / prior) ** 2)
-        self._covariance = linear_algebra.inv(information)
+class _Balance(WrenchBalance):
+    """The balance under assumptions about the wiring of the sensors."""
 
     @classmethod
     def of(cls, table: DataTable) -> "_Balance | None":
         """Return it for windows in which everything is known, or None where they are too few."""
-        if table.n_base != 6 or not table.wrenches.shape[1]:
-            return None
-        known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(table.wrenches).all(axis=(1, 2))
-        kept = np.flatnonzero(known)
-        if len(kept) < FEWEST:
-            return None
-        return cls(table, kept[:: max(1, len(kept) // WINDOWS)])
+        kept = cls.kept(table)
+        return None if kept is None else cls(table, kept)
 
-    def left(self, assumption: _Assumption | None) -> float:
+    def left_if(self, assumption: _Assumption | None) -> float:
         """Return the rms of what is not balanced under an assumption; None: as it is [weights]."""
-        force, wrenches = None, self._wrenches
+        force, wrenches = None, self.wrenches
         if assumption is not None and assumption.accelerometer is not None:
-            force = self._f_I @ assumption.accelerometer.T
+            force = self.f_I @ assumption.accelerometer.T
         elif assumption is not None:
             wrenches = _changed(wrenches, assumption)
-        r = self._imbalance(force, wrenches)
-        return math.sqrt(max(float(self._product(r, r)), 0.0) / len(self._needed))
+        return self.left(force, wrenches)
 
     def left_by_scales(self) -> float:
         """Return what is left where the wrenches of each contact have another scale, as of pounds."""
-        r = self._imbalance(None, np.zeros_like(self._wrenches))  # all that is needed
-        every = np.eye(self._wrenches.shape[1])
-        C = np.column_stack([self._carried(one[:, None] * self._wrenches).ravel() for one in every])
-        scales = linear_algebra.solve(self._product(C, C) + NOISE**2 * every, self._product(C, r))
-        rest = r - C @ np.clip(scales, LEAST_SCALE, MOST_SCALE)
-        return math.sqrt(max(float(self._product(rest, rest)), 0.0) / len(self._needed))
+        r = self.imbalance(None, np.zeros_like(self.wrenches))  # all that is needed
+        every = np.eye(self.wrenches.shape[1])
+        C = np.column_stack([self.carried(one[:, None] * self.wrenches).ravel() for one in every])
+        scales = linear_algebra.solve(self.product(C, C) + NOISE**2 * every, self.product(C, r))
+        return self.left(None, np.clip(scales, LEAST_SCALE, MOST_SCALE)[:, None] * self.wrenches)
 
     def keeps_gravity(self, assumption: _Assumption) -> bool:
         """Return whether the mean specific force keeps its direction, which is another check's."""
         if assumption.accelerometer is None:
             return True
-        mean = self._f_I.mean(axis=0)
+        mean = self.f_I.mean(axis=0)
         return float(mean @ assumption.accelerometer @ mean) > UPRIGHT * float(mean @ mean)
 
     def rotation(self, contacts: tuple[int, ...] | None) -> tuple[Array, float]:
@@ -307,39 +288,18 @@ class _Balance:
         R = np.eye(3)
         for _ in range(ITERATIONS):
             if contacts is None:
-                f = self._f_I @ R.T
-                r = self._imbalance(f, self._wrenches)
-                columns = [-self._needed_by(np.cross(axis, f)).ravel() for axis in np.eye(3)]
+                f = self.f_I @ R.T
+                r = self.imbalance(f, self.wrenches)
+                columns = [-self.needed_by(np.cross(axis, f)).ravel() for axis in np.eye(3)]
             else:
-                wrenches = _changed(self._wrenches, _of_wrench("", contacts, R, R))
-                r = self._imbalance(None, wrenches)
-                columns = [self._carried(_crossed(axis, wrenches, contacts)).ravel() for axis in np.eye(3)]
+                wrenches = _changed(self.wrenches, _of_wrench("", contacts, R, R))
+                r = self.imbalance(None, wrenches)
+                columns = [self.carried(_crossed(axis, wrenches, contacts)).ravel() for axis in np.eye(3)]
             C = np.column_stack(columns)
-            step = linear_algebra.solve(self._product(C, C) + NOISE**2 * np.eye(3), self._product(C, r))
+            step = linear_algebra.solve(self.product(C, C) + NOISE**2 * np.eye(3), self.product(C, r))
             R = exp_so3(step) @ R
         cosine = 0.5 * (float(np.trace(R)) - 1.0)
         return R, math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
-
-    def _imbalance(self, f_I: Array | None, wrenches: Array) -> Array:
-        """Return what is not balanced, with another specific force or other wrenches, shape (6 N,)."""
-        needed = self._needed if f_I is None else self._needed + self._needed_by(f_I - self._f_I)
-        unbalanced: Array = (needed - self._carried(wrenches)).ravel()
-        return unbalanced
-
-    def _needed_by(self, f_I: Array) -> Array:
-        """Return what a specific force adds to the wrench that is needed, shape (N, 6)."""
-        force = self._mass * np.einsum("nij,nj->ni", self._R_BI, f_I)
-        added: Array = np.hstack((force, np.cross(self._com_B, force))) * self._scale
-        return added
-
-    def _carried(self, wrenches: Array) -> Array:
-        carried: Array = np.einsum("nkvi,nki->nv", self._maps, wrenches)
-        return carried
-
-    def _product(self, a: Array, b: Array) -> Array:
-        """Return a' b of what the sensors' zeros do not explain."""
-        product: Array = a.T @ b - (a.T @ self._zeros) @ self._covariance @ (self._zeros.T @ b)
-        return product
 
 
 def _crossed(axis: Array, wrenches: Array, contacts: tuple[int, ...]) -> Array:

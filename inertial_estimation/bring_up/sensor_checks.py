@@ -5,9 +5,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.bring_up.finding import Finding, finding
+from inertial_estimation.bring_up.finding import Finding, finding, plain
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
-from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.held_values import IMU_AXES, WRENCH_AXES, HeldValues
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -22,15 +23,6 @@ SATURATED = 0.003  # share of the values at the very largest one
 FEWEST_SATURATED = 10
 LOST = 0.001  # share of values that are no number
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
-AXES = (
-    "specific force x",
-    "specific force y",
-    "specific force z",
-    "angular rate x",
-    "angular rate y",
-    "angular rate z",
-)
-WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 
 
 def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[Finding]:
@@ -47,14 +39,32 @@ def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[F
     found = _positions(joints.stamps_ns, q, v, joint_names)
     found += _channels(efforts, "joint_states", [f"effort of {name}" for name in joint_names])
     if streams.imu is not None:
-        found += [*_constant(streams.imu), *_channels(streams.imu, "imu/data", AXES)]
+        found += [*_constant(streams.imu), *_channels(streams.imu, "imu/data", IMU_AXES)]
     for contact, stream in streams.wrenches.items():
         found += _channels(stream, f"{contact}/wrench", WRENCH_AXES)
+    found += [plain(result) for result in _held(streams, joint_names)]
     if found:
         return found
     count = len(streams.by_name)
     said = f"no value of {count} input{'s' if count > 1 else ''} is stuck, saturated or missing"
     return [finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)]
+
+
+def _held(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[CheckResult]:
+    """Find values that are sent again until the next measurement."""
+    found: list[CheckResult] = []
+    for name, stream in streams.by_name.items():
+        quantities = {"readings": stream.values}
+        names: tuple[str, ...] = IMU_AXES if stream is streams.imu else WRENCH_AXES
+        if stream is streams.joints:
+            names = joint_names
+            parts = np.split(stream.values, 3, axis=1)
+            quantities = dict(zip(("positions", "velocities", "efforts"), parts, strict=True))
+        for quantity, values in quantities.items():
+            held = HeldValues(name, quantity, forgets=False)
+            held.push(stream.stamps_ns, values)
+            found += held.results(names)
+    return found
 
 
 def _positions(stamps: NDArray[np.int64], q: Array, v: Array, names: tuple[str, ...]) -> list[Finding]:
@@ -96,7 +106,7 @@ def _size(values: Array) -> float:
 def _constant(imu: Stream) -> list[Finding]:
     """Find axes of an IMU whose value never changes; all of the accelerometer's are judged by its size."""
     ranges = np.ptp(imu.values, axis=0)
-    still = [name for name, size in zip(AXES, ranges.tolist(), strict=True) if size == 0.0]
+    still = [name for name, size in zip(IMU_AXES, ranges.tolist(), strict=True) if size == 0.0]
     if not still or not ranges.any() or (not ranges[:3].any() and ranges[3:].all()):
         return []
     said = f"{listing(still, limit=6)}: one and the same value in all {imu.size} readings"

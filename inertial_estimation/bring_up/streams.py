@@ -102,12 +102,16 @@ class RobotStreams:
         """Return the streams with later stamps, by the name of the input [s]."""
         return self.changed(lambda name, stream: stream.delayed(seconds.get(name, 0.0)))
 
+    def with_joints(self, values: Array) -> "RobotStreams":
+        """Return the streams with other joint states, as of `joints`."""
+        return replace(self, joints=self.joints.with_values(values))
+
     def scaled_joints(self, part: int, factors: Array) -> "RobotStreams":
         """Return the streams with positions (part 0), velocities (1) or efforts (2) times factors."""
         values = self.joints.values.copy()
         n = self.n_joints
         values[:, part * n : (part + 1) * n] *= factors
-        return replace(self, joints=self.joints.with_values(values))
+        return self.with_joints(values)
 
     def scaled_joint(self, part: int, joint: int, factor: float) -> "RobotStreams":
         """Return the streams with `part` (as of `scaled_joints`) of one joint times a factor."""
@@ -153,7 +157,7 @@ class RobotStreams:
             values[:, j] = np.interp(
                 at + seconds, at[order], self.joints.values[order, j], left=np.nan, right=np.nan
             )
-        return replace(self, joints=self.joints.with_values(values))
+        return self.with_joints(values)
 
 
 @dataclass(eq=False)

@@ -24,6 +24,7 @@ LEANS_WRONG = math.radians(20.0)
 CARRIED = 0.3  # share of the weight on the contacts, from which their sum has a direction
 FEWEST = 20
 LEAST = 0.1  # share of the windows, in which a contact reads least
+JUDGED_WITH_AXES = "contact names"  # by `sensor_axes`, which compares an exchange with other errors
 ZERO_WARN, ALIKE = 0.05, 0.3  # of the weight, that it reads then; of that, by which the sum is too large
 
 
@@ -56,8 +57,9 @@ def wrench_findings(case: Case) -> list[Finding]:
     """Check signs, units and direction of the contact wrenches."""
     if not case.streams.wrenches or not case.setup.robot.floating_base:
         return []
-    found = [_with_mend(result, case) for result in wrench_checks(case.signals.windows, case.robot)]
-    if not found:
+    results = wrench_checks(case.signals.windows, case.robot)
+    found = [_with_mend(result, case) for result in results if result.check != JUDGED_WITH_AXES]
+    if not results:
         return [cannot_tell("contact weight", SUBJECT, "joints, IMU and all wrenches are not known together")]
     if any(item.wrong for item in found):
         return found
@@ -107,12 +109,13 @@ def _direction(case: Case) -> list[Finding]:
     if math.isnan(angle):
         return []
     degrees = math.degrees(angle)
-    said = f"the sum of the contact forces leans {degrees:.2g} deg against what gravity and motion need"
+    said = f"the sum of the contact forces leans {degrees:.3g} deg against what gravity and motion need"
     if angle < LEANS_WARN:
         return [finding("contact wrench direction", SUBJECT, Verdict.OK, degrees, "deg", said)]
     verdict = Verdict.WRONG if angle > LEANS_WRONG else Verdict.WARN
     remedy = (
-        "check wrench_frames and the zero of the force sensors; or are the wrenches estimates of a model?"
+        "check wrench_frames, the zero of the force sensors and the mounting of the IMU (imu_frame); or are "
+        "the wrenches estimates of a model?"
     )
     return [finding("contact wrench direction", SUBJECT, verdict, degrees, "deg", said, remedy)]
 

@@ -17,6 +17,7 @@ from inertial_estimation.data_checks.data_table import (
 )
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.data_checks.effort_checks import effort_stages
+from inertial_estimation.data_checks.held_values import HeldInputs
 from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyroscope_checks
 from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
@@ -82,6 +83,7 @@ class DataChecks:
         self._wrench_streams = {
             contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
         }
+        self._held = HeldInputs(setup.contact_names, forgets=not whole_recording)
         self._whole = whole_recording
         self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else NODE_WINDOWS)
         self._results: list[CheckResult] = []
@@ -92,6 +94,7 @@ class DataChecks:
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, as it was sent."""
         self._joints.push(reading.stamp_ns)
+        self._held.push_joints(reading)
         window = self._collector.push_joints(reading)
         if window is not None:
             self._add(window)
@@ -102,6 +105,7 @@ class DataChecks:
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
         self._imu.push(sample.stamp_ns)
+        self._held.push_imu(sample)
         self._collector.push_imu(sample)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
@@ -109,6 +113,7 @@ class DataChecks:
         stream = self._wrench_streams.get(contact)
         if stream is not None:
             stream.push(sample.stamp_ns)
+            self._held.push_wrench(contact, sample)
             self._collector.push_wrench(contact, sample)
 
     def push_signals(self, stamps_ns: NDArray[np.int64], **signals: Array | None) -> None:
@@ -135,7 +140,7 @@ class DataChecks:
             `FEWEST_WINDOWS` windows and no joint is missing.
         """
         with _quiet():
-            return [result for stage in self._stages() for result in stage]
+            return [*self._held.results(), *(result for stage in self._stages() for result in stage)]
 
     def health(self) -> Health:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
@@ -151,7 +156,7 @@ class DataChecks:
             return health_of([], "waiting for data")
         age = max(newest - self._first_ns, 0)
         waiting = f"{seconds(age):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
-        return health_of(self._results, waiting)
+        return health_of([*self._held.results(), *self._results], waiting)
 
     def _begin_judging(self) -> None:
         """Begin a judgement if one is due by the newest window."""

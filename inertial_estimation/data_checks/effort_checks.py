@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
@@ -19,6 +20,7 @@ STRONG = 0.04  # share of the joint's effort limit above which a predicted torqu
 VARIED = 0.005  # share by which a predicted torque varies for a fit of its variation
 VARIED_SIGMAS = 8.0  # of such a fit
 STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without effort limit
+MOVED = 1e-6  # of a contact by its joints
 MOVING = 0.02  # rms speed above which friction is fitted [rad/s]
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 FRICTION = 0.25  # prior of friction terms [Nm]
@@ -29,6 +31,11 @@ OPPOSED = 0.65  # size from which on a negative factor is a wrong sign; a smalle
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
 RIGHT, LARGE_ZERO = 0.6, 0.65  # with an offset: error of the factor, constant over the rms
+ZERO_OF_LIMIT, ZERO_OF_RMS = (
+    0.06,
+    0.2,
+)  # constant of a leg's effort that is no friction, where forces are known
+CONSTANT = 0.5  # spread of what is unexplained over its mean, up to which it is a constant
 CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
 
 
@@ -39,11 +46,13 @@ class _Rows(NamedTuple):
         tau: Measured torques [Nm].
         predicted: Predicted torques [Nm].
         dq: Joint velocities [rad/s].
+        legs: Whether a joint is between the base and a contact whose wrench is measured, shape (n_joints,).
     """
 
     tau: Array
     predicted: Array
     dq: Array
+    legs: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,7 @@ class _Fit:
         measured: Rms of the measured torque [Nm].
         strong: Whether the predicted torque stands out from stiction and friction.
         zero: Constant of the effort where it is far beyond friction, else 0 [Nm].
+        constant: The same of a leg's joint, whose torque the contact wrenches tell, from smaller ones on.
     """
 
     factor: float
@@ -65,6 +75,7 @@ class _Fit:
     measured: float
     strong: bool
     zero: float = 0.0
+    constant: float = 0.0
 
     @property
     def opposed(self) -> bool:
@@ -128,16 +139,20 @@ def _known_rows(table: DataTable) -> _Rows | None:
     known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
     if known.sum() < FEWEST_WINDOWS:
         return None
-    return _Rows(table.tau[known], predicted[known], table.dq[known])
+    wrenches = np.nan_to_num(table.wrenches[known]).any(axis=(0, 2))
+    moved = np.abs(table.jacobians[known][:, wrenches, :, table.n_base :]).max(axis=(0, 1, 2), initial=0.0)
+    return _Rows(table.tau[known], predicted[known], table.dq[known], moved > MOVED)
 
 
 def _fits(rows: _Rows, robot: CheckedRobot) -> Iterator[_Fit]:
     """Fit joint after joint; its strong torques are those that exceed its stiction."""
-    tau, predicted, dq = rows
+    tau, predicted, dq, legs = rows
     largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
     strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
     for j in range(tau.shape[1]):
-        yield _fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j]))
+        fit = _fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j]))
+        constant = _constant(tau[:, j] - predicted[:, j], predicted[:, j], fit, float(robot.effort[j]))
+        yield replace(fit, constant=constant) if legs[j] and not fit.zero else fit
 
 
 def _results(rows: _Rows, fits: list[_Fit], robot: CheckedRobot) -> list[CheckResult]:
@@ -192,6 +207,24 @@ def _zero(X: Array, y: Array, priors: Array) -> float:
     return float(c[1]) if right and abs(c[1] * X[0, 1]) > LARGE_ZERO else 0.0
 
 
+def _constant(difference: Array, predicted: Array, fit: _Fit, limit: float) -> float:
+    """Return the mean of measured minus predicted torque where a constant is beyond stiction and explains it.
+
+    A factor would explain what grows with the predicted torque. A load on the leg's own links changes its
+    torque by less, one on the rest of the robot is in the contact wrenches.
+    """
+    known = np.isfinite(difference)
+    d, p = difference[known], predicted[known]
+    if len(d) < FEWEST_WINDOWS:
+        return 0.0
+    mean, power = float(np.median(d)), float(p @ p)
+    if abs(mean) < max(ZERO_OF_LIMIT * limit, ZERO_OF_RMS * fit.measured):
+        return 0.0
+    scaled = d - p * float(d @ p) / power if power > 0.0 else d
+    rest = float(np.sqrt(np.mean((d - mean) ** 2)))
+    return mean if rest < min(CONSTANT * abs(mean), float(np.sqrt(np.mean(scaled**2)))) else 0.0
+
+
 def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobot) -> CheckResult | None:
     name = robot.names[j]
     measured = f"its effort ({fit.measured:.3g} Nm rms)"
@@ -206,8 +239,16 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
     if fit.zero:
         said = f"its effort is the predicted torque and {fit.zero:+.3g} Nm"
         return _wrong(
-            "effort zero", name, fit.zero, said, "calibrate its zero; or a spring, a load, exchanged joints?"
+            "effort zero",
+            name,
+            fit.zero,
+            said,
+            "calibrate its zero; or a position's zero, a spring, a load, exchanged joints?",
         )
+    if fit.constant:
+        said = f"its effort is {fit.constant:+.3g} Nm from the torque that contact forces and motion need"
+        remedy = "calibrate its zero; or a spring, a wrong zero of its position, stiction, exchanged joints?"
+        return CheckResult("effort zero", name, Verdict.WARN, fit.constant, "Nm", said, remedy)
     if fit.strong and fit.measured < SILENT * fit.predicted:
         said = f"its effort is zero while {fit.predicted:.3g} Nm are predicted"
         return _wrong("effort silent", name, 0.0, said, "check the driver, or leave it out of torque_rows")

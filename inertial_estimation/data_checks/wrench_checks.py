@@ -1,4 +1,4 @@
-"""Checks of contact wrenches: their sum against the weight, their signs, their units."""
+"""Checks of contact wrenches: their sum against the weight, signs, units, names of the contacts."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.regression import scale_factor
+from inertial_estimation.data_checks.wrench_balance import exchanged_contacts
 from inertial_estimation.signals import Array
 
 Mask = NDArray[np.bool_]
@@ -45,7 +46,7 @@ def wrench_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     up = expected[:, :3] / weight[:, None]
     shares = np.einsum("nki,ni->nk", table.forces_B[carried], up) / weight[:, None]
     factor, sigma = scale_factor(_scalar(measured, up, weight), np.ones(len(up)))
-    results = _contacts(table, carried, shares, robot, factor)
+    results = _contacts(table, carried, shares, robot, factor) or exchanged_contacts(table, robot)
     if results:
         return results
     return [_sum(factor, sigma)]

@@ -227,18 +227,12 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
         The model, its contacts and its IMU.
 
     Raises:
-        ConfigurationError: If the lists of contacts and frames differ in length.
+        ConfigurationError: If the lists of contacts and frames differ in length, or have a contact twice.
         ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
     """
     robot = RobotModel.from_urdf(urdf, floating_base=config.floating_base, locked_joints=config.locked_joints)
     robot = with_frames(robot, config.frames)
-    for name in ("contact_frames", "wrench_frames"):
-        given = getattr(config, name)
-        if given and len(given) != len(config.contacts):
-            raise ConfigurationError(
-                f"'{name}' has {len(given)} entries ({listing(given)}), "
-                f"expected one for each of the {len(config.contacts)} contacts ({listing(config.contacts)})"
-            )
+    _check_contact_lists(config)
     frames = config.contact_frames or config.contacts
     wrench_frames = config.wrench_frames or frames
     imu = ImuMount.on(robot, config.imu_frame) if config.imu_frame else None
@@ -247,3 +241,26 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
         robot.fixed_transform(frame, wrench_frame)
     contacts = zip(config.contacts, frames, wrench_frames, strict=True)
     return RobotSetup(robot, tuple(ContactFrames(*contact) for contact in contacts), imu)
+
+
+def _check_contact_lists(config: RobotConfig) -> None:
+    """Refuse lists of contacts and frames that do not belong together.
+
+    Raises:
+        ConfigurationError: If they differ in length, or if a contact or its frame comes twice: the force of
+            one foot would count as that of two.
+    """
+    for name in ("contact_frames", "wrench_frames"):
+        given = getattr(config, name)
+        if given and len(given) != len(config.contacts):
+            raise ConfigurationError(
+                f"'{name}' has {len(given)} entries ({listing(given)}), "
+                f"expected one for each of the {len(config.contacts)} contacts ({listing(config.contacts)})"
+            )
+    for name in ("contacts", "contact_frames"):
+        given = getattr(config, name)
+        twice = sorted({entry for entry in given if given.count(entry) > 1})
+        if twice:
+            raise ConfigurationError(
+                f"'{name}' has {listing(twice)} more than once ({listing(given)}), expected each contact once"
+            )

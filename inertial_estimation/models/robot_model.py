@@ -101,6 +101,12 @@ class RobotModel:
         return np.flatnonzero(self._continuous)
 
     @property
+    def turning_joints(self) -> NDArray[np.int64]:
+        """Indices of the joints that turn; the others are prismatic."""
+        joints = self.model.joints[self.model.njoints - self.n_joints :]
+        return np.flatnonzero([not joint.shortname().startswith("JointModelP") for joint in joints])
+
+    @property
     def n_base(self) -> int:
         """Number of base velocity coordinates: 6 or 0."""
         return 6 if self.floating_base else 0

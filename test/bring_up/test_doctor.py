@@ -198,6 +198,14 @@ def test_axes_of_sensors_are_found_by_the_balance_of_the_robot(talos, inject, ch
     assert words in result.sentence
 
 
+def test_angles_of_a_half_turn_are_written_plainly(talos):
+    half_turn = np.diag([1.0, -1.0, -1.0])
+    results = talos.diagnosis(of_imu(force=half_turn)(talos.streams)).results
+    said = [r.sentence for r in results if " deg" in r.sentence]
+    assert any("180 deg" in text or "179 deg" in text for text in said)
+    assert not any("e+0" in text for text in said)
+
+
 def test_ground_that_slopes_is_not_taken_for_a_turned_accelerometer(talos):
     lean = rotation_from_roll_pitch_yaw(0.0, 0.18, 0.0)
     imu = robot_from_config(talos.config, talos.urdf).imu
@@ -205,7 +213,7 @@ def test_ground_that_slopes_is_not_taken_for_a_turned_accelerometer(talos):
     turned = of_imu(force=R_BI.T @ lean @ R_BI)(talos.streams)
     sloped = of_wrenches(turned_wrench(lean, lean), FEET)(turned)
     (by_both,) = [r for r in talos.diagnosis(sloped).results if r.check == "accelerometer direction"]
-    (by_imu,) = [r for r in talos.diagnosis(turned).results if r.check == "accelerometer direction"]
+    (by_imu,) = [r for r in talos.diagnosis(turned).results if r.check == "IMU mounting"]
     assert by_both.verdict is Verdict.OK
     assert "the ground slopes" in by_both.sentence
     assert by_imu.failed

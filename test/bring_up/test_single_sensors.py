@@ -63,6 +63,20 @@ def test_readings_lost_between_others_are_counted(talos, change, lost):
     assert shares == pytest.approx([1.0 / 3.0] * len(shares), abs=0.02)
 
 
+@pytest.mark.parametrize(("stream", "quantity"), [("joints", "efforts"), ("imu", "readings")])
+def test_values_that_are_held_are_named_with_their_rate(talos, stream, quantity):
+    whole = getattr(talos.streams, stream)
+    values, since = whole.values.copy(), (whole.stamps_ns - whole.stamps_ns[0]) * 10 // SECOND
+    first = 2 * talos.streams.n_joints if stream == "joints" else 0
+    values[:, first:] = values[np.searchsorted(since, since), first:]
+    streams = replace(talos.streams, **{stream: whole.with_values(values)})
+    (result,) = [r for r in talos.diagnosis(streams).results if r.check == "held values"]
+    assert result.subject == {"joints": "joint_states", "imu": "imu/data"}[stream]
+    assert result.verdict is Verdict.WARN
+    assert result.value == pytest.approx(10.0, abs=0.2)
+    assert result.sentence.startswith(f"{quantity} change at {result.value:.2g} Hz only of 100 Hz")
+
+
 @pytest.mark.parametrize("columns", [[4], [3, 4, 5], [0]])
 def test_an_axis_that_never_changes_is_named(talos, columns):
     values = talos.streams.imu.values.copy()

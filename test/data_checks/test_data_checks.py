@@ -110,6 +110,33 @@ def test_the_error_of_one_joint_is_named_and_no_other(panda, change, check, reme
     assert remedy in result.remedy
 
 
+def held_efforts(rate_hz):
+    """Return a change of joint states that sends efforts again until the next measurement."""
+    last = [-1, None]
+
+    def change(sample):
+        if not isinstance(sample, JointReading):
+            return sample
+        count = sample.stamp_ns * rate_hz // 10**9
+        if count != last[0]:
+            last[:] = count, sample.effort
+        return replace(sample, effort=last[1])
+
+    return change
+
+
+@pytest.mark.parametrize("robot", ["panda", "talos"])
+def test_efforts_that_are_held_are_named_with_their_rate(robot, request):
+    recorded = request.getfixturevalue(robot)
+    (result,) = recorded.failed(held_efforts(10))
+    assert (result.check, result.subject, result.verdict) == ("held values", "joint_states", Verdict.WARN)
+    assert result.value == pytest.approx(10.0, abs=0.3)
+    health = recorded.fed(held_efforts(10), whole_recording=False).health()
+    assert health.level is HealthLevel.WARN
+    assert "joint_states: efforts change at " in health.message
+    assert "Hz only of 100 Hz" in health.message
+
+
 AT_REST = np.array([0.0, -0.785, 0.6, -2.356, 0.4, 1.571, 0.785])
 
 
@@ -201,6 +228,36 @@ def test_the_contact_with_the_wrong_wrench_is_named(talos, factor):
         push(checks, topic, change(sample, topic))
     (result,) = [r for r in checks.results() if r.failed]
     assert (result.subject, result.verdict) == ("left_foot/wrench", Verdict.WRONG)
+
+
+def test_exchanged_contacts_are_named_and_no_effort_is_blamed(talos):
+    names = {"left_foot": "right_foot", "right_foot": "left_foot"}
+    for options in ({"whole_recording": True}, {"whole_recording": False}):
+        checks = DataChecks(talos.setup, talos.config, **options)
+        for topic, sample in talos.entries:
+            if isinstance(sample, WrenchSample):
+                contact = next(name for name in names if name in topic)
+                checks.push_wrench(names[contact], sample)
+            else:
+                push(checks, topic, sample)
+        (result,) = [r for r in checks.results() if r.failed]
+        assert (result.check, result.subject) == ("contact names", "left_foot/wrench")
+        assert "'left_foot' and 'right_foot' were exchanged" in result.sentence
+
+
+@pytest.mark.parametrize(("joint", "share"), [("leg_left_4_joint", 0.1), ("leg_right_2_joint", -0.12)])
+def test_a_constant_of_a_legs_effort_is_named_where_contact_forces_are_known(talos, joint, share):
+    limit = talos.setup.robot.model.effortLimit[6 + talos.setup.robot.joint_index(joint)]
+
+    def change(sample):
+        if not isinstance(sample, JointReading):
+            return sample
+        constant = share * limit * np.array([name == joint for name in sample.names])
+        return replace(sample, effort=sample.effort + constant)
+
+    (result,) = talos.failed(change)
+    assert (result.check, result.subject) == ("effort zero", joint)
+    assert result.value == pytest.approx(share * limit, rel=0.3)
 
 
 def test_a_missing_joint_is_named_at_once(panda):

@@ -111,6 +111,17 @@ class TestRobotConfig:
             robot_from_config(config, URDF)
 
     @pytest.mark.parametrize(
+        ("name", "lists"),
+        [
+            ("contacts", {"contacts": ("lower", "upper", "lower")}),
+            ("contact_frames", {"contacts": ("left", "right"), "contact_frames": ("lower", "lower")}),
+        ],
+    )
+    def test_a_contact_that_comes_twice_is_refused(self, name, lists):
+        with pytest.raises(ConfigurationError, match=f"'{name}' has lower more than once"):
+            robot_from_config(RobotConfig(**lists), URDF)
+
+    @pytest.mark.parametrize(
         "config",
         [
             RobotConfig(contacts=("foot",)),

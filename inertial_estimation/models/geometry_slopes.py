@@ -1,0 +1,130 @@
+"""How predicted forces change with the geometry: gravity in a fixed base, an IMU's rotation, joint offsets.
+
+The torques of a fixed base are linear in gravity g, of whatever direction: G g. The others are small
+rotations, by which base wrench and torques that are predicted, p = M a + c - J' w, change by their slopes:
+
+    d p(R(phi) f, R(phi) w, R(phi) w') / d phi      readings of an IMU that are turned by phi, its axes
+    d p(q + d) / d d                                a joint whose position is wrong by d
+
+They are the derivatives of the recursive Newton-Euler algorithm with the contact wrenches as external forces
+(Carpentier and Mansard, RSS 2018); those of the base's motion by the readings are differences.
+"""
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3
+
+__all__ = ["GeometrySlopes", "GravityTorques", "joints_between"]
+
+STEP = 1e-4  # of the differences [rad]
+Motion = tuple[Array, Array, Array]
+
+
+class GravityTorques:
+    """Joint torques of gravity of 1 m/s^2 along each axis of a fixed base."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        """Copy the model, whose gravity changes.
+
+        Args:
+            robot: A robot with a fixed base.
+        """
+        self._robot, self._model = robot, robot.model.copy()
+        self._data = self._model.createData()
+
+    def at(self, q: Array) -> Array:
+        """Return the torques at joint positions [rad], shape (n_joints,), as shape (n_joints, 3)."""
+        configuration = self._robot.configuration(q)
+        columns = []
+        for axis in np.eye(3):
+            self._model.gravity.linear = axis
+            torques = pin.computeGeneralizedGravity(self._model, self._data, configuration)
+            columns.append(np.array(torques))
+        return np.stack(columns, axis=1)
+
+
+class GeometrySlopes:
+    """Slopes of the base wrench and the torques that are predicted at one instant."""
+
+    def __init__(self, setup: RobotSetup) -> None:
+        """Prepare the derivatives.
+
+        Args:
+            setup: The robot, its IMU and its contacts.
+        """
+        robot, imu = setup.robot, setup.imu
+        self._robot, self._data = robot, robot.model.createData()
+        self._to_base = ImuToBase(robot, imu) if robot.floating_base and imu is not None else None
+        self._between = joints_between(robot, imu) if imu is not None and robot.floating_base else []
+        self._turning = robot.turning_joints
+        frames = [robot.model.frames[robot.frame_id(contact.wrench_frame)] for contact in setup.contacts]
+        self._contacts = [(frame.parentJoint, frame.placement) for frame in frames]
+
+    @property
+    def turning(self) -> tuple[str, ...]:
+        """Names of the joints that turn, t of them."""
+        return tuple(self._robot.joint_names[j] for j in self._turning.tolist())
+
+    def at(self, motion: Motion, readings: Motion, wrenches: Array) -> Array:
+        """Return the slopes by an IMU's rotation (floating base, 3), then by turning joints' offsets.
+
+        Args:
+            motion: Positions, velocities and accelerations of the joints, shape (n_joints,) each.
+            readings: Specific force [m/s^2], angular rate [rad/s] and angular acceleration [rad/s^2] of the
+                IMU, its axes, shape (3,) each; of no account for a fixed base.
+            wrenches: Force and moment of the ground on each contact, in its wrench frame, shape (k, 6).
+
+        Returns:
+            Slopes of base wrench and torques, per rad, shape (nv, 3 + t) or (nv, t).
+        """
+        model = self._robot.model
+        v, a = self._velocities(motion, readings)
+        forces = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
+        for (joint, placement), wrench in zip(self._contacts, wrenches, strict=True):
+            forces[joint] += placement.act(pin.Force(wrench))
+        q = self._robot.configuration(motion[0])
+        by_q, by_v, by_a = pin.computeRNEADerivatives(model, self._data, q, v, a, forces)
+        offsets = np.array(by_q[:, self._robot.n_base :])
+        if self._to_base is None:
+            return offsets[:, self._turning]
+
+        def slope(changed_motion: Motion, changed_readings: Motion) -> Array:
+            changed_v, changed_a = self._velocities(changed_motion, changed_readings)
+            change: Array = np.array(by_v @ (changed_v - v) + by_a @ (changed_a - a))
+            slopes: Array = change / STEP
+            return slopes
+
+        turns = [exp_so3(STEP * axis) for axis in np.eye(3)]
+        f_I, w_I, wd_I = readings
+        turned = [slope(motion, (R @ f_I, R @ w_I, R @ wd_I)) for R in turns]
+        for j in self._between:
+            step = STEP * np.eye(len(motion[0]))[j]
+            offsets[:, j] += slope((motion[0] + step, motion[1], motion[2]), readings)
+        return np.column_stack([*turned, offsets[:, self._turning]])
+
+    def _velocities(self, motion: Motion, readings: Motion) -> tuple[Array, Array]:
+        """Return velocity and proper acceleration of base and joints, shape (nv,) each."""
+        if self._to_base is None:
+            return motion[1], motion[2]
+        f_B, w_B, wd_B = self._to_base.base_motion(motion, *readings)
+        g = np.array(self._robot.model.gravity.linear)  # the base is not turned in the world
+        v: Array = np.concatenate((np.zeros(3), w_B, motion[1]))
+        a: Array = np.concatenate((f_B + g, wd_B, motion[2]))
+        return v, a
+
+
+def joints_between(robot: RobotModel, imu: ImuMount) -> list[int]:
+    """Return the numbers of the joints between the base and an IMU.
+
+    Args:
+        robot: A robot with a floating base.
+        imu: Where the IMU is.
+    """
+    supports = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
+    return [int(robot.model.idx_vs[j]) - robot.n_base for j in supports]
