@@ -116,6 +116,8 @@ def with_offsets(
 def channel_rms(problem: CalibrationProblem, residual: Array) -> Array:
     """Return the root mean square of the residuals of each channel, shape (channels,).
 
+    Of a channel of several components, as a marker's position, it is that of their norm, not of one of them.
+
     Args:
         problem: The problem.
         residual: Residuals of its samples, shape (K, m).

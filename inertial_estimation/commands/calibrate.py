@@ -202,7 +202,8 @@ def _summary(report: CalibrationReport) -> list[str]:
     if report.unknown_combinations:
         lines.append(f"  unknown: {listing(report.unknown_combinations, limit=8)}")
     document: dict[str, Any] = report_document(report)["errors_rms"]
+    of = " of distances between points" if report.kind == "marker" else ""
     for name, values in document.items():
         shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in values.items() if k != "unit" and v is not None]
-        lines.append(f"  {name} [{values['unit']} rms]: {', '.join(shown)}")
+        lines.append(f"  {name} [{values['unit']} rms{of}]: {', '.join(shown)}")
     return lines

@@ -93,6 +93,9 @@ def _print_payload(load: PayloadResult) -> None:
     moments = ", ".join(f"{value:.3g}" for value in np.diag(load.inertia.inertia_Fcm))
     spread = ", ".join(f"{value:.2g}" for value in np.diag(load.inertia_sigma))
     print(f"payload               {load.inertia.mass:.4g} kg (sigma {load.mass_sigma:.2g}) on '{load.link}'")
+    if not load.mass_known:
+        print("                      centre of mass and inertia not determined: the mass may be zero")
+        return
     print(f"                      centre of mass {com} m (sigma {sigma}) in the frame of '{load.link}'")
     print(f"                      moments of inertia about it {moments} kg m^2 (sigma {spread})")
 

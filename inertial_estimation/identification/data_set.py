@@ -1,42 +1,40 @@
 """One set of data, reduced to triangular factors as it streams in."""
 
 from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.identification.block_scatter import BlockScatter
 from inertial_estimation.identification.equation_stack import EquationStack
-from inertial_estimation.identification.row_stream import RowModel, RowStream
+from inertial_estimation.identification.row_models import RowModels
+from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.identification.signal_statistics import SignalStatistics, finite_runs
 
-__all__ = ["DataSet"]
+__all__ = ["DataSet", "RowCollector"]
 
 
 class DataSet:
     """Rows and statistics of the data pushed so far, of the robot with and without a load.
 
     Attributes:
-        stack: The rows.
+        stack: The rows in the unknowns.
+        scatter: Their scatter over blocks of time.
+        freed: Rows and scatter in further unknowns, those of links that are held; None for none.
         checks: Of the signals against the robot's description.
         statistics: Of the signals.
         unloaded: Whether data of the robot without the load are among them.
     """
 
-    def __init__(
-        self,
-        model: RowModel,
-        checks: DataChecks,
-        row_names: tuple[str, ...],
-        unloaded: RowModel | None = None,
-    ) -> None:
-        self._stream = RowStream(model)
-        self._bare_stream = RowStream(unloaded or model)
+    def __init__(self, models: RowModels, checks: DataChecks, freed: RowModels | None = None) -> None:
+        self._collectors = [RowCollector(one) for one in (models, freed) if one is not None]
         self.unloaded = False
-        self.stack = EquationStack(row_names, model.to_unknowns.shape[1])
+        self.stack, self.scatter = self._collectors[0].stack, self._collectors[0].scatter
+        self.freed = self._collectors[1] if freed is not None else None
         self.checks = checks
         self.statistics = SignalStatistics(checks.robot.model)
 
     @property
     def shortest_s(self) -> float:
         """Length of the shortest stretch that gives a row [s], 0 before the first block."""
-        return self._stream.shortest_s
+        return self._collectors[0].stream(unloaded=False).shortest_s
 
     def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
         """Take a block; samples that are not finite are left out and counted.
@@ -48,21 +46,54 @@ class DataSet:
         Raises:
             ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
         """
-        stream = self._bare_stream if unloaded else self._stream
         self.unloaded |= unloaded
         if not block.size:
             if not block.continues:
-                stream.interrupt()
+                self._interrupt(unloaded)
             return
         left, end_ns = block.size, block.start_ns
         for part in finite_runs(block):
             left -= part.size
             end_ns = int(part.stamps_ns[-1])
-            for rows in stream.push(part):
-                self.stack.add(rows)
+            for collector in self._collectors:
+                collector.push(part, unloaded)
             self.statistics.add(part)
             self.checks.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
         if left:
             self.statistics.dropped["not a number"] += left
             if end_ns != int(block.stamps_ns[-1]):
-                stream.interrupt()
+                self._interrupt(unloaded)
+
+    def _interrupt(self, unloaded: bool) -> None:
+        for collector in self._collectors:
+            collector.stream(unloaded).interrupt()
+
+
+class RowCollector:
+    """Collects rows in one set of unknowns.
+
+    Attributes:
+        stack: The rows.
+        scatter: Their scatter over blocks of time.
+    """
+
+    def __init__(self, models: RowModels) -> None:
+        unknowns = models.loaded.to_unknowns.shape[1]
+        self.stack = EquationStack(models.row_names, unknowns)
+        self.scatter = BlockScatter(len(models.row_names), unknowns, pooled=models.pooled)
+        self._loaded = RowStream(models.loaded)
+        self._unloaded = RowStream(models.unloaded or models.loaded)
+
+    def stream(self, unloaded: bool) -> RowStream:
+        """Return what turns data with or without the load into rows."""
+        return self._unloaded if unloaded else self._loaded
+
+    def push(self, part: SignalBlock, unloaded: bool) -> None:
+        """Take signals without a gap.
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
+        """
+        for rows in self.stream(unloaded).push(part):
+            self.stack.add(rows)
+            self.scatter.add(rows)

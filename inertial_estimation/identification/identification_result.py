@@ -12,6 +12,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 __all__ = [
     "BodyResult",
     "DataSummary",
+    "HeldLinks",
     "Identifiability",
     "IdentificationReport",
     "MethodResult",
@@ -42,7 +43,7 @@ class ParameterResult:
         unit: Its unit.
         nominal: Value of the URDF or of the known friction.
         value: Identified value.
-        sigma: Standard deviation of the identified value from the noise of the rows; infinite where the
+        sigma: Standard deviation of the identified value from the residuals of the rows; infinite where the
             data do not determine it (`value` then comes from the nominal value, a bound or a prior).
             identifiability: Its identifiability from the data.
     """
@@ -77,8 +78,8 @@ class PayloadResult:
     """A load on a link, without that link.
 
     Its standard deviations are infinite where its parameters are determined neither by the data nor by a
-    prior. They contain the noise of the rows and, with a prior, the uncertainty of the robot's own
-    parameters, but not the errors of a model that is incomplete.
+    prior. They contain the noise of the rows, its correlation over time and, with a prior, the uncertainty of
+    the robot's own parameters, but no error that repeats with the motion.
 
     Attributes:
         link: The link it is fixed to; all values are in the frame of this link.
@@ -97,6 +98,11 @@ class PayloadResult:
     com_sigma: Array
     inertia_sigma: Array
     violations: tuple[str, ...]
+
+    @property
+    def mass_known(self) -> bool:
+        """Whether the mass is more than two standard deviations away from zero; else nothing has a place."""
+        return 2.0 * self.mass_sigma < self.inertia.mass
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +194,32 @@ class DataSummary:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class HeldLinks:
+    """Links that move and whose inertias are held at the description's values, and what the data say of that.
+
+    Two least-squares fits with the same weights are compared: with these links held, and with all links free.
+    Their squared errors e_h and e_f, ranks r_h and r_f and the number n of independent rows give
+
+        F = ((e_h - e_f) / (r_f - r_h)) / (e_f / (n - r_f)),
+
+    which has an F distribution if the description is right about the held links and the noise is white before
+    its smoothing. Whatever else the model lacks (friction, say) raises F as well.
+
+    Attributes:
+        links: The links.
+        gain: Share of the weighted squared error that disappears when they are free; NaN where the data
+            cannot tell (a robot at rest, too few rows).
+        F: The statistic; NaN like `gain`.
+        probability: Of such an F or a larger one; NaN like `gain`.
+    """
+
+    links: tuple[str, ...]
+    gain: float = math.nan
+    F: float = math.nan
+    probability: float = math.nan
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationReport:
     """Results of all methods of an identification, with the rank analysis and the data they share.
@@ -207,6 +239,9 @@ class IdentificationReport:
         cost_least_squares: Smallest cost of any parameters on the fitted data, as `MethodResult.cost`; NaN
             for a robot at rest, whose mean rows leave nothing to compare with.
         unloaded: Whether recordings without the load are among the fitted data.
+        inflation: Factor by which the scatter of the fit over blocks of time raises all variances over those
+            of noise that only the smoothing correlates.
+        held: Links that are held at the description's values; None where all links are identified.
     """
 
     rank: int
@@ -222,3 +257,5 @@ class IdentificationReport:
     warnings: tuple[str, ...]
     cost_least_squares: float = math.nan
     unloaded: bool = False
+    inflation: float = 1.0
+    held: HeldLinks | None = None

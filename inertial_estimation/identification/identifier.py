@@ -16,29 +16,30 @@ from inertial_estimation.errors import (
 )
 from inertial_estimation.identification.data_set import DataSet
 from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.held_links import freed_unknowns, unknowns
 from inertial_estimation.identification.identifiability import RANK_TOLERANCE, IdentifiableSpace
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
+    HeldLinks,
     Identifiability,
     IdentificationReport,
     MethodResult,
 )
 from inertial_estimation.identification.method_evaluation import MethodEvaluation
 from inertial_estimation.identification.methods import IdentificationMethod, method_named
-from inertial_estimation.identification.parameter_set import parameter_set
-from inertial_estimation.identification.payload import with_payload
-from inertial_estimation.identification.priors import posterior_covariance, prior_factor, typical_deviations
+from inertial_estimation.identification.priors import (
+    inflated_covariance,
+    posterior_covariance,
+    prior_factor,
+    typical_deviations,
+)
 from inertial_estimation.identification.row_block import RowBlock
-from inertial_estimation.identification.row_models import check_base, row_model
-from inertial_estimation.identification.row_stream import RowModel, RowStream
+from inertial_estimation.identification.row_models import check_base, row_models
+from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.identification.signal_statistics import finite_runs
 from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
-from inertial_estimation.models.friction import friction_model
-from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -81,39 +82,19 @@ class Identifier:
         self.robot, contacts = setup.robot, setup.contacts
         robot, rows = self.robot, config.rows
         selection = rows.selection()
-        mode = selection.contacts
-        self.contacts: tuple[ContactFrames, ...] = contacts if mode.senses else ()
+        self.contacts: tuple[ContactFrames, ...] = contacts if selection.contacts.senses else ()
         self.need_imu = robot.floating_base
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
         check_base(config, robot, setup.imu)
-        self.parameters = parameter_set(config, robot)
-        if config.payload.link:
-            self.parameters = with_payload(self.parameters, robot, config.payload)
-        _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
-        measurement = DynamicsMeasurement(
-            robot,
-            self.parameters.bodies,
-            selection,
-            MeasurementNoise(),
-            () if mode is ContactMode.NONE else contacts,
-            self.parameters.friction,
-            known_friction=known,
-        )
-        self.row_names = measurement.row_names
-        self._pooled = mode.projects
-        given = self.parameters
-
-        def model(to_joint: Array) -> RowModel:
-            return row_model(config, robot, setup.imu, measurement, given, to_joint, len(self.contacts))
-
-        self._model = model(given.to_joint)
-        unloaded = None if given.to_joint_unloaded is None else model(given.to_joint_unloaded)
+        self.parameters = unknowns(config, robot)
+        self._models = row_models(config, setup, self.parameters)
+        self.row_names = self._models.row_names
+        self._freed = freed_unknowns(config, robot, self.parameters)
+        freed = row_models(config, setup, self._freed.parameters) if self._freed else None
         self._training, self._validation = (
-            DataSet(
-                self._model, DataChecks(setup, config.robot, whole_recording=True), self.row_names, unloaded
-            )
-            for _ in range(2)
+            DataSet(self._models, DataChecks(setup, config.robot, whole_recording=True), further)
+            for further in (freed, None)
         )
         self._typical = typical_deviations(self.parameters, config.methods)
 
@@ -142,7 +123,7 @@ class Identifier:
         Raises:
             MeasurementError: If the stretch is too short for a row.
         """
-        stream = RowStream(self._model)
+        stream = RowStream(self._models.loaded)
         made = [rows for part in finite_runs(block) for rows in stream.push(part)]
         if not made:
             raise MeasurementError(
@@ -173,13 +154,9 @@ class Identifier:
         if chosen not in methods:
             raise ConfigurationError(f"the method '{chosen}' to write is none of {listing(methods)}")
         stack, at_rest = self._equations()
-        weighting = self._config.weighting
-        if at_rest:
-            sigma = mean_row_deviations(self._training.stack, weighting, self._pooled)
-        else:
-            sigma = row_deviations(stack, self._typical, weighting, self._pooled)
-        equation = stack.reduced(sigma * np.sqrt(stack.correlation))
         prior = prior_factor(self.parameters, self._config.methods)
+        sigma, inflation = self._noise(stack, prior, at_rest)
+        equation = stack.reduced(sigma * np.sqrt(stack.correlation))
         tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
         space = IdentifiableSpace.of(equation, self._typical, tolerance)
         if at_rest:
@@ -187,7 +164,10 @@ class Identifier:
         validation = self._validation.stack if self._validation.stack.rows else None
         posterior = posterior_covariance(equation.R, prior)
         centre = posterior @ (equation.R.T @ equation.z)
-        evaluation = MethodEvaluation(self.parameters, space, centre, posterior, sigma, stack, validation)
+        inflated = inflated_covariance(posterior, equation.R, inflation)
+        evaluation = MethodEvaluation(
+            self.parameters, space, centre, inflated, inflation, sigma, stack, validation
+        )
         results: dict[str, MethodResult] = {}
         unanswered = []
         for solver in solvers:
@@ -214,6 +194,8 @@ class Identifier:
             warnings=(*self._warnings(stack, space, at_rest), *unanswered),
             cost_least_squares=math.nan if at_rest else evaluation.least_cost(equation),
             unloaded=self._training.unloaded,
+            inflation=inflation,
+            held=self._held(None if at_rest else stack, space, sigma),
         )
 
     def urdf(self, result: MethodResult) -> str:
@@ -270,6 +252,18 @@ class Identifier:
                 "error of the description: record a motion"
             )
         return (data.stack.mean_rows() if at_rest else data.stack), at_rest
+
+    def _noise(self, stack: EquationStack, prior: Array, at_rest: bool) -> tuple[Array, float]:
+        """Return the noise level of each row and the inflation of variances by correlated residuals."""
+        weighting, pooled = self._config.weighting, self._config.rows.selection().contacts.projects
+        if at_rest:
+            return mean_row_deviations(self._training.stack, weighting, pooled), 1.0
+        sigma = row_deviations(stack, self._typical, weighting, pooled)
+        correlated = sigma * np.sqrt(stack.correlation)
+        return sigma, self._training.scatter.inflation(correlated, stack.reduced(correlated), prior)
+
+    def _held(self, stack: EquationStack | None, space: IdentifiableSpace, sigma: Array) -> HeldLinks | None:
+        return self._freed.held(stack, self._training.freed, space, sigma) if self._freed else None
 
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)

@@ -35,6 +35,7 @@ class MethodEvaluation:
         space: The identifiable space.
         centre: Mean of the unknowns under the prior of `prior_factor`, without other conditions, shape (n,).
         posterior: Their covariance, shape (n, n).
+        inflation: Factor of the variance of the noise over that of the weights, contained in `posterior`.
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
         validation: The validation rows; None without such data.
@@ -44,6 +45,7 @@ class MethodEvaluation:
     space: IdentifiableSpace
     centre: Array
     posterior: Array
+    inflation: float
     sigma: Array
     training: EquationStack
     validation: EquationStack | None
@@ -96,13 +98,13 @@ class MethodEvaluation:
             covariance = self.posterior[-10:, -10:]
         elif np.isfinite(self.space.deviations(self.parameters.E)[-10:]).all():
             factor = self.space.covariance_factor()[-10:]
-            covariance = factor @ factor.T
+            covariance = self.inflation * factor @ factor.T
         return payload_result(payload, phi[-10:], covariance)
 
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
         given = self.parameters
         verdicts = self.space.verdicts(given.E)
-        sigma = self.space.deviations(given.E)
+        sigma = np.sqrt(self.inflation) * self.space.deviations(given.E)
         numbers = zip(given.nominal.tolist(), phi.tolist(), sigma.tolist(), strict=True)
         return tuple(
             ParameterResult(name, unit, *three, verdict)

@@ -11,7 +11,7 @@ from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["posterior_covariance", "prior_factor", "typical_deviations"]
+__all__ = ["inflated_covariance", "posterior_covariance", "prior_factor", "typical_deviations"]
 
 # Standard deviations of the friction parameters of an arm's joint, SI units.
 FRICTION_DEVIATIONS = {
@@ -64,6 +64,21 @@ def posterior_covariance(R: Array, T: Array) -> Array:
     half = linear_algebra.inv(linear_algebra.triangular_factor(np.vstack((R, T))))
     covariance: Array = half @ half.T
     return covariance
+
+
+def inflated_covariance(covariance: Array, R: Array, inflation: float) -> Array:
+    """Return the covariance of an estimate whose noise has a larger variance than it was weighted by.
+
+    With P = (R'R + T'T)^-1 and noise of variance mu, x = P R'z has P (mu R'R + T'T) P = P + (mu - 1) P R'R P.
+
+    Args:
+        covariance: P, shape (n, n).
+        R: Factor of the weighted equations, shape (n, n).
+        inflation: mu, 1 or more.
+    """
+    found: Array = covariance @ R.T
+    total: Array = covariance + (inflation - 1.0) * found @ found.T
+    return total
 
 
 def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:

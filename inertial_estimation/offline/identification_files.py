@@ -1,6 +1,7 @@
 """Files of an identification: JSON report, robot description, and friction parameters for the nodes."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -145,6 +146,8 @@ def report_values(report: IdentificationReport) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "cost_least_squares": report.cost_least_squares,
         "unloaded": report.unloaded,
+        "sigma_inflation": math.sqrt(report.inflation),
+        "held_links": None if report.held is None else asdict(report.held),
         "chosen": report.chosen,
         "methods": {name: _method(result) for name, result in report.methods.items()},
     }

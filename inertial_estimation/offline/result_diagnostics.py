@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from inertial_estimation.errors import listing
 from inertial_estimation.identification.identification_result import (
     BodyResult,
+    HeldLinks,
     Identifiability,
     IdentificationReport,
     MethodResult,
@@ -27,6 +28,8 @@ COST_RATIO = 2.0  # cost of a method over that of least squares, above which it 
 COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
 FRICTION_SHARE = 0.1  # of a joint's squared error, explained by friction above which it is reported
 WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
+CORRELATED = 2.0  # inflation of variances by correlated residuals, above which it is reported
+DOUBTFUL = 1e-3  # probability of an F statistic below which held links are reported as contradicted
 MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
@@ -38,6 +41,13 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
         found.append(f"{result.method}: {result.unfinished}")
     if result.payload:
         found += _payload(report, result.payload)
+    if report.held:
+        found += _held(report.held)
+    if report.inflation > CORRELATED:
+        found.append(
+            "residuals are correlated over time, as where the model lacks something: standard deviations are "
+            f"{math.sqrt(report.inflation):.1f} times those of noise (contained in the numbers here)"
+        )
     found += _cost(report, result) + _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
     found += _friction(result)
@@ -53,13 +63,12 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
 
 def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
     found = [f"{load.name}: {'; '.join(load.violations)}"] if load.violations else []
-    mass = load.inertia.mass
     if not report.unloaded:
         found.append(
             "no recording without the load: load and robot are told apart by the prior about the nominal "
             "robot alone; give one with --unloaded"
         )
-    if not 2.0 * load.mass_sigma < mass:
+    if not load.mass_known:
         found.append(
             f"the mass of the load is no more than two sigma away from zero ({load.mass_sigma:.3g} kg)"
         )
@@ -70,6 +79,20 @@ def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
     moments = linear_algebra.eigvalsh(load.inertia.inertia_Fcm)
     if not 2.0 * float(load.inertia_sigma.max()) < float(moments[-1]):
         found.append("the moments of inertia of the load about its centre of mass are mostly prior")
+    return found
+
+
+def _held(held: HeldLinks) -> list[str]:
+    found = [
+        "held at the description's values, and no standard deviation contains their errors: "
+        f"{listing(held.links, limit=MOST_NAMES)} (--links '*' identifies all)"
+    ]
+    if held.probability < DOUBTFUL:
+        found.append(
+            f"the data contradict the held links: free, they take {100.0 * held.gain:.2g} % off the squared "
+            f"error (F = {held.F:.3g}); the values found make up for errors of the description there, or for "
+            "what the model lacks (friction, a sensor's bias)"
+        )
     return found
 
 

@@ -142,7 +142,7 @@ def _draw_tilt_error(axis: Any, errors: TiltErrors, series: TiltSeries, time: Ti
     _shade(axis, t, ~errors.trusted, GREY, "not trusted")
     draw_line(axis, t, np.where(errors.trusted, degrees, np.nan), color=COLOURS[3], lw=0.9, label="error")
     sigma = np.degrees(series.tilt_sigmas)
-    label = f"estimate's sigma\n(median {np.median(sigma):.2g} deg)"
+    label = f"estimate's sigma\n(median {np.median(sigma):.3g} deg)"
     axis.plot(*thin(time.of(series.stamps_ns), sigma), color=COLOURS[5], lw=1.2, label=label)
     axis.axhline(float(np.degrees(errors.summary.rms)), color=BLACK, lw=1.0, ls="--", label="rms")
     s = errors.summary

@@ -1,5 +1,6 @@
 """Heights before and after a calibration (Yamane, Fig. 4), and the offsets with their deviations."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,11 @@ def figure_of_heights(report: CalibrationReport) -> Any:
         axis.axhline(0.0, color=BLACK, lw=0.7)
         if len(held_out) and axis is axes[0]:
             axis.plot([], [], ls="none", marker="o", ms=6.0, mfc="none", color=GREY, label="held out")
-        rms = 1e3 * float(np.sqrt((heights**2).mean()))
-        ylabel = "error [mm]" if report.kind == "marker" else "height [mm]"
-        tidy(axis, ylabel=ylabel, title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
+        marker = report.kind == "marker"
+        squares = (heights**2).sum(axis=1) if marker else heights**2
+        rms = f"rms{' distance' if marker else ''} {1e3 * math.sqrt(float(squares.mean())):.2f} mm"
+        ylabel = "error of x, y, z [mm]" if marker else "height [mm]"
+        tidy(axis, ylabel=ylabel, title=f"{title}: {LABELS[report.kind]}, {rms}")
     axes[-1].set_xlabel("posture")
     return figure
 

@@ -7,9 +7,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from inertial_estimation.bring_up.cause import Cause, CauseKind
 from inertial_estimation.bring_up.doctor import Diagnosis
 from inertial_estimation.bring_up.inertia_findings import InertiaReport
-from inertial_estimation.bring_up.inertia_hypotheses import Cause, CauseKind
 from inertial_estimation.bring_up.lag_search import LAGS
 from inertial_estimation.bring_up.uniform_signals import STEP_S
 from inertial_estimation.data_checks.check_result import Verdict

@@ -72,7 +72,7 @@ def figure_of_coms(series: InertialSeries, time: TimeAxis, truth: TrueInertias |
         time,
         [(1e3 * link.coms_L, 1e3 * link.sigmas[:, 1:4], link.informed[1:4]) for link in series.links],
         [_true_com(truth, link) for link in series.links],
-        ("change [mm]", "mm", ".1f", AXES),
+        ("change from start [mm]", "mm", ".1f", AXES),
     )
 
 
@@ -87,7 +87,7 @@ def figure_of_inertias(series: InertialSeries, time: TimeAxis, truth: TrueInerti
         time,
         parts,
         [_true_moments(truth, link) for link in series.links],
-        ("change [kg m²]", "kg m²", ".3g", ("xx", "yy", "zz")),
+        ("change from start [kg m²]", "kg m²", ".3g", ("xx", "yy", "zz")),
     )
 
 

@@ -40,10 +40,11 @@ NOTES = {
     "their origin is arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
     TORQUE_FIGURES[0]: "The prediction that each measurement was compared with, before it corrected the "
     "estimates. For rows of the base, which are no measured torque, the residual is drawn.",
-    COM_FIGURE: "As change from the start, with two sigma. Grey and dotted: the standard deviation at the "
-    "end is more than half of the prior's, so the recording does not measure the quantity.",
-    INERTIA_FIGURE: "As change from the start, with two sigma, about the centre of mass in the axes of the "
-    "link.",
+    COM_FIGURE: "As change from the first estimate, which is the description's value after one measurement, "
+    "with two sigma. Grey and dotted: the standard deviation at the end is more than half of the prior's, so "
+    "the recording does not measure the quantity.",
+    INERTIA_FIGURE: "As change from the first estimate, which is the description's value after one "
+    "measurement, with two sigma, about the centre of mass in the axes of the link.",
     TRUNK_FIGURE: "Grey and dotted: not measured, the value of the description.",
 }
 

@@ -12,6 +12,7 @@ from inertial_estimation.configuration.node_names import (
     SIMULATOR_NODE,
     TILT_NODE,
 )
+from inertial_estimation.identification.held_links import identifiable_links
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
@@ -59,11 +60,22 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
     nodes[INERTIAL_NODE] = _inertial(survey)
     if survey.decision.kind is Kind.QUADRUPED and _feet_forces_known(survey):
         nodes[PAYLOAD_NODE] = _payload(survey)
-    nodes[IDENTIFICATION] = (Entry("links", list(survey.links)),)
+    nodes[IDENTIFICATION] = (_identified(survey),)
     if survey.can_stand:
         nodes[SIMULATOR_NODE] = _simulator(survey)
         nodes[CONTROLLER_NODE] = _controller(survey)
     return nodes
+
+
+def _identified(survey: Survey) -> Entry:
+    """Return the links that `identify` tells apart; the errors of all others go into the values found."""
+    if survey.legged:
+        said = "standing and walking hardly tell the hips from the trunk; []: all links"
+        return Entry("links", list(survey.links), said)
+    links = identifiable_links(survey.robot)
+    if len(links) == survey.robot.model.njoints - 1:
+        return Entry("links", [], "all: errors of a link that is left out go into the others")
+    return Entry("links", list(links), "all with a mass in the URDF")
 
 
 def _feet_forces_known(survey: Survey) -> bool:

@@ -78,6 +78,30 @@ def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_
         assert value == pytest.approx(offsets[JOINTS.index(name)], abs=3e-3)
 
 
+def test_terminal_and_figure_name_the_same_distance_of_the_marker(
+    postures,
+    config: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rms of distances between points, 1.7 times that of a coordinate, and called so in both."""
+    from inertial_estimation.plots import calibration_figures
+
+    drawn = []
+    draw = calibration_figures.figure_of_heights
+    keep = lambda report: drawn.append(draw(report)) or drawn[-1]  # noqa: E731
+    monkeypatch.setattr(calibration_figures, "figure_of_heights", keep)
+    header, rows, _ = postures
+    source = written(tmp_path / "postures.csv", header, rows)
+    assert main(marker(source, config, tmp_path / "out")) == 0
+    assert "marker [mm rms of distances between points]" in capsys.readouterr().out
+    errors = json.loads((tmp_path / "out" / "calibration.json").read_text())["errors_rms"]["marker"]
+    titles = [axis.get_title(loc="left") for axis in drawn[0].axes]
+    assert f"rms distance {errors['before']:.2f} mm" in titles[0]
+    assert f"rms distance {errors['written']:.2f} mm" in titles[1]
+
+
 def test_offsets_file_is_read_by_the_nodes(postures, config: Path, tmp_path: Path) -> None:
     from inertial_estimation.configuration.config_file import load_config_file
     from inertial_estimation.models.robot_config import RobotConfig

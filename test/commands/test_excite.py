@@ -84,3 +84,21 @@ def test_bad_arguments_are_one_line(
     assert len(lines) == 1
     assert reason in lines[0]
     assert not (tmp_path / "out").exists()
+
+
+def test_a_design_for_few_links_says_which_it_takes_as_described(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "--config",
+        "panda",
+        "--links",
+        "panda_link7",
+        "--no-figures",
+        "--output",
+        str(tmp_path / "d"),
+    ]
+    assert main(["excite", *arguments, *QUICK]) == 0
+    said = capsys.readouterr().err
+    assert "designed for the links in 'links' alone; panda_link1" in said
+    assert "panda_link7 are" not in said

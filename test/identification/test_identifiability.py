@@ -53,9 +53,9 @@ def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
     identifier = scene.identifier()
     rng = np.random.default_rng(0)
     q, v, a = (rng.normal(size=(200, identifier.robot.n_joints)) for _ in range(3))
-    rows = identifier._model.measurement.rows(MeasuredState(q, v, a))
+    rows = identifier._models.loaded.measurement.rows(MeasuredState(q, v, a))
     stack = EquationStack(identifier.row_names, 30)
-    A = rows.regressor @ identifier._model.to_unknowns
+    A = rows.regressor @ identifier._models.loaded.to_unknowns
     used, none = np.ones((200, 3), bool), np.zeros((200, 3, 2))
     stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, used, 200.0, none))
     space = IdentifiableSpace.of(stack.reduced(np.ones(3)), identifier._typical)

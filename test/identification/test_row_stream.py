@@ -27,7 +27,7 @@ def cut(block, ends):
 
 
 def streamed(identifier, blocks):
-    stream = RowStream(identifier._model)
+    stream = RowStream(identifier._models.loaded)
     return RowBlock.joined([rows for block in blocks for rows in stream.push(block)])
 
 

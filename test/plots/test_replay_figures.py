@@ -145,8 +145,8 @@ def test_axes_have_units_and_one_time() -> None:
         figure_of_base(tilt(), None, TIME): ["yaw [deg]", "position [m]", "velocity [m/s]"],
         figure_of_bias(tilt(), TIME): ["bias [mrad/s]"],
         figure_of_masses(inertial(), TIME): ["mass [kg]"] * 2,
-        figure_of_coms(inertial(), TIME): ["change [mm]"] * 2,
-        figure_of_inertias(inertial(), TIME): ["change [kg m²]"] * 2,
+        figure_of_coms(inertial(), TIME): ["change from start [mm]"] * 2,
+        figure_of_inertias(inertial(), TIME): ["change from start [kg m²]"] * 2,
         figure_of_nis(inertial(), TIME): ["NIS [-]", ""],
         figure_of_trunk(trunk(), TIME): ["mass [kg]", "x [mm]", "y [mm]", "z [mm]"],
     }

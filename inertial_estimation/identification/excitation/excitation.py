@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
+from inertial_estimation.errors import listing
 from inertial_estimation.identification.excitation.design_report import (
     Curve,
     Precision,
@@ -27,6 +28,7 @@ from inertial_estimation.identification.excitation.trajectory_problem import (
     EXTRA_CLEARANCE,
     TrajectoryProblem,
 )
+from inertial_estimation.identification.held_links import held_links
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
@@ -42,6 +44,7 @@ OUTPUT_STEP_S = 0.01
 JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
 SPEED_SHARES = tuple(np.linspace(0.1, 1.0, 10).tolist())
 CURVE_POINTS = 10
+MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +154,12 @@ class _Workshop:
     def notes(self) -> list[str]:
         """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
         notes = list(self.limits.assumed)
+        held = held_links(self.design.robot, self.rows.parameters)
+        if held:
+            notes.append(
+                f"designed for the links in 'links' alone; {listing(held, limit=MOST_NAMES)} are taken as "
+                "described (--links '*' designs for all)"
+            )
         notes.append(
             f"acceleration limit of every joint: {self.config.acceleration_limit:g} rad/s^2 (a URDF has none)"
         )
