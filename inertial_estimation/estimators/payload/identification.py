@@ -29,6 +29,7 @@ class Identification:
         config: TrunkPayloadConfig,
         mass: float,
         com_B: Array,
+        size: float,
         make_method: MethodFactory = make_method,
     ) -> None:
         """Begin with the nominal trunk.
@@ -37,9 +38,10 @@ class Identification:
             config: The parameters.
             mass: Nominal mass of the trunk [kg].
             com_B: Its centre of mass in the base frame [m], shape (3,).
+            size: Its radius of gyration [m].
             make_method: Makes a method for the centre of mass by name.
         """
-        self.trunk = IdentifiedTrunk(config.load_change, mass, com_B)
+        self.trunk = IdentifiedTrunk(config.load_change, mass, com_B, size)
         self._context = IdentificationContext(config, make_method, self.trunk, AskedPosture(), config.method)
         self._state: PhaseState = Watching(self._context)
         self._restarts = 0

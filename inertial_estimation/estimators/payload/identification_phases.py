@@ -253,8 +253,8 @@ class _ComIdentification(_Weighed):
             context.posture.ask(step.tilt)
             self._since_request = 0.0
         self._step = step
-        trunk, value = context.trunk, context.trunk.value
-        trunk.value = TrunkValue(value.mass, step.com_B, value.mass_sigma, step.sigma_B, step.residual)
+        trunk = context.trunk
+        trunk.value = trunk.found(step, reading.measurement.R_WB[2], context.config.load_height)
         if step.to_controller or step.done:
             trunk.target = trunk.value
         if not step.done:

@@ -1,5 +1,7 @@
 """Trunk as estimated, as published and as expected at rest, with the values a failure falls back to."""
 
+from inertial_estimation.estimators.payload.com_method import ComStep
+from inertial_estimation.estimators.payload.height_uncertainty import deviation_with_height
 from inertial_estimation.estimators.payload.load_change_detector import LoadChangeDetector
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
 from inertial_estimation.estimators.payload.trunk_measurer import (
@@ -7,7 +9,7 @@ from inertial_estimation.estimators.payload.trunk_measurer import (
     across_gravity,
     implausible_mass,
 )
-from inertial_estimation.estimators.payload.trunk_value import unmeasured_trunk
+from inertial_estimation.estimators.payload.trunk_value import TrunkValue, unmeasured_trunk
 from inertial_estimation.signals import Array
 
 __all__ = ["IdentifiedTrunk"]
@@ -24,14 +26,16 @@ class IdentifiedTrunk:
         weighed_at: Roll and pitch of the base when the mass was last identified [rad].
     """
 
-    def __init__(self, config: LoadChangeConfig, mass: float, com_B: Array) -> None:
+    def __init__(self, config: LoadChangeConfig, mass: float, com_B: Array, size: float) -> None:
         """Begin with the nominal trunk.
 
         Args:
             config: Limits of a load change.
             mass: Nominal mass of the trunk [kg].
             com_B: Nominal centre of mass in the base frame [m], shape (3,).
+            size: Nominal radius of gyration of the trunk [m].
         """
+        self._size = size
         self._nominal = unmeasured_trunk(mass, com_B)
         self.load_changes = LoadChangeDetector(config, mass, com_B)
         self.value = self.target = self.fallback = self._nominal
@@ -70,6 +74,19 @@ class IdentifiedTrunk:
         """Restore estimate, published value and what is expected at rest."""
         self.discard_estimate()
         self.load_changes.restore(self._expected_before)
+
+    def found(self, step: ComStep, up_B: Array, load_height: float) -> TrunkValue:
+        """Return the present mass with a centre of mass that a method has found.
+
+        Args:
+            step: State of the method.
+            up_B: The vertical in the base frame, shape (3,).
+            load_height: Standard deviation of the height of a load [m]; 0: the trunk's radius of gyration.
+        """
+        mass, nominal = self.value.mass, self._nominal
+        height = (load_height or self._size) * abs(mass - nominal.mass) / mass
+        sigma_B = deviation_with_height(step.sigma_B, step.com_B - nominal.com_B, up_B, height)
+        return TrunkValue(mass, step.com_B, self.value.mass_sigma, sigma_B, step.residual)
 
     def implausible(self, mass: float) -> str:
         """Return why the trunk cannot have a mass [kg]; empty if it can."""

@@ -356,6 +356,16 @@ class TrunkPayloadConfig:
         upper=3600.0,
         runtime=True,
     )
+    load_height: float = parameter(
+        0.0,
+        "Standard deviation of the height of an unknown load over the centre of mass of the nominal trunk, "
+        "where no method measures it (contact_forces): on a tilted base it adds to the standard deviation of "
+        "the horizontal centre of mass. 0 takes the radius of gyration of the nominal trunk.",
+        unit="m",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )
     hand_over_rate: float = parameter(
         30.0,
         "Largest rate of change of the published mass; larger hands a new load to the controller faster.",

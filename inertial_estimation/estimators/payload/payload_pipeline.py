@@ -75,8 +75,10 @@ class TrunkPayloadPipeline:
             events=self._changes,
         )
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
-        nominal = self._publisher.nominal
-        self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
+        publisher = self._publisher
+        self.identification = Identification(
+            config, publisher.nominal.mass, publisher.nominal_com_B, publisher.nominal_size
+        )
         self._without_joints_ns: int | None = None
         self._longest_step = config.robot.inputs.max_gap
         self._without_ns: int | None = None  # last step with an input missing

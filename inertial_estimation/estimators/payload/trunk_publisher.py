@@ -56,6 +56,11 @@ class TrunkPublisher:
         self._hand_over.rate = rate
 
     @property
+    def nominal_size(self) -> float:
+        """Radius of gyration of the nominal trunk [m]."""
+        return self._body.length
+
+    @property
     def nominal_com_B(self) -> Array:
         """Centre of mass of the nominal trunk, base frame [m], shape (3,)."""
         return frozen_array("com", self._T_BL.act(self.nominal.com_L))

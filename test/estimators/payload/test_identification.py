@@ -15,6 +15,7 @@ from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 NOMINAL_MASS, NOMINAL_COM = 60.0, np.array([0.05, 0.02, 0.0])
+SIZE = 0.4  # radius of gyration [m]
 FOUND = np.array([-0.05, 0.07, 0.01])
 DT = 0.02
 
@@ -50,7 +51,7 @@ class Robot:
             self.made.append((name, Method(self.script)))
             return self.made[-1][1]
 
-        self.identification = Identification(config(**changes), NOMINAL_MASS, NOMINAL_COM, factory)
+        self.identification = Identification(config(**changes), NOMINAL_MASS, NOMINAL_COM, SIZE, factory)
         self.mass = NOMINAL_MASS
         self.com_B = NOMINAL_COM
         self.tilt = (0.0, 0.0)
