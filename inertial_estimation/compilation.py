@@ -14,6 +14,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -33,6 +34,7 @@ __all__ = [
     "Table",
     "compiled",
     "compiling",
+    "compiling_within",
     "in_place_of",
     "inlined",
     "integers",
@@ -53,6 +55,7 @@ MARK = b"inertial_estimation.compilation"  # in the sources that define compiled
 _inlined: list[Callable[..., Any]] = []
 _replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
+_contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 
 
 def compiled(function: FunctionT) -> FunctionT:
@@ -154,10 +157,37 @@ def integers(count: int) -> tuple[Any, Any]:
     return made, made.data if compiling() else made
 
 
+def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> None:
+    """Compile or load each function within a context from now on.
+
+    numba converts or discards exceptions that signals raise while it works; a program whose signals raise
+    sees to it here that they end it.
+
+    Args:
+        context: Called for each function.
+    """
+    _contexts[:] = [context]
+
+
 def warm_up() -> None:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
     if not _waiting:
         return
+    within = _contexts[0]
+    with within():
+        _register()
+    while _waiting:
+        dispatcher, function = _waiting[0]
+        hints = get_type_hints(function, include_extras=True)
+        hints.pop("return", None)
+        with within():
+            dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
+            dispatcher.disable_compile()
+            del _waiting[0]
+
+
+def _register() -> None:
+    """Let numba know the functions that compiled ones call."""
     from numba.extending import overload, register_jitable
 
     while _inlined:
@@ -165,13 +195,6 @@ def warm_up() -> None:
     while _replaced:
         library, loops = _replaced.pop()
         overload(library, strict=False)(lambda *_types, loops=loops: loops)
-    while _waiting:
-        dispatcher, function = _waiting[0]
-        hints = get_type_hints(function, include_extras=True)
-        hints.pop("return", None)
-        dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
-        dispatcher.disable_compile()
-        del _waiting[0]
 
 
 @cache
@@ -180,7 +203,8 @@ def _numba() -> Any:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return None
     try:
-        import numba
+        with _contexts[0]():
+            import numba
     except ModuleNotFoundError:
         return None
     except ImportError as error:  # of another version of numpy, for example

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from inertial_estimation.commands.command_parser import WRONG_USE, CommandParser
 from inertial_estimation.commands.completion import complete
-from inertial_estimation.commands.termination import Terminated, unwound_by_signals
+from inertial_estimation.commands.termination import Terminated, prevailing_signals, unwound_by_signals
 from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
@@ -90,6 +90,7 @@ def _run(chosen: str, arguments: list[str]) -> int:
     args = command_parser(chosen).parse_args(arguments)
     begin_ns = time.time_ns()
     try:
+        _load_compiler().compiling_within(prevailing_signals)
         code = int(_load(chosen, chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
@@ -160,6 +161,10 @@ def _load(command: str, module: str) -> ModuleType:
         return importlib.import_module(f"inertial_estimation.commands.{module}")
     except ModuleNotFoundError as error:
         raise _missing(command, error) from error
+
+
+def _load_compiler() -> ModuleType:
+    return importlib.import_module("inertial_estimation.compilation")
 
 
 def _missing(command: str, error: ModuleNotFoundError) -> MissingDependencyError:

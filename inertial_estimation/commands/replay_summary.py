@@ -19,6 +19,7 @@ from inertial_estimation.signals import Health
 __all__ = ["print_input_warnings", "print_summary"]
 
 AXES = ("x", "y", "z")
+INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
 MOST_LINKS = 40  # lines of the table of links
 
 
@@ -136,7 +137,9 @@ def _print_innovations(metrics: Mapping[str, Any]) -> None:
     )
     for parameter, factors in metrics["noise"].items():
         if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
-            print(f"  {noise_sentence(parameter, factors['seen'])}: used times {factors['used']:.2g}")
+            said = noise_sentence(parameter, factors["seen"])
+            reason = INCLUDED if factors["seen"] < 1.0 else ""
+            print(f"  {said}{reason}; the filter ended with {factors['used']:.2g} times the stated one")
 
 
 def _print_trunk(metrics: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Terminated", "held_signals", "unwound_by_signals"]
+__all__ = ["Terminated", "held_signals", "prevailing_signals", "unwound_by_signals"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and of a terminal or ssh session that is closed
 AGAIN_S = 0.05  # after which a signal is sent again whose exception was discarded
@@ -71,6 +71,42 @@ def held_signals() -> Iterator[None]:
             signal.signal(number, handlers[number])
         for arrived_number in dict.fromkeys(arrived):
             signal.raise_signal(arrived_number)
+
+
+@contextmanager
+def prevailing_signals() -> Iterator[None]:
+    """Let the exception of a signal leave the context, whatever the code in it makes of it.
+
+    For code that converts or discards exceptions, as a compiler does: the exception is raised at once, and
+    raised again where another one, or none, leaves the context.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {
+        number: handler
+        for number in (signal.SIGINT, *SIGNALS)
+        if callable(handler := signal.getsignal(number))
+    }
+    raised: list[BaseException] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            handlers[signal.Signals(number)](number, frame)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    for number in handlers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is handle:
+                signal.signal(number, handler)
+        if raised:
+            raise raised[-1]
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:

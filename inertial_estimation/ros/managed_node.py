@@ -29,6 +29,7 @@ class ManagedNode(LifecycleStates, Node, ABC):
     Attributes:
         active: Whether it may publish.
         managed: Whether it has lifecycle states.
+        finalized: Whether it has been shut down by its lifecycle, for good.
     """
 
     def __init__(self, name: str, **node_arguments: Any) -> None:
@@ -40,8 +41,9 @@ class ManagedNode(LifecycleStates, Node, ABC):
         """
         Node.__init__(self, name, **node_arguments)
         self.active = True
-        self.managed = False
+        self.managed = self.finalized = False
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._outputs: list[Publisher] = []  # that no other node should publish
         self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
 
     @abstractmethod
@@ -55,6 +57,7 @@ class ManagedNode(LifecycleStates, Node, ABC):
 
     def clean_up(self) -> None:
         """Destroy the entities that `configure` has created."""
+        self._outputs = []
         while self._undo:
             self._undo.pop()()
         if self.executor is not None:
@@ -106,13 +109,29 @@ class ManagedNode(LifecycleStates, Node, ABC):
 
     def on_shutdown(self, state: Any) -> Any:
         """Stop publishing before the node is destroyed."""
-        self.active = False
+        self.active, self.finalized = False, True
         self.clean_up()
         return TransitionCallbackReturn.SUCCESS
 
-    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
-        """Create the publisher of an output."""
+    def on_error(self, state: Any) -> Any:
+        """End for good: a transition has failed with an unexpected error, which rclpy logs."""
+        self.on_shutdown(state)
+        return TransitionCallbackReturn.FAILURE
+
+    def add_output(
+        self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT, *, shared: bool = False
+    ) -> Publisher:
+        """Create the publisher of an output.
+
+        Args:
+            message_type: Message class.
+            topic: Relative name of the topic.
+            qos: Quality of service.
+            shared: Whether others may publish it as well, as a command; else diagnostics warn of them.
+        """
         publisher = self.create_publisher(message_type, topic, **overridable_publisher(self, topic, qos))
+        if not shared:
+            self._outputs.append(publisher)
         self._undo.append(partial(self.destroy_publisher, publisher))
         return publisher
 

@@ -43,12 +43,18 @@ class NodeInput:
     """Reads and pushes what arrives on one topic; what cannot be converted is dropped and counted.
 
     Attributes:
+        kind: How it is delivered.
         counter: Messages received, lost and malformed.
         subscription: The subscription.
     """
 
     def __init__(
-        self, topic: str, queue: MessageQueue, read: Callable[[bytes], Any], push: Callable[[Any], None]
+        self,
+        topic: str,
+        queue: MessageQueue,
+        read: Callable[[bytes], Any],
+        push: Callable[[Any], None],
+        kind: InputKind,
     ) -> None:
         """Take a queue.
 
@@ -57,18 +63,36 @@ class NodeInput:
             queue: Where the serialised messages arrive.
             read: Serialised message to value; raises MeasurementError.
             push: Takes the value.
+            kind: How it is delivered.
         """
+        self.kind = kind
         self._queue, self._read, self._push = queue, read, push
         self.subscription = queue.subscription
         self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
+        self._taken_ns = 0
 
-    def take_into(self, waiting: "list[tuple[int, NodeInput, bytes]]") -> None:
-        """Append the messages that have arrived, the oldest first: time of reception [ns], self, message."""
-        taken = self._queue.take()
+    def take_into(self, waiting: "list[tuple[int, NodeInput, bytes]]", spacing_ns: int = 0) -> int:
+        """Append the messages that have arrived, the oldest first: time of reception [ns], self, message.
+
+        Args:
+            waiting: Where they are appended.
+            spacing_ns: Time between readings of a sensor, where more arrive [ns]; 0 takes all.
+
+        Returns:
+            Number of readings that were left out.
+        """
+        taken, before = self._queue.take(), len(waiting)
+        if self.kind is not InputKind.SENSOR:
+            spacing_ns = 0
         for message, info in taken:
-            waiting.append((info.get("received_timestamp", 0), self, message))
+            received_ns = info.get("received_timestamp", 0)
+            if spacing_ns and 0 < received_ns - self._taken_ns < spacing_ns:
+                continue
+            self._taken_ns = received_ns
+            waiting.append((received_ns, self, message))
         if taken:
             self.counter.count(len(taken), taken[-1][1].get("publication_sequence_number"))
+        return before + len(taken) - len(waiting)
 
     def read(self, message: bytes) -> None:
         """Convert a message and push its value."""
@@ -133,7 +157,7 @@ class NodeInputs:
         quiet = kind is not InputKind.LATCHED
         how = overridable_subscription(node, topic, profiles[kind], quiet=quiet)
         queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
-        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push)
+        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push, kind)
         self._inputs.append(node_input)
         return node_input
 
@@ -169,10 +193,13 @@ class NodeInputs:
         waiting = self._take()
         self._kept = []
         waiting.sort(key=itemgetter(0))
-        for message in waiting:
+        for index, message in enumerate(waiting):
             received_ns, node_input, content = message
             if begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS and not last:
                 self._kept.append(message)
+            elif self.delay.is_backlog(received_ns):
+                self._drop_backlog(waiting[index:])
+                break
             else:
                 self.received_ns = received_ns
                 node_input.read(content)
@@ -181,9 +208,23 @@ class NodeInputs:
             self.delay.note(self.received_ns)
         return bool(self._kept)
 
+    def _drop_backlog(self, unread: "list[tuple[int, NodeInput, bytes]]") -> None:
+        """Discard the sensor readings that wait, and read commands, which are sent once.
+
+        Args:
+            unread: What has been taken from the queues and not been read yet.
+        """
+        backlog = [*unread, *self._take()]
+        self._kept = []
+        commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
+        self.delay.dropped += len(backlog) - len(commands)
+        self.delay.shorten()
+        for _, node_input, content in commands:
+            node_input.read(content)
+
     def _take(self) -> list[tuple[int, NodeInput, bytes]]:
         """Return the kept and the waiting messages: time of reception [ns], input, message."""
         waiting = self._kept
         for node_input in self._inputs:
-            node_input.take_into(waiting)
+            self.delay.dropped += node_input.take_into(waiting, self.delay.spacing_ns)
         return waiting

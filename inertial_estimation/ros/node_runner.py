@@ -4,6 +4,7 @@ The exit code is 0 after SIGINT or SIGTERM, and 1 with one line on stderr for an
 The module imports no large package, so that the entry points handle signals before they import the node.
 """
 
+import gc
 import importlib
 import os
 import signal
@@ -101,6 +102,9 @@ def _run_class(module: str, name: str) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         node_class = getattr(importlib.import_module(module), name)
+        # Compiling takes minutes where nothing is kept on disk: as long as no resource is open, a signal
+        # ends it at once.
+        importlib.import_module("inertial_estimation.compilation").warm_up()
         return run_node(node_class)
     except ModuleNotFoundError as error:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
@@ -152,6 +156,7 @@ def run_node(
         for number in SIGNALS:  # a second signal must not interrupt the shutdown
             signal.signal(number, signal.SIG_IGN)
         _shut_down()
+        gc.unfreeze()  # what is frozen is not freed at exit, and ProxSuite reports it as leaked
     return 0
 
 

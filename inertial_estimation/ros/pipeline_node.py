@@ -1,12 +1,13 @@
 """Base of nodes that own one pipeline: push the inputs, tick, publish the results of the tick."""
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from inertial_estimation.configuration.node_options import TIMER, PipelineNodeOptions
+from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
@@ -92,6 +93,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
         self._inputs.woken = None if polled else self._take_inputs
+        self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
         self.add_trigger("~/reset", self._reset)
@@ -134,6 +136,13 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _set_parameter(self, name: str, value: Any) -> None:
         if name not in self._of_node:
             self.pipeline.set_parameter(name, value)
+            self._limit_delay()
+
+    def _limit_delay(self) -> None:
+        """Let a backlog be dropped, except where a simulation may wait for the answer to each reading."""
+        answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
+        timeout = self.config.pipeline.robot.inputs.timeout
+        self._inputs.delay.timeout = math.inf if answered else timeout
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)

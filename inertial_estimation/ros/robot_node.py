@@ -21,6 +21,7 @@ from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos_overrides import unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
+from inertial_estimation.ros.rivals import Rivals
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["NodeConfig", "RobotNode"]
@@ -78,6 +79,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._parameters_declared.on_change(self._on_parameter)
         self._configured = False
         self._description = DescriptionInput(self)
+        self._rivals = Rivals(self)
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
@@ -188,16 +190,25 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     def _all_health(self) -> list[Health]:
         if not self._configured:
-            message = "unconfigured" if self.managed else "no robot description yet"
-            return [Health(self.name, HealthLevel.WARN, message), *self._description.health()]
+            message = self._why_unconfigured()
+            state = Health(self.name, HealthLevel.WARN, message)
+            return [state, *self._description.health(), self._rivals.health(self._outputs)]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
         parts += [*self._description.health(), self._inputs.delay.health()]
+        parts.append(self._rivals.health(self._outputs))
         return [*parts, *(counter.health() for counter in self._inputs.counters)]
 
+    def _why_unconfigured(self) -> str:
+        if self.finalized:
+            return "finalized: shut down for good, start the node anew"
+        return "unconfigured" if self.managed else "no robot description yet"
+
     def _waits_for(self) -> list[str]:
+        if self.finalized:
+            return []
         if not self._configured:
             if self._description.text or self._robot_config(self.config).urdf:
                 return []

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from inertial_estimation.commands import replay_summary
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipelineConfig
@@ -372,3 +373,14 @@ def test_synthesize_refuses_nonsense(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert main(["synthesize", "panda", "--output", str(tmp_path / "bag"), *arguments]) == 1
         assert message in capsys.readouterr().err
         assert not (tmp_path / "bag").exists()
+
+
+@pytest.mark.parametrize(("seen", "words"), [(0.21, "a simulation has less"), (5.0, "5.0 times too small;")])
+def test_noise_that_differs_from_the_stated_one_is_explained(
+    seen: float, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nis = {"verdict": "cautious", "median": 0.15, "expected": 6, "inside_95": 0.0}
+    replay_summary._print_innovations({"nis": nis, "noise": {"noise.torque": {"seen": seen, "used": 0.72}}})
+    said = capsys.readouterr().out
+    assert words in said
+    assert "ended with 0.72 times the stated one" in said

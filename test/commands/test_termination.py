@@ -1,19 +1,28 @@
 """However a command ends, no process that it started is left."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from inertial_estimation import compilation
 from inertial_estimation.commands import termination
 from inertial_estimation.commands.main import main
 from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
-from inertial_estimation.commands.termination import Terminated, held_signals, unwound_by_signals
+from inertial_estimation.commands.termination import (
+    Terminated,
+    held_signals,
+    prevailing_signals,
+    unwound_by_signals,
+)
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 NODES = 4  # of one run: it is started and ended as two are
@@ -261,3 +270,48 @@ def test_a_signal_whose_exception_python_discards_is_not_lost(
     with pytest.raises(error), unwound_by_signals():
         work()
     assert sys.unraisablehook is hook
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)]
+)
+@pytest.mark.parametrize("converts", [True, False])
+def test_a_signal_prevails_over_code_that_converts_or_discards_its_exception(number, expected, converts):
+    """As numba does while it compiles."""
+    before = signal.getsignal(number)
+
+    def compile_something():
+        try:
+            signal.raise_signal(number)
+        except BaseException as error:
+            if converts:
+                raise RuntimeError("lowering failed") from error
+
+    with pytest.raises(expected), unwound_by_signals(), prevailing_signals():
+        compile_something()
+    assert signal.getsignal(number) == before
+
+
+def test_without_a_signal_an_error_stays_what_it_is():
+    with pytest.raises(ValueError, match="seven"), unwound_by_signals(), prevailing_signals():
+        raise ValueError("seven")
+
+
+def test_a_signal_while_functions_are_compiled_ends_a_command_with_its_own_code(monkeypatch, capsys):
+    """Numba converts what is raised while it works."""
+
+    def run(_args):
+        context = compilation._contexts[0]
+        with context():
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except Terminated as error:
+                raise RuntimeError("lowering failed") from error
+
+    monkeypatch.setattr(compilation, "_contexts", [nullcontext])
+    module = importlib.import_module("inertial_estimation.commands.main")
+    monkeypatch.setattr(module, "_load", lambda *_: SimpleNamespace(run=run))
+    parser = SimpleNamespace(parse_args=lambda _: SimpleNamespace())
+    monkeypatch.setattr(module, "command_parser", lambda _: parser)
+    assert main(["replay"]) == 128 + signal.SIGTERM
+    assert "Traceback" not in capsys.readouterr().err

@@ -59,6 +59,11 @@ def test_through_all_states(world):
     assert change(world, Transition.TRANSITION_ACTIVATE)
     again = len(heard)
     assert world.run(lambda: len(heard) > again + 20)
+
+    assert change(world, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert state(world) == "finalized"
+    assert world.run(lambda: any(text.startswith("finalized") for text in messages_of(diagnostics)))
+    assert "unconfigured" not in messages_of(diagnostics)
     assert node.stop() == 0, node.output
     assert "Traceback" not in node.output
 

@@ -1,5 +1,6 @@
 """What a node's executable says before there is a node."""
 
+import gc
 import os
 import re
 import signal
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from inertial_estimation import compilation
 from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.ros import node_runner
 
 
@@ -81,6 +84,35 @@ def test_signal_during_start_up_ends_with_code_zero(name, number, after_handlers
         assert "Traceback" not in said
 
 
+def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path):
+    """Without machine code on disk that takes a minute, in which nothing is open that had to be closed."""
+    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    if not compilation.compiling():
+        pytest.skip("numba is not installed, or switched off")
+    code = "import sys; from inertial_estimation.ros.node_runner import inertial_ekf as f; sys.exit(f())"
+    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+    }
+    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60.0
+        while not list(tmp_path.rglob("*.nbi")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=10.0)[0]
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+
+
 def _catches(process, number):
     """Wait until a process has a handler for a signal."""
     status = Path(f"/proc/{process.pid}/status")
@@ -93,6 +125,19 @@ def _catches(process, number):
             return True
         time.sleep(0.001)
     return False
+
+
+def test_nothing_stays_frozen_for_the_end_of_the_process(capsys):
+    """Python does not free frozen objects at exit, and ProxSuite reports its own as leaked."""
+    pytest.importorskip("rclpy", reason="needs rclpy")
+
+    def build():
+        gc.freeze()
+        raise ConfigurationError("no such foot")
+
+    assert node_runner.run_node(build, []) == 1
+    assert gc.get_freeze_count() == 0
+    assert "no such foot" in capsys.readouterr().err
 
 
 def test_a_shutdown_that_the_handler_of_a_signal_has_begun_is_no_error(monkeypatch):

@@ -65,3 +65,32 @@ def test_a_middleware_without_times_and_a_clock_set_back_say_nothing(delay):
         assert level(delay) is HealthLevel.OK
         note(delay, -3600.0)
         assert level(delay) is HealthLevel.OK
+
+
+def test_a_backlog_is_one_of_an_overloaded_node_only_after_half_a_second(delay, monkeypatch):
+    delay.timeout = 0.1
+
+    def is_backlog(at_s, wait_s):
+        now_ns = 10**18 + round(1e9 * at_s)
+        monkeypatch.setattr(time, "time_ns", lambda: now_ns)
+        return delay.is_backlog(now_ns - round(1e9 * wait_s))
+
+    stall = [is_backlog(0.1 * k, 0.8 - 0.2 * k) for k in range(5)]
+    assert not any(stall), "it catches up"
+    assert [is_backlog(1.0 + 0.1 * k, 0.5) for k in range(7)] == 5 * [False] + 2 * [True]
+    assert not delay.is_backlog(0), "where the middleware gives no time of reception"
+
+
+def test_an_overloaded_node_reads_fewer_messages_until_it_is_calm_again(delay, monkeypatch):
+    delay.timeout = 0.1
+    spacings = []
+    for _ in range(5):
+        delay.shorten()
+        spacings.append(delay.spacing_ns)
+    assert spacings == [4_000_000, 8_000_000, 16_000_000, 25_000_000, 25_000_000]
+    assert delay.is_backlog(10**18 - 200_000_000), "at once, now that it is known to be overloaded"
+    for later_s in (5, 11, 12, 22, 33, 44, 55):
+        monkeypatch.setattr(time, "time_ns", lambda later_s=later_s: 10**18 + 10**9 * later_s)
+        delay.note(10**18 + 10**9 * later_s)
+        spacings.append(delay.spacing_ns)
+    assert spacings[5:] == [25_000_000, 12_500_000, 12_500_000, 6_250_000, 3_125_000, 0, 0]

@@ -98,7 +98,7 @@ def healthy(array):
     """Whether all is well, apart from what a jump of the clock costs."""
     states = {status.name.partition(": ")[2]: status for status in array.status}
     reasons = {
-        item.key for status in array.status for item in status.values if item.key.startswith("dropped")
+        item.key for status in array.status for item in status.values if item.key.startswith("dropped:")
     }
     warned = {name for name, status in states.items() if status.level != DiagnosticStatus.OK}
     jumped = all("readings dropped" in states[name].message for name in warned)

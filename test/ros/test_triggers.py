@@ -1,6 +1,7 @@
 """Timer, arrival and replay give the same estimates, bit by bit, however the messages come."""
 
 import time
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
-from inertial_estimation.signals import ImuSample, JointReading
+from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -69,7 +70,7 @@ def replayed(recording):
 class LiveNode:
     """A node in this process that is sent a recording; its estimates are kept."""
 
-    def __init__(self, name, trigger, recording):
+    def __init__(self, name, trigger, recording, *more):
         estimates = self.estimates = []
 
         class Recorded(NODES[name]):
@@ -79,7 +80,14 @@ class LiveNode:
         self.context = rclpy.Context()
         self._domain = claimed_domain()
         rclpy.init(args=[], context=self.context, domain_id=self._domain.__enter__())
-        given = ["--ros-args", "--params-file", str(find_config("talos")), "-p", f"{name}:trigger:={trigger}"]
+        given = [
+            "--ros-args",
+            "--params-file",
+            str(find_config("talos")),
+            "-p",
+            f"{name}:trigger:={trigger}",
+            *more,
+        ]
         self.node = Recorded(context=self.context, cli_args=given)
         self.now_ns = 0
         self.node._now = lambda: Time(nanoseconds=self.now_ns)  # the clock of the recording
@@ -206,3 +214,80 @@ def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recordi
         live.close()
     assert len(ages_ns) > 20
     assert max(ages_ns) < 200_000_000
+
+
+def test_an_overloaded_node_goes_on_with_fresh_readings(recording, monkeypatch):
+    """Every message costs 3 ms, and 1000 a second arrive: the node never catches up."""
+    live = LiveNode("inertial_ekf", "timer", recording)
+    node, ages_ns = live.node, {}
+    tick = node.pipeline.tick
+    entries = [(e.sample.stamp_ns + 1_000_000, e) for e in recording.entries(recording.topics)]
+    entries.sort(key=lambda arrived: arrived[0])
+    live.now_ns = entries[0][0]
+
+    def slow(now_ns):
+        live.now_ns += 3_000_000
+        return tick(now_ns)
+
+    try:
+        monkeypatch.setattr(time, "time_ns", lambda: live.now_ns)
+        node._steady_now_ns = lambda: live.now_ns
+        node.pipeline.tick = slow
+        node._publish = lambda results: ages_ns.update(
+            {r.stamp_ns: live.now_ns - r.stamp_ns for r in results}
+        )
+        queues = {f"/{one.counter.topic}": Arrivals(live) for one in node._inputs}
+        for one in node._inputs:
+            one._queue = queues[f"/{one.counter.topic}"]
+        for received_ns, entry in entries:
+            queues[entry.topic].coming.append((serialize_message(message(entry)), received_ns))
+        while live.now_ns < entries[-1][0]:
+            live.now_ns += 1_000_000
+            node._take_inputs()
+        reading = node._inputs.delay.health()
+    finally:
+        live.close()
+    late = [stamp_ns for stamp_ns in ages_ns if stamp_ns > entries[0][0] + 1_000_000_000]
+    assert len(late) > 20, "it gives estimates also when it has been overloaded for a second"
+    assert max(ages_ns.values()) < 220_000_000, "timeout, wait, half a window, and the reading of a message"
+    assert reading.level is HealthLevel.WARN
+    assert "dropped unread" in reading.message
+    assert int(reading.values["dropped unread"]) > 100
+
+
+@pytest.mark.parametrize(("trigger", "dropping"), [("arrival", False), ("timer", True)])
+def test_with_simulated_time_and_on_arrival_every_reading_is_read(recording, monkeypatch, trigger, dropping):
+    """A simulation in lockstep that is slower than real time waits for the answer to every reading."""
+    live = LiveNode("tilt_observer", trigger, recording, "-p", "use_sim_time:=true")
+    inputs, clock_ns = live.node._inputs, time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: clock_ns)
+    try:
+        entries = list(recording.entries(recording.topics))[:40]
+        messages = [(serialize_message(message(e)), clock_ns - 500_000_000) for e in entries]
+        for one in inputs:
+            one._queue = Arrivals(live)
+        live.now_ns = clock_ns
+        for k in range(2):
+            for entry, item in zip(entries[20 * k :], messages[20 * k : 20 * k + 20], strict=False):
+                next(i for i in inputs if f"/{i.counter.topic}" == entry.topic)._queue.coming.append(item)
+            live.node._take_inputs()
+            clock_ns += 700_000_000
+            live.now_ns = clock_ns
+    finally:
+        live.close()
+    assert (inputs.delay.dropped > 0) is dropping
+
+
+class Arrivals:
+    """A queue whose messages arrive in the course of the time of a node."""
+
+    def __init__(self, live):
+        self.coming = deque()
+        self._live = live
+
+    def take(self):
+        taken = []
+        while self.coming and self.coming[0][1] <= self._live.now_ns:
+            content, received_ns = self.coming.popleft()
+            taken.append((content, {"received_timestamp": received_ns}))
+        return taken

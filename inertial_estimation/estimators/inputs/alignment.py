@@ -233,6 +233,15 @@ class SignalAligner:
             if (silence := s.silence(now_ns)) is None or silence > limit or s.spec.name in holding
         ]
 
+    def is_stale(self, sample: AlignedSample, now_ns: int) -> bool:
+        """Return whether a step is older than one that has waited for all that a step may wait for.
+
+        It may be as late as a fresh reading, and wait for the window and for late inputs.
+        """
+        limits = self.limits
+        waits_ns = limits.max_wait_ns + limits.half_window_ns
+        return now_ns - sample.stamp_ns > limits.timeout * NANOSECONDS + waits_ns
+
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each stream.
 

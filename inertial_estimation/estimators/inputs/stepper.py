@@ -86,7 +86,8 @@ class Stepper(Generic[ResultT]):
             now_ns: Current time on the clock of the stamps [ns]; used only to detect stale inputs.
 
         Returns:
-            The results in order of their stamps; none while an input is stale.
+            The results in order of their stamps; none while an input is stale, and none that is stale itself
+            since it is caught up with.
         """
         ready = self.aligner.pop_ready()
         if not ready:  # after most messages of a node
@@ -96,10 +97,16 @@ class Stepper(Generic[ResultT]):
         if not results:
             return []
         if self.aligner.missing(now_ns):
-            if events is not None:
-                events.keep(results)
-            return []
-        return results if events is None else [events.completed(result) for result in results]
+            fresh: list[ResultT] = []
+        elif self.aligner.is_stale(ready[0], now_ns):
+            steps = zip(ready, made, strict=True)
+            fresh = [r for s, r in steps if r is not None and not self.aligner.is_stale(s, now_ns)]
+        else:
+            fresh = results
+        if events is None:
+            return fresh
+        events.keep(results[: len(results) - len(fresh)])
+        return [events.completed(result) for result in fresh]
 
     def elapsed(self, sample: AlignedSample) -> float | None:
         """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""

@@ -113,6 +113,20 @@ def test_events_of_results_kept_back_are_told_by_later_ones_until_the_data_begin
     assert recorder.push(70) == [(70 * MS, None)]
 
 
+def test_steps_that_are_caught_up_with_after_a_gap_of_all_inputs_are_not_told_as_fresh():
+    config = InputConfig(max_wait=0.05, timeout=0.1)
+    aligner = SignalAligner(StreamSpec("x", 1), (StreamSpec("y", 1),), config)
+    events, told = Events(), []
+    stepper = Stepper(aligner, on_step=lambda s: s.stamp_ns, on_restart=list, events=events)
+    for stamp in (*range(1, 41), *range(240, 300)):
+        for stream in "yx":
+            if stream == "x" or stamp == 1 or stamp >= 240:
+                aligner.push(stream, stamp * MS, np.zeros(1))
+                told += stepper.tick(stamp * MS)
+    assert [result for result, _ in told] == [1 * MS, *(stamp * MS for stamp in range(240, 300))]
+    assert told[1][1] == 2 * MS, "events of steps that are too old are told by later ones"
+
+
 def test_steps_that_give_no_result_are_told_after_the_timeout():
     recorder = Recorder(timeout=0.1)
     recorder.push(10)
