@@ -15,13 +15,14 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import MutableColumn, MutableTable, Table, compiled, warm_up
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
 
 __all__ = [
     "CONVENTIONS",
+    "condition_bounds",
     "contracted_curvature",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
@@ -97,6 +98,24 @@ def contracted_curvature(theta: Array, w: Array, convention: str = "rucker") -> 
     C[:, 0, 0] = 2.0 * (first * u).sum(axis=1)
     C[:, :, 0] = C[:, 0, :]
     return C
+
+
+def condition_bounds(theta: Array) -> Array:
+    """Return bounds of the condition numbers of the pseudo-inertias, |U|^2 |U^-1|^2 in Frobenius norms.
+
+    At least as large as the condition number of J in the 2-norm, at most 16 times as large; the same for both
+    conventions. Lengths count in metres against the one of the mass.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+
+    Returns:
+        Shape (n,).
+    """
+    warm_up()
+    bounds = np.empty(len(theta))
+    _condition_bounds(np.ascontiguousarray(theta), bounds)
+    return bounds
 
 
 def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
@@ -179,6 +198,24 @@ def _parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
     pi[:, 4], pi[:, 5], pi[:, 6] = yy + zz, -xy, xx + zz
     pi[:, 7], pi[:, 8], pi[:, 9] = -xz, -yz, xx + yy
     pi *= np.exp(2.0 * theta[:, 0]).reshape(-1, 1)
+
+
+@compiled
+def _condition_bounds(theta: Table, bounds: MutableColumn) -> None:
+    """Write the bounds of the condition numbers of n bodies, from U over e^alpha and its inverse."""
+    for i in range(len(theta)):
+        d1, d2, d3 = np.exp(theta[i, 1]), np.exp(theta[i, 2]), np.exp(theta[i, 3])
+        s12, s13, s23 = theta[i, 4], theta[i, 5], theta[i, 6]
+        t1, t2, t3 = theta[i, 7], theta[i, 8], theta[i, 9]
+        size = d1 * d1 + d2 * d2 + d3 * d3 + s12 * s12 + s13 * s13 + s23 * s23
+        size += t1 * t1 + t2 * t2 + t3 * t3 + 1.0
+        v12, v23 = -s12 / (d1 * d2), -s23 / (d2 * d3)
+        v13 = (s12 * s23 - s13 * d2) / (d1 * d2 * d3)
+        v14 = t1 / d1 + v12 * t2 + v13 * t3
+        v24, v34 = t2 / d2 + v23 * t3, t3 / d3
+        inverse = 1.0 / (d1 * d1) + 1.0 / (d2 * d2) + 1.0 / (d3 * d3) + v12 * v12 + v13 * v13 + v23 * v23
+        inverse += v14 * v14 + v24 * v24 + v34 * v34 + 1.0
+        bounds[i] = size * inverse
 
 
 def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Array:

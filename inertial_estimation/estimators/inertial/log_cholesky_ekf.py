@@ -11,6 +11,7 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCh
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
+    condition_bounds,
     contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
@@ -22,6 +23,10 @@ __all__ = ["LogCholeskyEkf"]
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
 # centre of mass within 10. Beyond, floating point cannot distinguish consistent from inconsistent bodies.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
+# Several shears at their limits together do so, too. Bodies of robots have 1e3 to 1e6.
+LARGEST_CONDITION = 1e11
+OF_NOMINAL = 10.0  # times the condition of the nominal body, where that is larger
+HALVINGS = 30  # of the way from nominal, until the limit is met to 1e-9 of it
 
 
 class LogCholeskyEkf(InertialFilter):
@@ -52,6 +57,8 @@ class LogCholeskyEkf(InertialFilter):
             )
         self.convention = convention
         super().__init__(bodies, prior, gate, memory, overlap, walk)
+        nominal = condition_bounds(self.body_coordinates(self._x_nominal))
+        self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * nominal)
 
     def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
         """Return the normal distribution of the coordinates."""
@@ -68,12 +75,16 @@ class LogCholeskyEkf(InertialFilter):
         coordinates = self.body_coordinates(bounded)  # a view
         nominal = self.body_coordinates(self._x_nominal)
         np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
+        for body in np.flatnonzero(condition_bounds(coordinates) > self._largest_condition).tolist():
+            coordinates[body] = _within(self._largest_condition[body], nominal[body], coordinates[body])
         return bounded
 
     def touches_bound(self, x: Array) -> bool:
-        """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
-        distance = np.abs(self.body_coordinates(x) - self.body_coordinates(self._x_nominal))
-        return bool((distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
+        """Return whether a body is at the bound of what floating point can tell from inconsistent."""
+        coordinates = self.body_coordinates(x)
+        distance = np.abs(coordinates - self.body_coordinates(self._x_nominal))
+        near = condition_bounds(coordinates) >= self._largest_condition * (1.0 - 1e-6)
+        return bool(near.any() or (distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
 
     def parameters_at(self, coordinates: Array) -> Array:
         """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
@@ -84,3 +95,16 @@ class LogCholeskyEkf(InertialFilter):
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         return contracted_curvature(self.body_coordinates(x), slope_pi, self.convention)
+
+
+def _within(limit: float, nominal: Array, coordinates: Array) -> Array:
+    """Return the farthest point on the way from nominal to coordinates whose condition is within a limit."""
+    inside, outside = 0.0, 1.0
+    for _ in range(HALVINGS):
+        share = 0.5 * (inside + outside)
+        if condition_bounds((nominal + share * (coordinates - nominal))[None])[0] <= limit:
+            inside = share
+        else:
+            outside = share
+    point: Array = nominal + inside * (coordinates - nominal)
+    return point
