@@ -125,7 +125,7 @@ class DemoRun:
 
     @contextmanager
     def nodes(self, *, viewer: bool) -> Iterator[None]:
-        """Run the nodes as processes; they end with the run, or when the context is left."""
+        """Run the nodes as processes; they are told to end with the run, and have ended with the context."""
         self._deadlines = RunDeadlines(time.monotonic())
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -150,7 +150,9 @@ class DemoRun:
         )
 
     def poll(self) -> None:
-        """Take the messages that have arrived and end the nodes when the run is over.
+        """Take the messages that have arrived, and tell the nodes to end when the run is over.
+
+        It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
 
         Raises:
             InertialEstimationError: If a node failed, or the simulation did not begin.
@@ -167,7 +169,7 @@ class DemoRun:
             self._view.show(self._record, self._released_ns)
         if self.over:
             self._check_begun()
-            self._open.close()
+            self._processes.terminate()
 
     def response(self) -> PayloadResponse | None:
         """Return the measurements since the release; None before it."""

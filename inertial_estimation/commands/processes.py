@@ -35,6 +35,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
         self._folder = folder
         self._patience_s = patience_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._told = False  # to end
 
     def start(
         self, name: str, command: list[str], *, environment: dict[str, str] | None = None
@@ -69,6 +70,13 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 words = self._log(name)[-2000:]
                 raise InertialEstimationError(f"{name} ended with code {process.returncode}: {words}")
 
+    def terminate(self) -> None:
+        """Tell all processes to end, and do not wait for them: that is left to the end of the context."""
+        if not self._told:
+            self._told = True
+            for process in self._processes.values():
+                process.terminate()  # has no effect on a process that has ended
+
     def output(self) -> str:
         """Return the output of all processes, each after its name."""
         logs = {name: self._log(name) for name in self._processes}
@@ -79,8 +87,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     ) -> None:
         running = [process for process in self._processes.values() if process.poll() is None]
         try:
-            for process in running:
-                process.terminate()
+            self.terminate()
             deadline = time.monotonic() + self._patience_s
             while time.monotonic() < deadline and any(process.poll() is None for process in running):
                 time.sleep(0.01)

@@ -93,3 +93,21 @@ def test_failed_process_is_reported_with_its_last_words(tmp_path: Path) -> None:
         group.start("node", [sys.executable, "-c", "raise SystemExit('no URDF')"]).wait()
         with pytest.raises(InertialEstimationError, match="node ended with code 1: no URDF"):
             group.check()
+
+
+def test_processes_told_to_end_are_not_waited_for_until_the_end(tmp_path: Path) -> None:
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))"
+    with ProcessGroup(tmp_path, patience_s=0.3) as group:
+        process = group.start(
+            "stubborn", [sys.executable, "-u", "-c", f"{stubborn}; print('up'); time.sleep(60)"]
+        )
+        while "up" not in group.output():
+            time.sleep(0.01)
+        begin = time.monotonic()
+        group.terminate()
+        assert time.monotonic() - begin < 0.2
+        while "told" not in group.output():
+            time.sleep(0.01)
+        assert process.poll() is None
+    assert process.poll() == -signal.SIGKILL
+    assert group.output().count("told") == 1
