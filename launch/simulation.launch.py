@@ -83,7 +83,7 @@ def controller_parameters(value: dict[str, str]) -> dict[str, Any]:
     """Return the controller's parameters that replace those of the files."""
     parameters: dict[str, Any] = {"use_sim_time": True, **estimation.trigger_of(value)}
     if value["adaptation"] == "false":
-        return {**parameters, "inertias.links": [""]}  # an empty list, as ROS can type it
+        parameters["inertias.applied"] = False  # it waits for the estimates all the same
     if estimation.trunk_source(value["robot"], value["trunk_inertia"]) == estimation.TRUNK_PAYLOAD:
         files = estimation.files_of.parameter_files(value["robot"], value["params_file"])
         return {**parameters, "inertias.links": [estimation.trunk_link(files)]}  # it estimates no other link

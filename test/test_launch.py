@@ -188,7 +188,7 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
     }
     simulator, controller, estimators = simulation_nodes(monkeypatch, **given)
     assert simulator.overrides == {"lockstep": False, "viewer": False, "real_time_factor": 0.5}
-    assert controller.overrides == {"use_sim_time": True, "inertias.links": [""]}
+    assert controller.overrides == {"use_sim_time": True, "inertias.applied": False}
     assert estimators["trigger"] == ""
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
 

@@ -29,7 +29,7 @@ def node_command(node: str, *, adaptation: bool, viewer: bool) -> list[str]:
             "real_time_factor": 1.0 if viewer else 0.0,
             "viewer": viewer,
         },
-        "whole_body_controller": {} if adaptation else {"inertias.links": [""]},
+        "whole_body_controller": {"inertias.applied": adaptation},
     }
     files = [word for name in PARAMETER_FILES for word in ("--params-file", str(find_config(name)))]
     call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"

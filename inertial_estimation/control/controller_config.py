@@ -305,6 +305,11 @@ class InertiaIntakeConfig:
         upper=10.0,
         runtime=True,
     )
+    applied: bool = parameter(
+        True,
+        "Whether the controller computes with the received inertias; if not, it receives them, and waits for them, "
+        "but keeps the URDF's, for comparison.",
+    )
     plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
 
 

@@ -67,7 +67,7 @@ class ControllerPipeline:
         bodies = self.controller.dynamics.bodies(config.inertias.links)
         masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
         limits = InertiaLimits(masses, self.robot.total_mass, config.inertias.plausible)
-        self._inertias = InertiaIntake(limits, config.inertias.timeout)
+        self._inertias = InertiaIntake(limits, config.inertias.timeout, used=config.inertias.applied)
         self._references = ReferenceIntake(self.robot, self.controller, config.references)
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
@@ -146,7 +146,7 @@ class ControllerPipeline:
             One command for each answered joint state, in order; none while a required input is lost.
         """
         inertias = self._inertias.pop()
-        if inertias is not None:
+        if inertias is not None and self.config.inertias.applied:
             self._adaptation.set_estimates(inertias)
             adapted = self._adaptation.inertias if self._adaptation.active else inertias
             self.controller.dynamics.set_inertias(adapted)

@@ -28,13 +28,15 @@ class InertiaIntake:
         refused: Number of inertias and sets refused, by reason.
     """
 
-    def __init__(self, limits: InertiaLimits, timeout: float) -> None:
+    def __init__(self, limits: InertiaLimits, timeout: float, *, used: bool = True) -> None:
         """Begin with the nominal inertias.
 
         Args:
             limits: The expected links, and which inertias they can have.
             timeout: Age from which the inertias count as stopped [s].
+            used: Whether the controller computes with them.
         """
+        self._used = used
         self._limits = limits
         self._links: Sequence[str] = limits.links
         self._jumps = InertiaJumps(limits.total_mass)
@@ -139,7 +141,10 @@ class InertiaIntake:
             message = "newer inertias are in force, lately" if since else "the last good inertias are kept,"
             message += f" refused {self._last_refusal}"
             return Health("link_inertias", HealthLevel.WARN, message, values)
-        return Health("link_inertias", HealthLevel.OK, "estimated inertias in force", values)
+        message = (
+            "estimated inertias in force" if self._used else "nominal inertias: inertias.applied is false"
+        )
+        return Health("link_inertias", HealthLevel.OK, message, values)
 
     def _refused_lately(self, now_ns: int) -> bool:
         refused_ns = self._last_refusal_ns

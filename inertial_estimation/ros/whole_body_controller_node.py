@@ -86,7 +86,8 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _advertise(self) -> None:
         links = self.config.pipeline.inertias.links
-        self._unheard = set(links) if self.config.options.await_inertias else set()
+        self._awaited = frozenset(links if self.config.options.await_inertias else ())
+        self._unheard = set(self._awaited)
         self._create_command_output(self.config.options)
 
     def _create_command_output(self, options: ControllerNodeOptions) -> None:
@@ -148,11 +149,14 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _health(self, now_ns: int) -> list[Health]:
         parts = [*super()._health(now_ns), self._times.health(now_ns)]
-        if not self._unheard:
-            return parts
-        awaited = [f"link_inertias/{topic_token(link)}" for link in self._unheard]
+        return [*parts, *(self._arrival_health(link) for link in sorted(self._awaited))]
+
+    def _arrival_health(self, link: str) -> Health:
+        topic = f"link_inertias/{topic_token(link)}"
+        if link not in self._unheard:
+            return Health(topic, HealthLevel.OK, "inertias have arrived")
         message = "no command is sent before inertias have arrived (await_inertias)"
-        return [*parts, *(Health(topic, HealthLevel.STALE, message) for topic in sorted(awaited))]
+        return Health(topic, HealthLevel.STALE, message)
 
 
 def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[str]:

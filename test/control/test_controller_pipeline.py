@@ -220,6 +220,21 @@ def test_a_joint_state_waits_for_inertias_of_its_tick_until_they_have_stopped(fr
         fresh.set_parameter("inertias.max_age", 0.0)
 
 
+def test_inertias_that_are_not_applied_are_awaited_and_change_nothing(fresh) -> None:
+    changes = {"inertias.links": (FOREARM,), "inertias.applied": False, "inertias.max_age": 1.5e-9 * TICK_NS}
+    apart = pipeline_of("talos", **changes)
+    assert np.array_equal(torques(apart, 0), torques(fresh, 0))
+    apart.push_inertia(0, heavy(FOREARM, apart.robot, 3.0))
+    assert np.array_equal(torques(apart, TICK_NS), torques(fresh, TICK_NS))
+    push_state(apart, 2 * TICK_NS, home(apart))
+    assert apart.tick(2 * TICK_NS) == []
+    apart.push_inertia(TICK_NS, heavy(FOREARM, apart.robot, 6.0))
+    (command,) = apart.tick(2 * TICK_NS)
+    assert np.array_equal(command.tau, torques(fresh, 2 * TICK_NS))
+    (health,) = (h for h in apart.health(2 * TICK_NS) if h.name == "link_inertias")
+    assert (health.level, "inertias.applied" in health.message) == (HealthLevel.OK, True)
+
+
 def test_inertias_of_a_wrong_link_are_refused_in_health(fresh) -> None:
     torques(fresh, 0)
     fresh.push_inertia(5, heavy("arm_right_5_link", fresh.robot, 1.0))
