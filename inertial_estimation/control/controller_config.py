@@ -307,8 +307,8 @@ class InertiaIntakeConfig:
     )
     applied: bool = parameter(
         True,
-        "Whether the controller computes with the received inertias; if not, it receives them, and waits for them, "
-        "but keeps the URDF's, for comparison.",
+        "Whether the controller computes with the received inertias; if not, it receives and awaits them, but "
+        "keeps the URDF's, for comparison.",
     )
     plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
 
