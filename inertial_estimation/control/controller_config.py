@@ -307,7 +307,7 @@ class InertiaIntakeConfig:
     )
     applied: bool = parameter(
         True,
-        "Whether the controller computes with the received inertias; if not, it receives and awaits them, but "
+        "Whether the controller computes with the received inertias; if not, it receives and awaits them and "
         "keeps the URDF's, for comparison.",
     )
     plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
