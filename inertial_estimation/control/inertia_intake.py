@@ -1,7 +1,7 @@
 """Takes estimated link inertias: all of one stamp together, or none."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
 from inertial_estimation.models.drop_reasons import REPORTED_NS
@@ -38,7 +38,6 @@ class InertiaIntake:
         """
         self._used = used
         self._limits = limits
-        self._links: Sequence[str] = limits.links
         self._jumps = InertiaJumps(limits.total_mass)
         self.timeout = timeout
         self.reset()
@@ -66,7 +65,7 @@ class InertiaIntake:
             joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
         self._now_ns = stamp_ns if joints_ns is None else joints_ns
-        if inertia.link not in self._links:
+        if inertia.link not in self._limits.links:
             self._refuse("link not expected", f"'{inertia.link}'")
             return
         if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
@@ -87,7 +86,7 @@ class InertiaIntake:
         self._pending.setdefault(stamp_ns, {})[inertia.link] = inertia
         while len(self._pending) > MAX_PENDING:
             oldest = self._pending.pop(min(self._pending))
-            if len(oldest) < len(self._links):
+            if len(oldest) < len(self._limits.links):
                 self._refuse("link missing", "too many incomplete sets")
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
@@ -96,14 +95,14 @@ class InertiaIntake:
         Returns:
             Inertias by link; None if there is no new complete set.
         """
-        complete = [s for s, found in self._pending.items() if len(found) == len(self._links)]
+        complete = [s for s, found in self._pending.items() if len(found) == len(self._limits.links)]
         if not complete:
             return None
         stamp_ns = max(complete)
         newest = self._pending[stamp_ns]
         for stamp in [s for s in self._pending if s <= stamp_ns]:
             found = self._pending.pop(stamp)
-            missing = [link for link in self._links if link not in found]
+            missing = [link for link in self._limits.links if link not in found]
             if missing:
                 self._refuse("link missing", ", ".join(missing))
         self._bad = {stamp for stamp in self._bad if stamp > stamp_ns}
@@ -125,7 +124,7 @@ class InertiaIntake:
         values |= {f"refused: {reason}": str(count) for reason, count in sorted(self.refused.items())}
         if self._last_refusal:
             values["last refusal"] = self._last_refusal
-        if not self._links:
+        if not self._limits.links:
             return Health("link_inertias", HealthLevel.OK, "nominal inertias: no link is expected", values)
         if self.applied_stamp_ns is None:
             message = "nominal inertias: no complete set has arrived"
