@@ -153,8 +153,8 @@ def integers(count: int) -> tuple[Any, Any]:
     Returns:
         What compiled functions take, and the same memory as Python reads and writes it fast.
     """
-    made = numbers(np.zeros(count, dtype=np.int64))
-    return made, made.data if compiling() else made
+    made = np.zeros(count, dtype=np.int64)
+    return (made if compiling() else made.data), made.data
 
 
 def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> None:
