@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, Integers, MutableColumn, inlined, integers
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    compiled,
+    inlined,
+    integers,
+    warm_up,
+)
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.data_checks.held_values import HeldValues
 from inertial_estimation.data_checks.stream_statistics import (
@@ -19,16 +27,17 @@ from inertial_estimation.data_checks.stream_statistics import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["CheckedInput", "begin_reading", "end_reading", "keep_part"]
+__all__ = ["CheckedInput", "begin_reading", "end_reading", "part_to_keep"]
 
+EMPTY: Array = np.empty(0)
 BLOCK = 32  # steps from reading to reading that are looked at at once
 
 # Integers of an input, behind those of its statistics: numbers in a part, readings kept, parts that one of
-# them or the last of them does not have (bits), whether their names differ; stamps from which on and up to
-# which the checks want readings themselves [ns], or those outside of them; then the stamps of the readings
-# [ns].
-WIDTH, KEPT, LACKED, LACKS, MIXED, BEGIN_NS, END_NS, OUTSIDE = range(SIZE, SIZE + 8)
-STAMPS = SIZE + 8
+# them or the last of them does not have (bits), whether their names differ, number of the set of names;
+# stamps from which on and up to which the checks want readings themselves [ns], or those outside of them;
+# then the stamps of the readings [ns].
+WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE = range(SIZE, SIZE + 9)
+STAMPS = SIZE + 9
 
 
 class CheckedInput:
@@ -57,6 +66,7 @@ class CheckedInput:
         self.n, self._cells = integers(STAMPS + BLOCK + 1)
         self.names, self._name, self._max_gap_s = names, name, max_gap_s
         self._set_width(len(names))
+        warm_up()
 
     def push(self, stamp_ns: int, parts: Sequence[Array | None], names: tuple[str, ...]) -> None:
         """Take a reading.
@@ -68,15 +78,12 @@ class CheckedInput:
         """
         if names is not self.names and names != self.names:
             self._cells[MIXED] = self._cells[KEPT] > 0
+            self._cells[NAMES] += 1
             self._set_width(len(names))
         self.names = names
-        begin_reading(stamp_ns, self._cells, self.x)
-        for k, values in enumerate(parts):
-            if values is not None:
-                keep_part(k, values, self._cells, self.x)
-            else:
-                self._cells[LACKS] |= 1 << k
-        end_reading(stamp_ns, self._cells)
+        lacks = sum(1 << k for k, values in enumerate(parts) if values is None)
+        first, second, third = (EMPTY if values is None else values for values in (*parts, None, None)[:3])
+        _take_reading(stamp_ns, len(parts), lacks, first, second, third, self.n, self.x)
         self.look()
 
     def look(self) -> None:
@@ -96,6 +103,17 @@ class CheckedInput:
     def results(self) -> list[CheckResult]:
         """Return what is held now; nothing where nothing is."""
         return [result for held in self.held for result in held.results(self.names)]
+
+    def newest(self) -> tuple[int, list[Array | None]]:
+        """Return the stamp of the last reading [ns] and copies of its parts; None for those that it lacks."""
+        last, lacks = self._cells[KEPT] - 1, self._cells[LACKS]
+        parts = [None if lacks >> k & 1 else self._rows(k)[last].copy() for k in range(len(self.held))]
+        return self._cells[STAMPS + last], parts
+
+    @property
+    def set_of_names(self) -> int:
+        """Number of the set of names, which changes with them."""
+        return int(self._cells[NAMES])
 
     def want(self, begin_ns: int, end_ns: int, *, outside: bool = False) -> None:
         """Say which readings the checks want to see themselves.
@@ -122,26 +140,44 @@ class CheckedInput:
         self.statistics = StreamStatistics(self._name, self._max_gap_s, (self.n, self._cells, self.x))
 
 
+@compiled
+def _take_reading(
+    stamp: int,
+    parts: int,
+    lacks: int,
+    first: Column,
+    second: Column,
+    third: Column,
+    n: Integers,
+    x: MutableColumn,
+) -> None:
+    """Take a reading of one to three parts, some of which it lacks (bits)."""
+    begin_reading(stamp, n, x)
+    n[LACKS] = lacks
+    for k in range(parts):
+        if not (lacks >> k) & 1:
+            part_to_keep(k, n, x)[:] = first if k == 0 else second if k == 1 else third
+    end_reading(stamp, n)
+
+
 @inlined
 def begin_reading(stamp: int, n: Integers, x: MutableColumn) -> None:
-    """Count the stamp [ns] of a reading; `keep_part` follows for its parts, then `end_reading`."""
+    """Count the stamp [ns] of a reading; `part_to_keep` follows for its parts, then `end_reading`."""
     note_stamp(stamp, n, x)
     n[LACKS] = 0
 
 
 @inlined
-def keep_part(part: int, values: Column, n: Integers, x: MutableColumn) -> None:
-    """Keep a part of a reading.
+def part_to_keep(part: int, n: Integers, x: MutableColumn) -> MutableColumn:
+    """Return the memory of a part of the reading that has begun, shape (width,).
 
     Args:
-        part: Its number.
-        values: Its numbers, shape (width,).
+        part: Number of the part.
         n: Integers of the input.
-        x: Its numbers; changed.
+        x: Its numbers.
     """
-    width = n[WIDTH]
-    begin = FIGURES + (part * (BLOCK + 1) + n[KEPT]) * width
-    x[begin : begin + width] = values
+    begin = FIGURES + (part * (BLOCK + 1) + n[KEPT]) * n[WIDTH]
+    return x[begin : begin + n[WIDTH]]
 
 
 @inlined

@@ -68,6 +68,7 @@ class SignalAligner:
     """Buffers streams and emits them aligned.
 
     Attributes:
+        memory: Where compiled functions find what is known of the streams.
         resets: Number of times that a jump of stamps has cleared the buffers.
         limits: Of the inputs; `timeout`, the age beyond which an input counts as lost [s], may be changed.
     """
@@ -94,9 +95,9 @@ class SignalAligner:
         """
         specs = (driver, *others)
         self.limits = _Limits.of(config, half_window)
-        self._memory = AlignerMemory([s.width for s in specs], [constants_of(s.quantities) for s in specs])
+        self.memory = AlignerMemory([s.width for s in specs], [constants_of(s.quantities) for s in specs])
         self._streams = {
-            spec.name: InputStream(spec, config, self._memory, number) for number, spec in enumerate(specs)
+            spec.name: InputStream(spec, config, self.memory, number) for number, spec in enumerate(specs)
         }
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
@@ -104,13 +105,13 @@ class SignalAligner:
         self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(
-            self._driver, self._required, config, self.limits.half_window_ns, self._memory.cells
+            self._driver, self._required, config, self.limits.half_window_ns, self.memory.cells
         )
         self._layout = SampleLayout.of(driver, [stream.spec for stream in self._required], numbers=numbers)
         self._out = np.empty(self._layout.width)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
-        self._memory.set_limits(config, half_window, rate, numbers=numbers)
+        self.memory.set_limits(config, half_window, rate, numbers=numbers)
         warm_up()
 
     def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
@@ -162,10 +163,6 @@ class SignalAligner:
         self._streams[stream].receive()
         self._streams[stream].drop(reason, example)
 
-    def remark(self, stream: str, text: str) -> None:
-        """Set what is doubtful about the readings of a stream although they are used; empty: nothing."""
-        self._streams[stream].remark = text
-
     def pop_ready(self) -> list[AlignedSample]:
         """Return the steps that are ready, in order of time.
 
@@ -173,14 +170,14 @@ class SignalAligner:
         up with over several calls: each returns at most `CAUGHT_UP` more than readings of the driver have
         come since the call before, so that no call takes many periods.
         """
-        cells, received = self._memory.cells, self._driver.received
+        cells, received = self.memory.cells, self._driver.received
         most, self._seen = received - self._seen + CAUGHT_UP, received
         ready: list[AlignedSample] = []
         if not cells[CHANGED]:
             return ready
         cells[CHANGED] = 0
         while most or not cells[PENDING]:
-            found = next_step(self._memory.n, self._memory.x, self._out)
+            found = next_step(self.memory.n, self.memory.x, self._out)
             if found == WAITING:
                 return ready
             if found == OVERRUN:
@@ -195,6 +192,10 @@ class SignalAligner:
         """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
         return self._streams[stream].buffer.latest(time_ns, round(max_age * NANOSECONDS))
 
+    def stream(self, name: str) -> InputStream:
+        """Return one of the streams."""
+        return self._streams[name]
+
     def buffer(self, stream: str) -> StampedBuffer:
         """Return the rows of a stream, for windows of them."""
         return self._streams[stream].buffer
@@ -208,13 +209,13 @@ class SignalAligner:
         for stream in self._streams.values():
             stream.clear()
         self._monitor.clear()
-        self._memory.clear_steps()
+        self.memory.clear_steps()
         self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self.limits.timeout
-        if all_present(now_ns, limit, self._watch.longest_ns(limit), self._memory.n):
+        if all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
             return []
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)
@@ -305,18 +306,18 @@ class SignalAligner:
             return
         target.clear()
         if target is self._driver:
-            self._memory.clear_steps()
+            self.memory.clear_steps()
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _step(self) -> AlignedSample:
         """Return the step that is ready."""
-        cells, out, layout = self._memory.cells, self._out, self._layout
+        cells, out, layout = self.memory.cells, self._out, self._layout
         self._out = np.empty(layout.width)
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
         if cells[COMPLETE]:
             rows: dict[str, Array | None] = {name: out[columns] for name, columns in layout.columns}
         else:
-            found = [self._memory.streams[stream.number].cells[FOUND] for stream in self._required]
+            found = [self.memory.streams[stream.number].cells[FOUND] for stream in self._required]
             rows = {n: out[c] if there else None for (n, c), there in zip(layout.columns, found, strict=True)}
         stamp_ns, time_ns, complete = cells[STEP_STAMP_NS], cells[STEP_TIME_NS], bool(cells[COMPLETE])
         return aligned_sample(stamp_ns, time_ns, out[layout.driver], rows, continuity, complete)

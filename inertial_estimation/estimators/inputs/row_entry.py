@@ -55,12 +55,14 @@ from inertial_estimation.models.input_ranges import within
 from inertial_estimation.models.stamp_regulator import TIME, regular_stamp
 
 __all__ = [
+    "ANOTHER",
     "CLOCK",
     "EVERY",
     "IMPLAUSIBLE",
     "IRREGULAR",
     "LOOK_AT",
     "STORED",
+    "WANTED",
     "accept",
     "accept_row",
     "enter_row",
@@ -73,6 +75,8 @@ EVERY = 8  # rows between two looks at the noise of single numbers
 # What became of a row: stored; a number is out of range; the sensor has to be looked at; its stamp does not
 # continue those before; its stamp does not give its time.
 STORED, IMPLAUSIBLE, LOOK_AT, CLOCK, IRREGULAR = range(5)
+ANOTHER = 5  # what became of a message: it is of another layout, or not a usual one, and nothing has changed
+WANTED = 8  # added where the checks of the data want to see a reading
 
 
 @inlined

@@ -4,6 +4,7 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.payload.identification import Identification
@@ -18,7 +19,7 @@ from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
-from inertial_estimation.models.robot_config import ContactFrames, check_contact, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
@@ -59,7 +60,6 @@ class TrunkPayloadPipeline:
                 f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
                 f"{FEWEST_FEET} or more feet to stand on"
             )
-        self._contact_names = setup.contact_names
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         rest = RestDetector(config.rest, self.robot.joint_names)
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
@@ -83,9 +83,18 @@ class TrunkPayloadPipeline:
         self._longest_step = config.robot.inputs.max_gap
         self._without_ns: int | None = None  # last step with an input missing
 
+    @property
+    def entries(self) -> InputEntries:
+        """Take readings, also from their bytes, as the methods `push_*` do."""
+        return self._inputs.entries
+
+    def take_joints(self, data: bytes) -> bool:
+        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed."""
+        return self._inputs.take_joints(data)
+
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
-        self._inputs.push_imu(sample)
+        self._inputs.entries.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
@@ -97,8 +106,7 @@ class TrunkPayloadPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        check_contact(contact, self._contact_names)
-        self._inputs.push_wrench(contact, sample)
+        self._inputs.entries.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
