@@ -32,6 +32,7 @@ __all__ = [
     "first_double",
     "is_plain",
     "low_half",
+    "meant_bytes",
     "names_of",
     "stamp_of",
 ]
@@ -135,6 +136,33 @@ def names_of(body: bytes, offset: int) -> tuple[tuple[str, ...], int]:
         names.append(body[offset : offset + length - 1].decode())
         offset += length
     return tuple(names), offset
+
+
+def meant_bytes(body: bytes) -> bytes:
+    """Return which bytes of a joint state mean something up to the number of its positions: 255, others 0.
+
+    Those between strings are left as they were in the memory of the sender.
+
+    Args:
+        body: The message behind its encapsulation.
+
+    Raises:
+        struct.error: If the bytes end early.
+    """
+    meant = bytearray(len(body))
+
+    def mark(offset: int, *, text: bool) -> int:
+        (number,) = LENGTH.unpack_from(body, offset)
+        end = offset + 4 + number * text
+        meant[offset:end] = b"\xff" * (end - offset)
+        return aligned(end, 4)
+
+    names = mark(8, text=True)  # the name of the frame
+    offset = mark(names, text=False)
+    for _ in range(LENGTH.unpack_from(body, names)[0]):
+        offset = mark(offset, text=True)
+    mark(offset, text=False)
+    return bytes(meant)
 
 
 @inlined

@@ -4,6 +4,8 @@ import math
 import struct
 from collections.abc import Callable
 
+import numpy as np
+
 from inertial_estimation.compilation import (
     Column,
     Integers,
@@ -28,6 +30,7 @@ from inertial_estimation.message_numbers import (
     aligned,
     is_plain,
     low_half,
+    meant_bytes,
     names_of,
     stamp_of,
 )
@@ -54,9 +57,11 @@ NAME_OF_FRAME = 12  # offset of it in a message [bytes]
 DIFFERS = 16  # with the number of a joint, added where its position does not follow its velocity
 
 # Integers of what is known of the last message that was read by name: number of the set of its names in the
-# map and in the checks; number of words from the name of its frame on to its first position, and these.
-OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
+# map and in the checks; number of words from the name of its frame on to its first position, these, and which
+# bits of them mean something.
 MOST_WORDS = 4096
+OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
+MEANT = WORDS + MOST_WORDS
 
 
 class JointEntry:
@@ -80,7 +85,7 @@ class JointEntry:
         self._make_row = make_row or joints.row
         self._message, self._joints, self._checks, self._aligner = MessageNumbers(), joints, checks, aligner
         self._names: tuple[str, ...] = ()
-        self._known, self._cells = integers(WORDS + MOST_WORDS)
+        self._known, self._cells = integers(MEANT + MOST_WORDS)
         memory = aligner.memory
         self._memory = (
             self._message.words,
@@ -162,10 +167,12 @@ class JointEntry:
         except (struct.error, UnicodeDecodeError):
             return
         end = aligned(end, 4)
-        count = aligned(end + 4, 8) // 8 - 1
-        if names == self._names and low_half(words, end) == len(names) and count <= MOST_WORDS:
+        count, most = aligned(end + 4, 8) // 8 - 1, min(MOST_WORDS, len(body) // 8 - 1)
+        if names == self._names and low_half(words, end) == len(names) and count <= most:
             cells[COUNT] = count
-            cells[WORDS : WORDS + count] = words[2 : 2 + count]
+            meant = np.frombuffer(meant_bytes(body), np.int64, count, 8)
+            cells[MEANT : MEANT + count] = meant.data
+            cells[WORDS : WORDS + count] = (np.asarray(words[2 : 2 + count]) & meant).data
 
     def _enter(self, length: int, stamp_ns: int) -> int:
         number, checked = (
@@ -269,7 +276,7 @@ def _efforts_of(length: int, named: int, words: Integers, known: Integers) -> in
     if count == 0 or named == 0 or not is_plain(length, words) or length < efforts + 4:
         return -1
     for i in range(count):
-        if words[2 + i] != known[WORDS + i]:
+        if words[2 + i] & known[MEANT + i] != known[WORDS + i]:
             return -1
     if low_half(words, velocities) != named:
         return -1

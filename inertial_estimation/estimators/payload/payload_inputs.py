@@ -81,7 +81,6 @@ class PayloadInputs:
         aligner: The buffers.
         checks: Compares all inputs, needed or not, with the robot's description.
         entries: Take the readings that are usual.
-        trouble: Why the last joint state could not be used; empty if it could.
     """
 
     def __init__(self, config: TrunkPayloadConfig, setup: RobotSetup, legs: tuple[int, ...]) -> None:
@@ -108,7 +107,7 @@ class PayloadInputs:
         others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
-        self.trouble = ""
+        self._refused = "", 0  # why a joint state was refused; number of all received until then
         self._faults = 0, 0  # of sensors, noted and present, at the last step
         self._fault_ns: int | None = None  # time of their last change
 
@@ -117,17 +116,15 @@ class PayloadInputs:
         """Where the joint velocities come from, for people."""
         return self._map.velocity_source
 
-    def take_joints(self, data: bytes) -> bool:
-        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed."""
-        taken = self.entries.joints.take(data)
-        if taken:
-            self.trouble = ""
-        return taken
+    @property
+    def trouble(self) -> str:
+        """Why the last joint state could not be used; empty if it could."""
+        reason, count = self._refused
+        return reason if count == self.aligner.stream(JOINTS).received else ""
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         if self.entries.joints.take_reading(reading):
-            self.trouble = ""
             return
         self.checks.push_joints(reading)
         try:
@@ -140,7 +137,6 @@ class PayloadInputs:
             if reason:
                 self._drop_joints(reason, DropReason.NOT_FINITE)
                 return
-        self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
         self.entries.joints.judge_positions()
         self.entries.joints.learn(reading)
@@ -230,8 +226,8 @@ class PayloadInputs:
         )
 
     def _drop_joints(self, trouble: str, reason: DropReason) -> None:
-        self.trouble = trouble
         self.aligner.count_drop(JOINTS, reason, trouble)
+        self._refused = trouble, self.aligner.stream(JOINTS).received
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
         if self._joint_row.effort and reading.effort is None:

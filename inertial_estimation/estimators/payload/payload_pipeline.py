@@ -88,10 +88,6 @@ class TrunkPayloadPipeline:
         """Take readings, also from their bytes, as the methods `push_*` do."""
         return self._inputs.entries
 
-    def take_joints(self, data: bytes) -> bool:
-        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed."""
-        return self._inputs.take_joints(data)
-
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
         self._inputs.entries.push_imu(sample)
