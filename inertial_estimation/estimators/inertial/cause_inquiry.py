@@ -139,6 +139,18 @@ class CauseInquiry:
         found = self.found
         return found.decided and (found.cause in (Cause.PUSH, Cause.FAULT) or not self.bodies)
 
+    def varied_loads(self, bodies: tuple[int, ...]) -> tuple[int, ...]:
+        """Return which of some bodies' loads vary: a load was certain, now a force along gravity there is.
+
+        Args:
+            bodies: Numbers of the estimated bodies on which loads had been located.
+        """
+        found = self.found
+        if not (found.decided and found.cause is Cause.PUSH and found.upright):
+            return ()
+        pushed = {self._bodies[link] for link in found.links if link in self._bodies}
+        return tuple(body for body in bodies if body in pushed)
+
     def patience(self, config: WatchConfig) -> float:
         """Return the time for which a single cause is looked for [s]: longer where it is a load or a push.
 

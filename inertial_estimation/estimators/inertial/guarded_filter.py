@@ -263,6 +263,8 @@ class GuardedFilter:
             self._begin_trial(bodies=bodies)
             update = replace(self.filter.update(equation, 0.0), decision=Decision.REOPENED)
         elif self.inquiry.keeps_parameters and (on_trial or self.phase is WatchPhase.SUSPECT):
+            if self.good.located.varies(on_trial, self.inquiry.varied_loads(on_trial)):
+                return update  # whether it does is on trial
             self.filter.restore(self.good.held)
             self._set(WatchPhase.PUSHED)
         if self.inquiry.found.decided:
