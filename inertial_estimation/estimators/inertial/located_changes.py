@@ -47,8 +47,8 @@ class LocatedChanges:
 
     A load that is located on a body on which one has been located shortly before varies: from then on the
     filter admits changes of this body all the time, by forgetting what it knew of it, and follows the load
-    without locating it anew, until the mass has kept still. So it does where the weight of a load changes while
-    that is on trial.
+    without locating it anew, until the mass has kept still; so it does where the weight of a load changes
+    while that is on trial.
 
     Attributes:
         memory: Time within which a second change makes a load one that varies, and for which the filter
