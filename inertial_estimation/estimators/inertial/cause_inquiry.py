@@ -91,15 +91,18 @@ class CauseInquiry:
         """Forget what was found: the data agree."""
         self.found = LocatedCause.nothing()
 
-    def feed(self, innovation: Innovation, equation: LinearEquation, dt: float) -> None:
+    def feed(
+        self, innovation: Innovation, equation: LinearEquation, dt: float, *, at_rest: bool = False
+    ) -> None:
         """Add an innovation of the held state.
 
         Args:
             innovation: What contradicts it.
             equation: The measurement.
             dt: Time since the last one [s].
+            at_rest: Whether the joints are at rest.
         """
-        fed = self.locator.feed(innovation, equation, dt)
+        fed = self.locator.feed(innovation, equation, dt, at_rest=at_rest)
         if fed is None:
             return
         age = self.locator.age

@@ -248,7 +248,7 @@ class GuardedFilter:
         """
         if innovation is None:
             innovation = self.filter.innovation_of(self.good.held, equation)
-        self.inquiry.feed(innovation, equation, dt)
+        self.inquiry.feed(innovation, equation, dt, at_rest=not self.level.moving)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self.level.limit(self.config.suspect):

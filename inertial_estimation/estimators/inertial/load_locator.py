@@ -138,7 +138,7 @@ class LoadLocator:
         return self._age >= 0.5 * self._window
 
     def feed(
-        self, innovation: Innovation, equation: LinearEquation, dt: float
+        self, innovation: Innovation, equation: LinearEquation, dt: float, *, at_rest: bool = False
     ) -> tuple[WhiteCauses, float] | None:
         """Add one measurement; most of those that share their readings are skipped.
 
@@ -146,6 +146,7 @@ class LoadLocator:
             innovation: Of the state whose contradiction is to be explained.
             equation: The measurement.
             dt: Time since the last one [s].
+            at_rest: Whether the joints are at rest.
 
         Returns:
             Its causes, and the number of independent measurements that it counts for; None if it was skipped.
@@ -154,7 +155,7 @@ class LoadLocator:
         if self._banks is not None and self._pending < self._window / STEPS_PER_WINDOW:
             return None
         try:
-            causes = self._model.causes(innovation, equation)
+            causes = self._model.causes(innovation, equation, at_rest=at_rest)
         except MeasurementError:
             causes = None
         if causes is None or not np.isfinite(causes.residual).all():

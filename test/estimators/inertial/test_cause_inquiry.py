@@ -21,7 +21,7 @@ class Locator:
     def begin(self, variance, carried):
         self.age = 0.0
 
-    def feed(self, innovation, equation, dt):
+    def feed(self, innovation, equation, dt, *, at_rest=False):
         self.age += dt
         return None, 1.0
 
