@@ -1,4 +1,4 @@
-"""A load that swings from its first moment on is followed by the shipped filter, and no push of ten seconds."""
+"""A load that swings from its first moment on is followed by the shipped filter, not held for a push."""
 
 import pytest
 
