@@ -4,7 +4,6 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
-from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.payload.identification import Identification
@@ -37,6 +36,7 @@ class TrunkPayloadPipeline:
         trunk: Name of the trunk's link.
         identification: Phases and values, to inspect.
         observer: Rest and the last measurement of the trunk, to inspect.
+        entries: Take readings, also from their bytes, as the methods `push_*` do.
     """
 
     def __init__(self, config: TrunkPayloadConfig, urdf: str) -> None:
@@ -64,6 +64,7 @@ class TrunkPayloadPipeline:
         rest = RestDetector(config.rest, self.robot.joint_names)
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
         self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
+        self.entries = self._inputs.entries
         self._changes = LoadChangeLog()
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self._inputs.aligner,
@@ -80,17 +81,11 @@ class TrunkPayloadPipeline:
             config, publisher.nominal.mass, publisher.nominal_com_B, publisher.nominal_size
         )
         self._without_joints_ns: int | None = None
-        self._longest_step = config.robot.inputs.max_gap
         self._without_ns: int | None = None  # last step with an input missing
-
-    @property
-    def entries(self) -> InputEntries:
-        """Take readings, also from their bytes, as the methods `push_*` do."""
-        return self._inputs.entries
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
-        self._inputs.entries.push_imu(sample)
+        self.entries.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
@@ -102,7 +97,7 @@ class TrunkPayloadPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self._inputs.entries.push_wrench(contact, sample)
+        self.entries.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
@@ -199,7 +194,7 @@ class TrunkPayloadPipeline:
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = self._stepper.elapsed(sample)
-        if elapsed is not None and elapsed > self._longest_step:
+        if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
             self._inputs.clear_window()
         state = self._inputs.state_at(sample)
         if state is None:
