@@ -60,6 +60,7 @@ DIFFERS = 16  # with the number of a joint, added where its position does not fo
 # map and in the checks; number of words from the name of its frame on to its first position, these, and which
 # bits of them mean something.
 MOST_WORDS = 4096
+MOST_JOINTS = 2048  # whose numbers have room in the memory of a message
 OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
 MEANT = WORDS + MOST_WORDS
 
@@ -152,6 +153,8 @@ class JointEntry:
         unread, self._unread = self._unread, False
         cells, joints, names = self._cells, self._joints, reading.names
         if not self._usable or not joints.memory.cells[READY] or joints.names != names:
+            return
+        if len(names) > MOST_JOINTS:
             return
         if names != self._names:
             self._names, cells[COUNT] = names, 0

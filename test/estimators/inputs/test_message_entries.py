@@ -26,6 +26,7 @@ from inertial_estimation.recordings.message_conversion import (
     bytes_reader,
 )
 from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -231,6 +232,25 @@ def test_bytes_give_what_the_steps_of_the_way_give_apart(entries, values, seed):
     assert one.damaged == other.damaged
     assert len(made) > 100
     assert one.taken > 100 or not compiling()
+
+
+def test_joint_states_too_long_to_be_held_are_read_by_name(entries, values):
+    pipeline = build_pipelines(values).tilt
+    way = Whole(pipeline)
+    joint_states = [e for e in entries if e[1] == JOINT_STATE_TYPE][:60]
+    for k, (_, kind, log_ns, sample) in enumerate(joint_states):
+        more = tuple(f"finger_{k}" for k in range(5000))
+        fields = (np.append(x, np.full(len(more), 0.1)) for x in (sample.position, sample.velocity))
+        long = JointReading(sample.stamp_ns, (*sample.names, *more), *fields)
+        if k % 2:
+            pipeline.push_joints(long)
+        else:
+            way.feed("/joint_states", kind, serialized(kind, message_of(kind, long)))
+        pipeline.tick(log_ns)
+    assert way.taken == 0
+    health = next(part for part in pipeline.health(log_ns) if part.name == "joint_states")
+    assert health.message == "arriving"
+    assert not way.damaged
 
 
 def test_padding_is_not_compared(entries, values):
