@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
 from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
-from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.drop_reasons import DropReason
@@ -24,6 +26,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
+PRESENT = np.zeros(0)  # in place of rows whose numbers nobody asks for
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
 
@@ -50,8 +53,9 @@ class AlignedSample:
     Attributes:
         stamp_ns: Stamp of the driver row as received [ns], which the outputs carry.
         time_ns: Regularised stamp minus the delay of the driver [ns], over which the pipelines integrate.
-        driver_row: Mean of the driver rows since the last step, shape (width,).
-        rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
+        driver_row: Mean of the driver rows since the last step, shape (width,); empty without `numbers`.
+        rows: Row of each other stream at that time; None where missing (not arrived, or in a gap); empty
+            without `numbers`.
         continuity: Relation to the sample before.
         complete: Whether no required stream is missing.
     """
@@ -69,7 +73,7 @@ _aligned = made_of_checked(AlignedSample)
 
 @dataclass(slots=True)
 class _Limits:
-    """Limits of `InputConfig`, and half of the window, in the units of stamps."""
+    """Limits of `InputConfig`, and half of the window, in the units of stamps; what steps carry."""
 
     timeout: float  # [s]; it may be changed
     max_gap_ns: int
@@ -77,9 +81,10 @@ class _Limits:
     jump_ns: int
     reset_on_jump: bool
     half_window_ns: int
+    numbers: bool
 
     @classmethod
-    def of(cls, config: InputConfig, half_window: float) -> "_Limits":
+    def of(cls, config: InputConfig, half_window: float, *, numbers: bool) -> "_Limits":
         return cls(
             config.timeout,
             round(config.max_gap * NANOSECONDS),
@@ -87,6 +92,7 @@ class _Limits:
             round(config.jump * NANOSECONDS),
             config.on_jump == "reset",
             round(half_window * NANOSECONDS),
+            numbers,
         )
 
 
@@ -106,6 +112,7 @@ class SignalAligner:
         *,
         rate: float = 0.0,
         half_window: float = 0.0,
+        numbers: bool = True,
     ) -> None:
         """Set up the streams.
 
@@ -114,9 +121,10 @@ class SignalAligner:
             others: Streams aligned to it.
             config: Limits and policies.
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
-            half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
+            half_window: Time beyond a step up to which streams must have arrived [s], for windows of rows.
+            numbers: Whether steps carry the numbers of the rows; else only which of them there are.
         """
-        self.limits = _Limits.of(config, half_window)
+        self.limits = _Limits.of(config, half_window, numbers=numbers)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
@@ -127,7 +135,7 @@ class SignalAligner:
         self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(self._driver, self._required, config, self.limits.half_window_ns)
-        self._mean = ThinnedMean(driver.width, rate)
+        self._mean = ThinnedMean(driver.width if numbers else 0, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
 
@@ -207,9 +215,9 @@ class SignalAligner:
         """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
         return self._streams[stream].buffer.latest(time_ns, round(max_age * NANOSECONDS))
 
-    def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
-        """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self.limits.half_window_ns)
+    def buffer(self, stream: str) -> StampedBuffer:
+        """Return the rows of a stream, for windows of them."""
+        return self._streams[stream].buffer
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
@@ -347,8 +355,7 @@ class SignalAligner:
         return True
 
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
-        max_gap_ns = self.limits.max_gap_ns
-        row = self._driver.buffer.at(time_ns, max_gap_ns)
+        row = _row(self._driver, time_ns, self.limits)
         if row is None:  # overwritten in the buffer while the step was waiting
             self._driver.drop(DropReason.OVERRUN)
             return None
@@ -358,8 +365,15 @@ class SignalAligner:
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
         rows, complete = {}, True
         for stream in self._required:
-            rows[stream.spec.name] = row = stream.buffer.at(time_ns, max_gap_ns)
+            rows[stream.spec.name] = row = _row(stream, time_ns, self.limits)
             complete = complete and row is not None
         if complete:
             self._watch.note(stamp_ns)
         return _aligned(stamp_ns, time_ns, mean, rows, continuity, complete)
+
+
+def _row(stream: InputStream, time_ns: int, limits: _Limits) -> Array | None:
+    """Return the row of a stream at a time; None where there is none."""
+    if limits.numbers:
+        return stream.buffer.at(time_ns, limits.max_gap_ns)
+    return PRESENT if stream.buffer.holds(time_ns, limits.max_gap_ns) else None

@@ -1,4 +1,4 @@
-"""Rows of numbers by stamp: interpolated at a stamp, or taken over a window."""
+"""Rows of numbers by stamp: interpolated at a stamp, or those of a window."""
 
 from bisect import bisect_left, bisect_right
 
@@ -12,13 +12,14 @@ from inertial_estimation.compilation import (
     MutableTable,
     Table,
     compiled,
+    in_place_of,
     inlined,
     integers,
     warm_up,
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["StampedBuffer", "append_row", "interpolated_rows"]
+__all__ = ["FIRST", "StampedBuffer", "append_row", "interpolated_rows", "rows_between"]
 
 Stamps = NDArray[np.int64]
 BEGIN, END, FIRST = range(3)  # integers of a buffer: places of the oldest row, behind the newest; then times
@@ -86,6 +87,15 @@ class StampedBuffer:
         row = np.empty(self.rows.shape[1])
         return row if _interpolate(time_ns, max_gap_ns, self.times, self.rows, row) else None
 
+    def holds(self, time_ns: int, max_gap_ns: int) -> bool:
+        """Return whether `at` has a row.
+
+        Args:
+            time_ns: Time to interpolate at [ns].
+            max_gap_ns: Widest distance between its two neighbours [ns].
+        """
+        return bool(_is_within(time_ns, max_gap_ns, self.times))
+
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time, None where it is older than allowed."""
         n, begin = self._n, FIRST + self._n[BEGIN]
@@ -94,22 +104,6 @@ class StampedBuffer:
             return None
         row: Array = self.rows[index - 1 - FIRST].copy()
         return row
-
-    def window(self, time_ns: int, half_width_ns: int) -> tuple[Stamps, Array]:
-        """Return the rows within a half width of a time.
-
-        Args:
-            time_ns: Centre of the window [ns].
-            half_width_ns: Half of its width, ends included [ns].
-
-        Returns:
-            Times relative to the centre [ns], shape (n,), and rows, shape (n, width): copies.
-        """
-        n, end = self._n, FIRST + self._n[END]
-        low = bisect_left(n, time_ns - half_width_ns, FIRST + n[BEGIN], end)
-        high = bisect_right(n, time_ns + half_width_ns, low, end)
-        times = np.asarray(self.times[low:high], dtype=np.int64)
-        return times - time_ns, self.rows[low - FIRST : high - FIRST].copy()
 
 
 @inlined
@@ -135,31 +129,76 @@ def append_row(time: int, row: Column, times: Integers, rows: MutableTable) -> N
         times[BEGIN] = end + 1 - capacity
 
 
-@compiled
-def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: MutableColumn) -> bool:
-    """Write the row at a time, as `StampedBuffer.at`; return whether there is one."""
+@inlined
+def _first_at(time: int, max_gap: int, times: Integers) -> int:
+    """Return the place in `times` of the first row at or after a time; -1 where there is no row at it."""
     begin, end = FIRST + times[BEGIN], FIRST + times[END]
     recent, low = end - RECENT, begin
     if recent > begin and times[recent] < time:  # most steps lie among the newest rows
         low = recent
     high = end
-    while low < high:  # the first row at or after the time
+    while low < high:
         middle = (low + high) // 2
         if times[middle] < time:
             low = middle + 1
         else:
             high = middle
-    if low == end:
+    if low == end or (times[low] != time and (low == begin or times[low] - times[low - 1] > max_gap)):
+        return -1
+    return int(low)
+
+
+@compiled
+def _is_within(time: int, max_gap: int, times: Integers) -> bool:
+    return _first_at(time, max_gap, times) >= 0
+
+
+@compiled
+def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: MutableColumn) -> bool:
+    """Write the row at a time, as `StampedBuffer.at`; return whether there is one."""
+    low = _first_at(time, max_gap, times)
+    if low < 0:
         return False
     if times[low] == time:
         out[:] = rows[low - FIRST]
         return True
     before, after = times[low - 1], times[low]
-    if low == begin or after - before > max_gap:
-        return False
     weight = (time - before) / (after - before)
     out[:] = (1.0 - weight) * rows[low - 1 - FIRST] + weight * rows[low - FIRST]
     return True
+
+
+def rows_between(begin: int, end: int, times: Integers) -> tuple[int, int]:
+    """Return the place of the first row of a time span, and that behind its last row.
+
+    Args:
+        begin: First time of the span [ns].
+        end: Last time of the span [ns].
+        times: `StampedBuffer.times`.
+    """
+    behind = FIRST + times[END]
+    low = bisect_left(times, begin, FIRST + times[BEGIN], behind)
+    return low - FIRST, bisect_right(times, end, low, behind) - FIRST
+
+
+@in_place_of(rows_between)
+def _rows_between(begin: int, end: int, times: Integers) -> tuple[int, int]:
+    low, behind = FIRST + times[BEGIN], FIRST + times[END]
+    high = behind
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < begin:
+            low = middle + 1
+        else:
+            high = middle
+    first, high = low, behind
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] <= end:
+            low = middle + 1
+        else:
+            high = middle
+    return first - FIRST, low - FIRST
 
 
 def interpolated_rows(
