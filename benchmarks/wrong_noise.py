@@ -20,7 +20,7 @@ import numpy as np
 
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measurement_noise import MeasurementNoise

@@ -36,7 +36,7 @@ from inertial_estimation.compilation import (
     compiled,
     warm_up,
 )
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.nis_spread import NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.start_watch import START

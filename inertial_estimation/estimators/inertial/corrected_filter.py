@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.fresh_start import FreshStart
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.start_watch import START, StartWatch
 from inertial_estimation.located_cause import Cause

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterState, FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.input_causes import InputNames

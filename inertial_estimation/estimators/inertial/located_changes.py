@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate
 from inertial_estimation.estimators.inertial.hand_over import hand_over_distance
-from inertial_estimation.estimators.inertial.inertial_filter import (
-    FilterState,
-    FilterUpdate,
-    InertialFilter,
-)
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_extrapolation import LoadExtrapolation
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
