@@ -4,7 +4,14 @@ import math
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+)
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -110,7 +117,7 @@ def central_values(
         covariance: Written: covariances of mass, centre of mass and inertia of the estimated bodies, one
             below the other, shape (10 n, 10).
     """
-    n, D = len(pi_C), np.empty((10, 10))
+    n = len(pi_C)
     for i in range(n):
         rows = slice(10 * i, 10 * i + 10)
         X = to_link[rows]
@@ -118,6 +125,46 @@ def central_values(
         central_parameters(X @ published_C[i], values[i])
         central_parameters(pi, values[n + i])
         central_parameters(X @ (pi_C[i] - nominal_C[i]), values[2 * n + i])
-        central_jacobian(pi, D)
-        by_C = D @ X
-        covariance[rows] = by_C @ covariance_C[rows] @ by_C.T
+        _central_covariance(pi, X, covariance_C[rows], covariance[rows])
+
+
+def _central_covariance(pi: Array, X: Array, C: Array, out: Array) -> None:
+    """Write the covariance of mass, centre of mass and inertia about it of a body.
+
+    Args:
+        pi: Its parameters about the link frame, shape (10,).
+        X: Map of the parameters from C to the link frame, shape (10, 10).
+        C: Covariance of the parameters in C, shape (10, 10).
+        out: Written, shape (10, 10).
+    """
+    D = np.empty((10, 10))
+    central_jacobian(pi, D)
+    by_C = D @ X
+    out[:] = by_C @ C @ by_C.T
+
+
+@in_place_of(_central_covariance)
+def _central_covariance_by_rows(pi: Array, X: Array, C: Array, out: Array) -> None:
+    D, by_C, half, turned = np.empty((10, 10)), np.zeros((10, 10)), np.zeros((10, 10)), np.empty((10, 10))
+    central_jacobian(pi, D)
+    for i in range(10):
+        for k in range(10):
+            share = D[i, k]
+            if share != 0.0:
+                for j in range(10):
+                    by_C[i, j] += share * X[k, j]
+    for i in range(10):
+        for j in range(10):
+            turned[j, i] = by_C[i, j]
+    for i in range(10):
+        for k in range(10):
+            share = by_C[i, k]
+            for j in range(10):
+                half[i, j] += share * C[k, j]
+    for i in range(10):
+        for j in range(10):
+            out[i, j] = 0.0
+        for k in range(10):
+            share = half[i, k]
+            for j in range(10):
+                out[i, j] += share * turned[k, j]

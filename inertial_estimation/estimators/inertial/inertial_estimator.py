@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
@@ -20,6 +21,8 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
 __all__ = ["InertialEstimator", "MeasuredStep"]
+
+_estimate = made_of_checked(InertialEstimate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,25 +162,26 @@ class InertialEstimator:
         pi_C, covariance_C = self.posterior.parameters_of(reported)
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
         links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
-        information = self.record.information
-        n = self.filter.kinds.inferred
-        information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
-        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
-        return InertialEstimate(
-            stamp_ns=step.stamp_ns,
-            links=links,
-            row_names=self.model.measurement.row_names,
-            innovation=frozen_array("innovation", update.innovation),
-            nis=update.nis,
-            nis_bound=self.filter.gate.bound,
-            accepted=update.accepted,
-            decision=update.decision,
-            information_eigenvalues=information.eigenvalues,
-            informed_directions=information.informed,
-            friction=friction,
-            noise=noise.factors(),
-            located=guarded.inquiry.certain,
-            sensor_errors=self._sensor_errors(step),
+        information, filter_, model = self.record.information, guarded.filter, self.model
+        if information.is_due(step.time_ns):
+            n = filter_.kinds.inferred
+            information.update(step.time_ns, filter_.P[:n, :n], filter_.prior_factor[:n, :n])
+        names = model.friction_names
+        return _estimate(
+            step.stamp_ns,
+            links,
+            model.measurement.row_names,
+            frozen_array("innovation", update.innovation),
+            update.nis,
+            filter_.gate.bound,
+            update.accepted,
+            update.decision,
+            information.eigenvalues,
+            information.informed,
+            dict(zip(names, filter_.friction.tolist(), strict=True)) if names else {},
+            noise.factors(),
+            guarded.inquiry.certain,
+            {} if model.errors is None else self._sensor_errors(step),
         )
 
     @property

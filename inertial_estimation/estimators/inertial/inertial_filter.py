@@ -248,6 +248,7 @@ class InertialFilter(BodyCoordinates):
                 self._relinearise()
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         self.gate.decide(nis, dt)
+        innovation.setflags(write=False)  # the estimate holds it as it is
         self.x, self.P = after
         iterations = 0 if distance < farthest else self._relinearise()
         return _update(innovation, nis, True, Decision.ACCEPTED, iterations, variance, log_det)
