@@ -12,6 +12,7 @@ here and f_B takes the place of the base's acceleration, so neither tilt nor vel
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -47,8 +48,7 @@ __all__ = [
 ]
 
 
-_NOTHING = np.zeros(0)
-_NO_BODIES = (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
+_NOTHING, _NO_BODIES = np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +165,6 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction = friction
         self._known_friction = known_friction
-        self._needs_load = any(part.needs_load for part in (friction, known_friction) if part is not None)
         self._rows = rows.resolved(robot, contacts)
         if self._needs_load and set(self._rows.modes) - {ContactMode.MEASURED, ContactMode.NONE}:
             raise ConfigurationError(
@@ -180,10 +179,15 @@ class DynamicsMeasurement:
         self._bodies, self._mass_matrix = BodyColumns(model, bodies), MassMatrix(model, bodies)
         self._kinematics = self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion
         self._contacts = contact_placements(robot, contacts)
+        self._motion = np.zeros(model.nv), np.zeros(model.nv)  # generalized, of one state after the other
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
         warm_up()
         self._n_parameters = self._bodies.size + (friction.size if friction else 0)
+
+    @cached_property
+    def _needs_load(self) -> bool:
+        return any(part.needs_load for part in (self._friction, self._known_friction) if part is not None)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -203,8 +207,7 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         n_v, contacts, picked, sensed_by = len(v), self._contacts, self._picked, self._sensed
-        inertia = self._mass_matrix.at(q, phi)[picked]
-        rest = self._bodies.rest_torques(q, v, a)
+        inertia, rest = self._mass_matrix.at(q, phi)[picked], self._bodies.rest_torques(q, v, a)
         A, J_C = np.zeros((n_v, self._n_parameters)), np.empty((6 * len(contacts[0]), n_v))
         forces, noise = np.empty((2, n_v)), np.empty((len(inertia),) * 2)
         sensed = sensed_by.begun(inertia)
@@ -222,7 +225,9 @@ class DynamicsMeasurement:
         )
         self._add_friction(A, forces[0], state)
         paths = _paths(inertia, sensed, of_rows, self._rows.picked, None)
-        A, value, measured = A[picked], forces[0, picked], forces[1, picked]
+        value, measured = forces
+        if len(inertia) < n_v:
+            A, value, measured = A[picked], value[picked], measured[picked]
         if self._rows.projects:
             return self._projected(_equation(A, value, noise, measured, paths, state), J_C)
         return _equation(A, value, self._covariance.weighted(noise), measured, paths, state)
@@ -312,9 +317,8 @@ class DynamicsMeasurement:
 
     def _fill(self, bodies: tuple[Indices, Array], A: Array, J_C: Array) -> None:
         """Write columns of bodies and contact Jacobians at the state of the kinematics."""
-        n_v = len(A)
-        forces, torques = np.empty((2, n_v)), (np.zeros(n_v), _NOTHING, _NOTHING)
-        fill_terms(self._kinematics, bodies, self._contacts, torques, A, J_C, forces)
+        torques = np.zeros(len(A)), _NOTHING, _NOTHING
+        fill_terms(self._kinematics, bodies, self._contacts, torques, A, J_C, np.empty((2, len(A))))
 
     def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
         """Write the columns of estimated friction, and subtract the known one from what it explains.
@@ -359,8 +363,7 @@ class DynamicsMeasurement:
         assert state.w_B is not None
         assert state.wd_B is not None
         # Linear velocity zero: Galilean invariance; then spatial and proper acceleration coincide.
-        n = self._robot.model.nv
-        v, a = np.zeros(n), np.empty(n)
+        v, a = self._motion
         v[3:6], v[6:] = state.w_B, state.v
         a[:3], a[3:6], a[6:] = state.f_B, state.wd_B, state.a
         return q, v, a

@@ -31,6 +31,7 @@ __all__ = [
     "CONVENTIONS",
     "condition_bounds",
     "contracted_curvature",
+    "fill_parameters",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
     "parameters_from_log_cholesky",
@@ -54,7 +55,7 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
     """
     warm_up()
     pi: Array = np.empty(theta.shape)
-    _parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
+    fill_parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
     return pi
 
 
@@ -182,19 +183,19 @@ def _entries(theta: Array) -> tuple[Array, Array]:
 
 
 @compiled
-def _parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
-    """Write the parameters of coordinates, shape (n, 10) both."""
-    body_parameters(theta, foster, pi)
-
-
-def body_parameters(theta: Array, foster: bool, pi: Array) -> None:
-    """Write the parameters of coordinates, by the entries of J over e^(2 alpha).
+def fill_parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
+    """Write the parameters of coordinates.
 
     Args:
         theta: Coordinates, shape (n, 10).
         foster: Whether the convention is Foster's, else it is Rucker's.
-        pi: Shape (n, 10); written.
+        pi: Parameters in Pinocchio's order, shape (n, 10); written.
     """
+    body_parameters(theta, foster, pi)
+
+
+def body_parameters(theta: Array, foster: bool, pi: Array) -> None:
+    """Write the parameters of coordinates, as `fill_parameters`, by the entries of J over e^(2 alpha)."""
     d1, d2, d3 = np.exp(theta[:, 1]), np.exp(theta[:, 2]), np.exp(theta[:, 3])
     s12, s13, s23 = theta[:, 4], theta[:, 5], theta[:, 6]
     t1, t2, t3 = theta[:, 7], theta[:, 8], theta[:, 9]

@@ -10,7 +10,7 @@ from inertial_estimation.estimators.inertial.filter_steps import parameters_near
 from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["FilterState", "FilterUpdate", "Innovation", "unresolvable"]
+__all__ = ["FilterState", "FilterUpdate", "Innovation", "parameters_by", "unresolvable"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +36,18 @@ class FilterUpdate:
     log_det: float = math.nan
 
 
+def parameters_by(at: BodyLinearisation, x: Array) -> Array:
+    """Return parameters about the joint frames by a linearisation, friction last, shape (n,).
+
+    Args:
+        at: The linearisation.
+        x: State, shape (n,).
+    """
+    phi = np.empty(len(x))
+    parameters_near((at.dphi, at.phi, at.x), x, phi)
+    return phi
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterState:
     """All that the data have changed in a filter, to return to.
@@ -55,9 +67,7 @@ class FilterState:
     @property
     def phi(self) -> Array:
         """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
-        phi = np.empty(len(self.x))
-        parameters_near((self.at.dphi, self.at.phi, self.at.x), self.x, phi)
-        return phi
+        return parameters_by(self.at, self.x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import (
+    Column,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    warm_up,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
@@ -82,6 +89,24 @@ class HandOver:
         self.published, self._estimate = moved, estimate_C
 
 
+def largest_moment(change: Array) -> float:
+    """Return the largest magnitude of the entries of a pseudo-inertia.
+
+    Args:
+        change: Parameters in Pinocchio's order, shape (10,).
+    """
+    return float(np.abs(change @ TO_PSEUDO_INERTIA).max())
+
+
+@in_place_of(largest_moment)
+def _largest_moment(change: Array) -> float:
+    half = 0.5 * (change[4] + change[6] + change[9])
+    largest = max(abs(half - change[4]), abs(half - change[6]), abs(half - change[9]))
+    for i in (0, 1, 2, 3, 5, 7, 8):
+        largest = max(largest, abs(change[i]))
+    return float(largest)
+
+
 @compiled
 def hand_over_distance(change: Column, mass: float) -> float:
     """Return how far a hand-over has to move the parameters of a body [kg].
@@ -90,8 +115,7 @@ def hand_over_distance(change: Column, mass: float) -> float:
         change: Of the parameters in C, whose lengths are in units of the gyration radius, shape (10,).
         mass: Of the body before [kg]; first and second moments count up to it.
     """
-    moments = np.abs(change @ TO_PSEUDO_INERTIA).max()
-    return float(max(abs(change[0]), min(moments, mass)))
+    return float(max(abs(change[0]), min(largest_moment(change), mass)))
 
 
 @compiled

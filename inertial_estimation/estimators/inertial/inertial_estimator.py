@@ -128,7 +128,8 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
-        return self._unsuspected.phi
+        guarded = self.corrected.guarded
+        return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
@@ -156,12 +157,12 @@ class InertialEstimator:
         guarded, noise = self.corrected.guarded, self.corrected.noise
         config = self.config
         located, lead = guarded.good.located, 0.5 * config.window
-        self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
+        rate = located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead)
         reported = guarded.reported
         self.posterior.update(reported, step.time_ns)
         pi_C, covariance_C = self.posterior.parameters_of(reported)
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
-        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
+        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, rate, located.followed)
         information, filter_, model = self.record.information, guarded.filter, self.model
         if information.is_due(step.time_ns):
             n = filter_.kinds.inferred

@@ -39,6 +39,7 @@ from inertial_estimation.estimators.inertial.filter_values import (
     FilterState,
     FilterUpdate,
     Innovation,
+    parameters_by,
     unresolvable,
 )
 from inertial_estimation.estimators.inertial.gate import InnovationGate
@@ -82,6 +83,7 @@ class InertialFilter(BodyCoordinates):
         bodies: The bodies, in the order of the state.
         kinds: Which states are those of bodies and friction, and which errors of sensors.
         overlap: Updates per independent measurement, at least one.
+        prior_factor: Lower Cholesky factor of the prior covariance, shape (n, n).
     """
 
     def __init__(
@@ -114,8 +116,9 @@ class InertialFilter(BodyCoordinates):
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._Q = None if walk is None else prior_covariance(walk, bodies, jacobians)
-        self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
+        self.prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
+        self._predicted = np.empty_like(self._x_nominal), np.empty_like(self._P_prior)  # by the last update
         self.reset()
 
     @property
@@ -129,11 +132,6 @@ class InertialFilter(BodyCoordinates):
         """Whether parameters depend nonlinearly on the state, and the data's information is known apart."""
         return not self.linear and self._Q is None
 
-    @property
-    def prior_factor(self) -> Array:
-        """Lower Cholesky factor of the prior covariance, shape (n, n)."""
-        return self._prior_factor
-
     def reset(self) -> None:
         """Return to the nominal parameters and the prior covariance."""
         self.x: Array = self._x_nominal.copy()
@@ -141,6 +139,11 @@ class InertialFilter(BodyCoordinates):
         self._centre: Array = self._x_nominal.copy()
         self._at: BodyLinearisation = self._linearisation(self.x)
         self.gate.reset()
+
+    @property
+    def phi(self) -> Array:
+        """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
+        return parameters_by(self._at, self.x)
 
     @property
     def state(self) -> FilterState:
@@ -187,7 +190,7 @@ class InertialFilter(BodyCoordinates):
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
-        prediction: Array = equation.regressor @ self.state.phi
+        prediction: Array = equation.regressor @ self.phi
         return prediction
 
     def propagate(self, dt: float) -> None:
@@ -229,7 +232,7 @@ class InertialFilter(BodyCoordinates):
             self.propagate(dt)
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         n, m, at, informing = len(self.x), len(equation.value), self._at, self.kinds.informing
-        predicted, after = (np.empty(n), np.empty(n), np.empty((n, n))), (np.empty(n), np.empty((n, n)))
+        (x, P), centre, after = self._predicted, np.empty(n), (np.empty(n), np.empty((n, n)))
         innovation, variance = np.empty(m), np.empty(m)
         farthest = RELINEARISATION_DISTANCE if self.is_curved else math.inf
         outcome, nis, log_det, distance = usual_update(
@@ -240,10 +243,11 @@ class InertialFilter(BodyCoordinates):
             (self.kinds.corrected, _EVERY_ROW if informing is None else informing),
             (dt, self.gate.limit, self.overlap, farthest),
             self._n_inertial,
-            *(predicted, (innovation, variance), after),
+            *((x, centre, P), (innovation, variance), after),
         )
-        self.x, self._centre, self.P = predicted
+        self._centre = centre
         if outcome != CORRECTED:
+            self.x, self.P = x.copy(), P.copy()
             if outcome == MOVED:
                 self._relinearise()
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)

@@ -232,16 +232,13 @@ class PublishedLinks:
         """Return to nominal at once."""
         self._hand_over.reset()
 
-    def set_rate(self, rate: float) -> None:
-        """Set the largest rate of change of a published mass [kg/s]."""
-        self._hand_over.rate = rate
-
     def advance(
         self,
         pi_C: Array,
         covariance_C: Array,
         trusted_C: Array,
         dt: float,
+        rate: float,
         followed: Sequence[int] = (),
     ) -> LinkEstimates:
         """Move the published parameters towards the trusted ones and return them with the estimates.
@@ -251,21 +248,23 @@ class PublishedLinks:
             covariance_C: Their covariances, shape (n, 10, 10).
             trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
+            rate: Largest rate of change of a published mass [kg/s].
             followed: Numbers of the estimated bodies whose loads are followed.
 
         Returns:
             One estimate for each published body, in link axes.
         """
-        nominal_C, idle_C = self._idle
-        pi_C, trusted_C = self._among(nominal_C, pi_C), self._among(nominal_C, trusted_C)
-        places = followed if self._places is None else [self._places[body] for body in followed]
-        covariance_C = self._among(idle_C, covariance_C)
-        return self._report.handed_over(self._hand_over, pi_C, covariance_C, trusted_C, dt, places)
+        self._hand_over.rate, places = rate, self._places
+        if places is not None:
+            nominal_C, idle_C = self._idle
+            pi_C, trusted_C = _among(nominal_C, places, pi_C), _among(nominal_C, places, trusted_C)
+            covariance_C = _among(idle_C, places, covariance_C)
+            followed = [places[body] for body in followed]
+        return self._report.handed_over(self._hand_over, pi_C, covariance_C, trusted_C, dt, followed)
 
-    def _among(self, idle: Array, estimated: Array) -> Array:
-        """Return the values of all published bodies from those of the estimated ones."""
-        if self._places is None:
-            return estimated
-        values: Array = idle.copy()
-        values[self._places] = estimated
-        return values
+
+def _among(idle: Array, places: list[int], estimated: Array) -> Array:
+    """Return the values of all published bodies from those of the estimated ones."""
+    values: Array = idle.copy()
+    values[places] = estimated
+    return values

@@ -54,13 +54,11 @@ class _Usual:
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of a time [s]."""
-        self._seen = min(self._seen + dt, WINDOW)
-        self.is_known = self._seen >= FIRST
-        self.mean += min(dt / self._seen, 1.0) * (nis - self.mean) if self._seen > 0.0 else nis
-        if self.is_known:
-            self._feed_spread(min(nis / self.level, MOST_RATIO), dt)
-
-    def _feed_spread(self, ratio: float, dt: float) -> None:
+        self._seen = seen = min(self._seen + dt, WINDOW)
+        self.mean += min(dt / seen, 1.0) * (nis - self.mean) if seen > 0.0 else nis
+        if seen < FIRST:
+            return
+        self.is_known, ratio = True, min(nis / max(self.mean, self._least), MOST_RATIO)
         self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
         self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
         self._factor_age += dt

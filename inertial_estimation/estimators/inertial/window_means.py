@@ -71,6 +71,42 @@ def _weights_about(centre: int, first: int, last: int, times: Integers) -> tuple
     return mean, slope, centroid
 
 
+def weighted_sums(mean: Array, slope: Array, rows: Array, reduced: Array) -> None:
+    """Write two weighted sums of rows.
+
+    Args:
+        mean: Weights of the first one, shape (n,).
+        slope: Weights of the second one, shape (n,).
+        rows: Shape (n, width).
+        reduced: The sums, shape (2, width); written.
+    """
+    reduced[0], reduced[1] = mean @ rows, slope @ rows
+
+
+@in_place_of(weighted_sums)
+def _weighted_sums(mean: Array, slope: Array, rows: Array, reduced: Array) -> None:
+    """Read every row once, four of them at a time."""
+    n, width = rows.shape
+    first, second = reduced[0], reduced[1]
+    first[:] = 0.0
+    second[:] = 0.0
+    i = 0
+    while i + 4 <= n:
+        a, b, c, d = mean[i], mean[i + 1], mean[i + 2], mean[i + 3]
+        e, f, g, h = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
+        row, row1, row2, row3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for j in range(width):
+            first[j] += a * row[j] + b * row1[j] + c * row2[j] + d * row3[j]
+            second[j] += e * row[j] + f * row1[j] + g * row2[j] + h * row3[j]
+        i += 4
+    while i < n:
+        a, e, row = mean[i], slope[i], rows[i]
+        for j in range(width):
+            first[j] += a * row[j]
+            second[j] += e * row[j]
+        i += 1
+
+
 @inlined
 def _reduce(
     centre: int, half_width: int, time: float, times: Integers, rows: Table, reduced: MutableTable
@@ -80,9 +116,7 @@ def _reduce(
     if last - first < FEWEST_SAMPLES:
         return math.nan
     mean, slope, centroid = weights_about(centre, first, last, times)
-    window = rows[first:last]
-    reduced[1] = slope @ window
-    reduced[0] = mean @ window
+    weighted_sums(mean, slope, rows[first:last], reduced)
     if time == time:  # not NaN
         reduced[0] += (time - centroid) * reduced[1]
     return centroid
