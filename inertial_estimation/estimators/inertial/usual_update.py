@@ -36,7 +36,7 @@ from inertial_estimation.spatial.positive_definite import factor, normalised_squ
 __all__ = ["CORRECTED", "MOVED", "UNUSUAL", "usual_update"]
 
 # What became of the update: the state is corrected; its mean is too far from the point of linearisation; the
-# NIS is beyond the limit or not finite, floating point does not suffice, or not all active rows inform.
+# NIS is beyond the limit or not finite, floating point does not suffice, or no row with a body informs.
 CORRECTED, MOVED, UNUSUAL = range(3)
 
 
@@ -82,24 +82,21 @@ def _block(R: Array, rows: Indices, columns: Indices) -> Array:
     return out
 
 
-def informing_idle(active: Indices, idle: Indices, informing: Indices) -> tuple[bool, Indices]:
-    """Return whether all active rows inform, and which idle rows do."""
-    return bool(np.isin(active, informing).all()), idle[np.isin(idle, informing)]
+def places_among(rows: Indices, informing: Indices) -> Indices:
+    """Return the places of rows that are among those that inform, in ascending order."""
+    return np.flatnonzero(np.isin(rows, informing))
 
 
-@in_place_of(informing_idle)
-def _informing_idle(active: Indices, idle: Indices, informing: Indices) -> tuple[bool, Indices]:
-    informed = 0
-    for i in range(len(active)):
+@in_place_of(places_among)
+def _places_among(rows: Indices, informing: Indices) -> Indices:
+    kept, count = np.empty(len(rows), dtype=np.int64), 0
+    for i in range(len(rows)):
         for j in range(len(informing)):
-            informed += active[i] == informing[j]
-    kept, count = np.empty(len(idle), dtype=np.int64), 0
-    for i in range(len(idle)):
-        for j in range(len(informing)):
-            if idle[i] == informing[j]:
-                kept[count] = idle[i]
+            if rows[i] == informing[j]:
+                kept[count] = i
                 count += 1
-    return informed == len(active), kept[:count].copy()
+                break
+    return kept[:count].copy()
 
 
 @inlined
@@ -195,11 +192,15 @@ def usual_update(
         return UNUSUAL, math.nan, math.nan, math.nan
     gained, informing = kinds
     if len(informing):
-        all_inform, idle = informing_idle(active, idle, informing)
-        value, noise, _nis, _log_det, positive = _given(y, R, active, idle)
-        S = prior + noise
-        if not (all_inform and positive):
+        kept, idle = places_among(active, informing), idle[places_among(idle, informing)]
+        if not len(kept):
             return UNUSUAL, math.nan, math.nan, math.nan
+        value, noise, _nis, _log_det, positive = _given(y, R, active[kept], idle)
+        if not positive:
+            return UNUSUAL, math.nan, math.nan, math.nan
+        if len(kept) < len(active):
+            H, HP, prior = H[kept], HP[kept], block(prior, kept, kept)
+        S = prior + noise
     if not corrected((x, P), (H, HP, value, S), noise, overlap, gained, after):
         return UNUSUAL, math.nan, math.nan, math.nan
     return CORRECTED, nis, log_det, largest_step(after[0], at[2], curved)
