@@ -84,7 +84,8 @@ def _block(R: Array, rows: Indices, columns: Indices) -> Array:
 
 def places_among(rows: Indices, informing: Indices) -> Indices:
     """Return the places of rows that are among those that inform, in ascending order."""
-    return np.flatnonzero(np.isin(rows, informing))
+    places: Indices = np.flatnonzero(np.isin(rows, informing))
+    return places
 
 
 @in_place_of(places_among)
