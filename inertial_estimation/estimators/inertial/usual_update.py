@@ -97,7 +97,8 @@ def _places_among(rows: Indices, informing: Indices) -> Indices:
                 kept[count] = i
                 count += 1
                 break
-    return kept[:count].copy()
+    places: Indices = kept[:count].copy()
+    return places
 
 
 @inlined
