@@ -1,6 +1,7 @@
 """The bodies to estimate in the kinematics of a robot, and the torque of all other bodies."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -50,6 +51,11 @@ class BodyColumns:
         self.size = 10 * len(bodies)
         self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
         self.many = len(bodies) >= FULL_REGRESSOR_SHARE * (model.njoints - 1)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied or pickled one, with views of the memory of its own data."""
+        self.__dict__.update(state)
+        self.motion = motion_rows(self._data.v), motion_rows(self._data.a_gf)
 
     def rest_torques(self, q: Array, v: Array, a: Array) -> Array:
         """Return the torques of the robot without the bodies, shape (nv,), and fill `motion`.

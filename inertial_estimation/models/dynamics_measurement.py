@@ -177,7 +177,6 @@ class DynamicsMeasurement:
             model.gravity.linear = np.zeros(3)
         self._gravity = np.array(model.gravity.linear)
         self._bodies, self._mass_matrix = BodyColumns(model, bodies), MassMatrix(model, bodies)
-        self._kinematics = self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion
         self._contacts = contact_placements(robot, contacts)
         self._motion = np.zeros(model.nv), np.zeros(model.nv)  # generalized, of one state after the other
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
@@ -213,7 +212,7 @@ class DynamicsMeasurement:
         sensed = sensed_by.begun(inertia)
         of_rows = J_C if len(inertia) == n_v else np.empty((len(J_C), len(inertia)))
         fill_equation(
-            self._kinematics,
+            (self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion),
             self._bodies.bodies,
             contacts,
             (rest, *self._measured(state)),
@@ -318,7 +317,8 @@ class DynamicsMeasurement:
     def _fill(self, bodies: tuple[Indices, Array], A: Array, J_C: Array) -> None:
         """Write columns of bodies and contact Jacobians at the state of the kinematics."""
         torques = np.zeros(len(A)), _NOTHING, _NOTHING
-        fill_terms(self._kinematics, bodies, self._contacts, torques, A, J_C, np.empty((2, len(A))))
+        kinematics = self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion
+        fill_terms(kinematics, bodies, self._contacts, torques, A, J_C, np.empty((2, len(A))))
 
     def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
         """Write the columns of estimated friction, and subtract the known one from what it explains.

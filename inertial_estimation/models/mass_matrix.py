@@ -1,5 +1,7 @@
 """Mass matrix of a robot whose estimated bodies have other parameters than its file says."""
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 
@@ -48,6 +50,12 @@ class MassMatrix:
         self._nominal: Array = self._inertias[self._rows]
         self._phi: Array | None = None
         warm_up()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied or pickled one, with views of the memory of its own model and data."""
+        self.__dict__.update(state)
+        self.Jt, self.poses = self.data.J.T, pose_rows(self.data.oMi)
+        self._inertias = inertia_rows(self._model.inertias)
 
     def at(self, q: Array, phi: Array | None = None) -> Array:
         """Return M(q), shape (nv, nv).
