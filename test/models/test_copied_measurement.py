@@ -1,4 +1,4 @@
-"""Measurements that are copied or sent to another process have views of their own copy of Pinocchio's memory."""
+"""Measurements that are copied or sent to another process use the memory of their own copy of Pinocchio's data."""
 
 import copy
 import pickle
