@@ -1,4 +1,4 @@
-"""Measurements that are copied or sent to another process use the memory of their own copy of Pinocchio's data."""
+"""Measurements that are copied or sent to another process use the memory of their own Pinocchio data."""
 
 import copy
 import pickle
