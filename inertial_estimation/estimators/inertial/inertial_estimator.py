@@ -35,6 +35,7 @@ class MeasuredStep:
         dt: Time since the step before [s].
         equation: The measurement with the stated noise, and its state.
         restarted: Whether stamps went back before it, so that no earlier estimate is valid.
+        informs: Whether it may be learned from; not where an effort is at a limit of its sensor.
     """
 
     stamp_ns: int
@@ -42,6 +43,7 @@ class MeasuredStep:
     dt: float
     equation: LinearEquation
     restarted: bool = False
+    informs: bool = True
 
 
 class InertialEstimator:
@@ -140,7 +142,7 @@ class InertialEstimator:
         assert step.equation.state is not None
         velocities = step.equation.state.v
         equation = self.model.with_errors(step.equation, self.believed())
-        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
+        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning and step.informs)
         if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)

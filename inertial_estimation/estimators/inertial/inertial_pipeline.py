@@ -15,12 +15,13 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     watch_in_words,
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
+from inertial_estimation.estimators.inertial.limit_hold import LimitHold
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
-from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
+from inertial_estimation.estimators.inputs.rows import BASE_STATE, JOINTS, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
@@ -76,6 +77,7 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
+        self._limit = LimitHold(2 * aligner.limits.half_window_ns)
         checks = self._inputs.checks
         joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
         wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
@@ -224,7 +226,9 @@ class InertialPipeline:
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             equation = self.model.measurement.equation(state, self.estimator.believed())
-            step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
+            at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
+            informs = not self._limit.holds(sample.time_ns, at_limit=at_limit)
+            step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
             self._restarted = False
             if self.kept_steps is not None:
                 self.kept_steps.append(step)

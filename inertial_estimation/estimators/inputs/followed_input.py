@@ -24,6 +24,8 @@ from inertial_estimation.signals import Array
 
 __all__ = ["FollowedInput", "constants_of"]
 
+AT_LIMIT = 8  # readings off a limit after which a number is no longer at it
+
 
 class FollowedInput:
     """What is followed of the rows of one input.
@@ -94,7 +96,7 @@ class FollowedInput:
         """Which number is at a limit, of its sensor or of what it measures; empty for none."""
         if self._doubted is None or not self._doubted.found:
             return ""
-        return f"{self._doubted.found} is exactly constant: at the limit of its sensor, or of the motor"
+        return f"{self._doubted.found} repeats exactly one value: at the limit of its sensor, or of the motor"
 
     def _pass(self, row: Array) -> None:
         """Remember a plausible row."""
@@ -128,4 +130,5 @@ def constants_of(quantities: Sequence[Quantity]) -> list[tuple[float, ...]]:
 def _stuck_columns(named: Sequence[Quantity], memory: StreamMemory, group: int) -> StuckColumns:
     """Follow the named numbers of an input, whose columns are adjacent."""
     names = [f"{quantity.name} {number}" for quantity in named for number in quantity.numbers]
-    return StuckColumns(slice(named[0].columns.start, named[-1].columns.stop), names, memory, group)
+    columns = slice(named[0].columns.start, named[-1].columns.stop)
+    return StuckColumns(columns, names, memory, group, AT_LIMIT if named[0].doubted else 0)

@@ -1,4 +1,4 @@
-"""Recognises that single numbers of an input are stuck or saturated while its others still change."""
+"""Recognises that single numbers of an input are stuck or at a limit while its others still change."""
 
 from collections.abc import Sequence
 
@@ -24,20 +24,24 @@ from inertial_estimation.signals import Array
 
 __all__ = ["StuckColumns"]
 
-READINGS_STUCK = 12  # readings over which a number that never repeated is constant
+READINGS_STUCK = 12  # readings of one value after which a number that never repeated is stuck or at a limit
+COMES_BACK = 2  # readings of other values that one of the repeated value outweighs
 
 
 class StuckColumns:
     """Follows some numbers of the rows of one input.
 
-    A number is stuck where it repeats exactly for some readings, although it had noise and never repeated.
+    A number is stuck where it repeats exactly for some readings, although it had noise and never repeated. At
+    a limit the noise takes it away from there for some readings, and it comes back to the very same value.
     Quantised numbers repeat by chance, and smooth ones at rest; they are left alone.
 
     Attributes:
         found: Name of a number that is stuck; empty where there is none.
     """
 
-    def __init__(self, columns: slice, names: Sequence[str], memory: StreamMemory, group: int) -> None:
+    def __init__(
+        self, columns: slice, names: Sequence[str], memory: StreamMemory, group: int, patience: int
+    ) -> None:
         """Begin without a reading.
 
         Args:
@@ -45,8 +49,10 @@ class StuckColumns:
             names: Their names.
             memory: Memory of the input.
             group: Number of this group of numbers among those of the input.
+            patience: Number of readings of other values after which it no longer repeats; 0 where it is stuck
+                only while it is constant.
         """
-        self._columns, self._names = columns, tuple(names)
+        self._columns, self._names, self._patience = columns, tuple(names), patience
         self._turns, self._repeated_at = memory.numbers[TURNS, columns], memory.numbers[REPEATED_AT, columns]
         self._cells = memory.cells[GROUP + group * GROUP_SIZE : GROUP + (group + 1) * GROUP_SIZE]
         self._cells[FIRST_COLUMN], self._cells[STOP_COLUMN] = columns.start, columns.stop
@@ -57,13 +63,12 @@ class StuckColumns:
         self.found = ""
         self._turns[:] = self._repeated_at[:] = 0.0
         self._cells[LOOKS] = 0
-        self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
-        self._repeats = 0
+        self._held: Array | None = None  # values that are repeated; None: no number repeats
 
     @property
     def suspect(self) -> bool:
         """Whether a number repeats, so that every row has to be taken."""
-        return self._equal is not None
+        return self._held is not None
 
     def update(self, row: Array, last: Array | None, before: Array | None, *, due: bool) -> str:
         """Take a row that is due, or any row while a number is suspect.
@@ -77,22 +82,21 @@ class StuckColumns:
         Returns:
             The name of a number that is stuck, empty where there is none.
         """
-        if self._equal is None:
-            if due and before is not None and last is not None:
-                self._look(row[self._columns], last[self._columns], before[self._columns])
-        elif last is not None:
-            self._follow(self._equal & (row[self._columns] == last[self._columns]))
+        if self._held is not None:
+            self._follow(row[self._columns] == self._held)
+        elif due and before is not None and last is not None:
+            self._look(row[self._columns], last[self._columns], before[self._columns])
         return self.found
 
     def _follow(self, equal: NDArray[np.bool_]) -> None:
-        """Take the numbers that still repeat."""
-        if not equal.any():
-            self.found, self._equal, self._repeats = "", None, 0
-            return
-        self._equal = equal
-        self._repeats += 1
-        if self._repeats >= READINGS_STUCK:
-            self.found = self._names[int(np.argmax(equal))]
+        """Take which numbers have the value that is repeated."""
+        self._repeats += equal
+        self._left = np.minimum(self._left + np.where(equal, COMES_BACK, -1), self._patience)
+        self._followed &= self._left >= 0
+        stuck = self._followed & (self._repeats >= READINGS_STUCK)
+        self.found = self._names[int(np.argmax(stuck))] if stuck.any() else ""
+        if not self._followed.any():
+            self._held = None
 
     def _look(self, x: Array, last: Array, before: Array) -> None:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
@@ -101,4 +105,7 @@ class StuckColumns:
             self._cells[LOOKS] = looks + 1
             return
         unrepeated = looks - self._repeated_at >= LOOKS_OF_NOISE
-        self._equal = (x == last) & (self._turns > NOISE_SHARE) & unrepeated
+        self._followed: NDArray[np.bool_] = (x == last) & (self._turns > NOISE_SHARE) & unrepeated
+        self._held = x.copy() if self._followed.any() else None
+        self._repeats = np.zeros(len(x), dtype=int)
+        self._left = np.full(len(x), self._patience)

@@ -269,9 +269,29 @@ def test_an_effort_at_a_limit_is_used_and_remarked_on_while_it_lasts():
     assert rig.run(40, clip)[JOINTS] == 40
     joints = next(entry for entry in rig.aligner.health(rig.k * MS) if entry.name == JOINTS)
     assert joints.level is HealthLevel.WARN
-    assert f"effort {ROBOT.joint_names[-1]} is exactly constant" in joints.message
+    assert f"effort {ROBOT.joint_names[-1]} repeats exactly one value" in joints.message
     rig.run(10)
     assert all(entry.level is HealthLevel.OK for entry in rig.aligner.health(rig.k * MS))
+
+
+@pytest.mark.parametrize("limit", [-0.3, 0.0])
+def test_an_effort_whose_noise_leaves_a_limit_again_and_again_is_remarked_on(limit):
+    rig = Rig()
+    noise = np.random.default_rng(5)
+    deviation = 0.05 * GRAVITY * ROBOT.total_mass
+
+    def noisy(rows, most=np.inf):
+        rows[JOINTS][ROWS.tau][-1] = deviation * min(noise.standard_normal(), most)
+
+    rig.run(400, noisy)
+    assert rig.health(JOINTS).level is HealthLevel.OK
+    remarked = 0
+    for _ in range(30):
+        rig.run(10, lambda rows: noisy(rows, limit))
+        remarked += "repeats exactly one value" in rig.health(JOINTS).message
+    assert remarked >= 15
+    rig.run(20, noisy)
+    assert rig.health(JOINTS).level is HealthLevel.OK
 
 
 def test_quantised_noise_that_repeats_and_a_joint_that_stops_are_no_fault():
