@@ -32,6 +32,7 @@ __all__ = [
     "MutableColumn",
     "MutableTable",
     "Table",
+    "cells",
     "compiled",
     "compiling",
     "compiling_within",
@@ -154,7 +155,19 @@ def integers(count: int) -> tuple[Any, Any]:
         What compiled functions take, and the same memory as Python reads and writes it fast.
     """
     made = numbers(np.zeros(count, dtype=np.int64))
-    return made, made.data if compiling() else made
+    return made, cells(made)
+
+
+def cells(row: Array) -> Any:
+    """Return the memory of a row as Python reads and writes it fast, number by number.
+
+    Args:
+        row: What compiled functions take: made by `zeros` or `numbers`, or a row of such a table.
+
+    Returns:
+        A view of an array; the list itself where functions run as Python functions.
+    """
+    return row.data if compiling() else row
 
 
 def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.models.contact_kinematics import KinematicState, RelativeContact
+from inertial_estimation.models.contact_motions import KinematicState, RelativeContact
 from inertial_estimation.spatial.vectors import IDENTITY, ZERO
 
 STANDING = RelativeContact(IDENTITY, (0.0, 0.0, -0.8), ZERO, ZERO, IDENTITY, ZERO)

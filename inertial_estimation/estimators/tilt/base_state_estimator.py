@@ -12,7 +12,8 @@ from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, ad
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
+from inertial_estimation.models.contact_kinematics import ContactKinematics
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup

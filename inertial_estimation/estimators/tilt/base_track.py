@@ -22,7 +22,7 @@ from inertial_estimation.estimators.tilt.tilt_uncertainty import (
     rotation_covariance,
 )
 from inertial_estimation.estimators.tilt.yaw import turned
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.imu import base_twist
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import unit_quaternion

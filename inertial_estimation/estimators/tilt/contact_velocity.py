@@ -13,7 +13,7 @@ from inertial_estimation.compilation import (
     warm_up,
     zeros,
 )
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import (
     ContactConfig,
     ContactLoad,

@@ -14,7 +14,7 @@ import numpy as np
 
 from inertial_estimation.compilation import Column, Table, compiled, inlined, numbers, warm_up
 from inertial_estimation.estimators.tilt.contact_velocity import in_contact_frame
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,

@@ -20,7 +20,7 @@ from inertial_estimation.compilation import (
     zeros,
 )
 from inertial_estimation.estimators.tilt.usual_size import UsualSize
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,

@@ -12,7 +12,7 @@ from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 from inertial_estimation.spatial.vectors import Vector

@@ -5,7 +5,7 @@ import pytest
 
 from inertial_estimation.compilation import numbers
 from inertial_estimation.estimators.tilt.floor_check import FloorCheck
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 PERIOD_S = 0.005
