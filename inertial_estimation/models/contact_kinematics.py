@@ -68,20 +68,14 @@ class ContactKinematics:
         self._joint_motions = JointMotions(self._data)
         self._plain = model.nq == model.nv + (1 if self._robot.floating_base else 0)
         frames = [model.frames[self._robot.frame_id(name)] for name in (imu.frame, *names)]
-        carriers = np.array([f.parentJoint for f in frames], dtype=int)
+        carriers: Any = np.array([f.parentJoint for f in frames], dtype=int)
         placements = _poses([f.placement for f in frames])
-        in_base = self._joint_motions.tables()
-        motion_in_base(*in_base, int(carriers[0]), placements, self.state.imu)
+        motion = self._joint_motions.tables()
+        motion_in_base(*motion, int(carriers[0]), placements, self.state.imu)
         if not supporting_joints(robot, (imu.frame,)):
             carriers[0] = -1
-        joints: Any = numbers(carriers)
-        places = self.state.imu, motions, before, self.state.wrench_frames
-        self._tables: KinematicTables = (
-            *in_base,
-            numbers(carriers),
-            placements,
-            *places,
-        )
+        carriers, places = numbers(carriers), (self.state.imu, motions, before, self.state.wrench_frames)
+        self._tables: KinematicTables = (*motion, numbers(self.velocities), carriers, placements, *places)
 
     def forward(self, q: Array, v: Array) -> KinematicTables:
         """Compute the motions of the joints, from which those of the contacts follow (`relative_motions`).
@@ -98,7 +92,8 @@ class ContactKinematics:
             self._configuration[:] = self._robot.configuration(q[self.joints])
         pin.forwardKinematics(self._robot.model, self._data, self._configuration, self.velocities)
         if not self._joint_motions.lasting:
-            self._tables = (*self._joint_motions.tables(), *self._tables[2:])
+            moving = numbers(self.velocities)
+            self._tables = (*self._joint_motions.tables(), moving, *self._tables[3:])
         return self._tables
 
     def update(self, q: Array, v: Array) -> KinematicState:

@@ -37,11 +37,14 @@ __all__ = [
 ]
 
 # What the kinematics of contacts are computed from, and where they are written. Of every joint of the model
-# the pose and the velocity, as in `JointMotions`; the joint that carries the IMU, -1 where that does not
-# move in the base, and those that carry the contacts; the placements of these frames in their joints,
-# orientation by rows and position [m]; then, as in `KinematicState`, the motion of the IMU, the motions of
-# the contacts now and at the last update, and the wrench frames.
-KinematicTables = tuple[Table, Table, Integers, Table, MutableColumn, MutableTable, MutableTable, Table]
+# pose and velocity, as in `JointMotions`; the velocities of the base, which are zero, and of the joints; the
+# joint that carries the IMU, -1 where that does not move in the base, and those that carry the contacts; the
+# placements of these frames in their joints, orientation by rows and position [m]; then, as in
+# `KinematicState`, the motion of the IMU, the motions of the contacts now and at the last update, and the
+# wrench frames.
+KinematicTables = tuple[
+    Table, Table, Column, Integers, Table, MutableColumn, MutableTable, MutableTable, Table
+]
 
 
 class RelativeContact(NamedTuple):
@@ -171,7 +174,7 @@ def relative_motions(tables: KinematicTables) -> None:
     Args:
         tables: Those of `ContactKinematics.forward`.
     """
-    poses, velocities, carriers, placements, imu, motions, before, _wrench_frames = tables
+    poses, velocities, _joint_velocities, carriers, placements, imu, motions, before, _wrench_frames = tables
     if carriers[0] >= 0:
         motion_in_base(poses, velocities, carriers[0], placements, imu)
     for i in range(len(motions)):
