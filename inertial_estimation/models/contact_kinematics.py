@@ -40,6 +40,7 @@ class ContactKinematics:
         soles: Whether each contact is moved by at least six joints, which can keep it from turning.
         velocities: Velocities of the base, which are zero, and of those joints at the last update.
         state: What `relative_motions` has written last; the next one changes it.
+        tables: What it takes.
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
@@ -75,7 +76,7 @@ class ContactKinematics:
         if not supporting_joints(robot, (imu.frame,)):
             carriers[0] = -1
         carriers, places = numbers(carriers), (self.state.imu, motions, before, self.state.wrench_frames)
-        self._tables: KinematicTables = (*motion, numbers(self.velocities), carriers, placements, *places)
+        self.tables: KinematicTables = (*motion, numbers(self.velocities), carriers, placements, *places)
 
     def forward(self, q: Array, v: Array) -> KinematicTables:
         """Compute the motions of the joints, from which those of the contacts follow (`relative_motions`).
@@ -93,8 +94,8 @@ class ContactKinematics:
         pin.forwardKinematics(self._robot.model, self._data, self._configuration, self.velocities)
         if not self._joint_motions.lasting:
             moving = numbers(self.velocities)
-            self._tables = (*self._joint_motions.tables(), moving, *self._tables[3:])
-        return self._tables
+            self.tables = (*self._joint_motions.tables(), moving, *self.tables[3:])
+        return self.tables
 
     def update(self, q: Array, v: Array) -> KinematicState:
         """Compute poses and velocities of all contacts relative to the IMU.

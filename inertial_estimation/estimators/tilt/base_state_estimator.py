@@ -6,16 +6,37 @@ from inertial_estimation.estimators.tilt.accelerometer_scale import Acceleromete
 from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
-from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
+from inertial_estimation.estimators.tilt.estimate_numbers import SINGLE
+from inertial_estimation.estimators.tilt.estimator_memory import (
+    BASE,
+    BIAS,
+    CONTACTS,
+    FORCE,
+    MEAN_FORCE,
+    MEAN_RATE,
+    NOISE,
+    OBSERVER,
+    OWN,
+    REST,
+    SCALE,
+    USED_FORCE,
+    VARIANCES,
+    VELOCITY,
+    estimator_memory,
+)
+from inertial_estimation.estimators.tilt.estimator_steps import DOUBT
+from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
+from inertial_estimation.estimators.tilt.force_hold import advance_hold
+from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
+from inertial_estimation.estimators.tilt.step_calls import StepCalls
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.whole_steps import BEGUN, FINISHED
 from inertial_estimation.models.contact_kinematics import ContactKinematics
-from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import ContactLoad, ContactSource
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.torque_wrenches import TorqueWrenches
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
@@ -26,12 +47,14 @@ __all__ = ["BaseStateEstimator"]
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
-ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 
 class BaseStateEstimator:
     """Observer, gyro bias, yaw and base position, advanced together.
+
+    The usual step is one compiled call. Where something unusual shows, in or before it, the step is continued
+    part by part.
 
     Attributes:
         observer: The tilt observer.
@@ -57,20 +80,26 @@ class BaseStateEstimator:
         """
         if setup.imu is None:
             raise ConfigurationError("the robot has no IMU, which the tilt observer requires")
-        self._config = config
-        self._kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
-        self.observer = make_observer(config.observer, config.gains, config.gravity)
-        self.bias = GyroBiasEstimator(config.bias)
-        self.noise = CorrectionRate(config.adaptation)
-        self.scale = AccelerometerScale()
-        self.track = BaseTrack(len(setup.contacts), config.uncertainty)
-        self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
+        memory, max_gap = estimator_memory(), config.robot.inputs.max_gap
+        kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
+        contacts = ContactVelocity(config.contact, setup.contact_names, max_gap, memory[CONTACTS])
+        rows = memory[OBSERVER], memory[OWN]
+        self.observer = make_observer(config.observer, config.gains, config.gravity, rows)
+        rows = memory[BIAS], memory[REST]
+        self.bias = GyroBiasEstimator(config.bias, len(kinematics.velocities), rows)
+        self.noise = CorrectionRate(config.adaptation, memory[NOISE])
+        self.scale = AccelerometerScale(memory[SCALE])
+        rows = memory[BASE], memory[VARIANCES]
+        self.track = BaseTrack(len(setup.contacts), config.uncertainty, rows)
+        self.checks = ReadingChecks(kinematics.soles, memory, enabled=config.check_readings)
+        self._calls = StepCalls(
+            memory, kinematics, contacts, self.observer, self.checks.feet, self.track, self.bias.rest
+        )
         by_torques = ContactSource(config.contact.source) is ContactSource.JOINT_TORQUES
         gain = config.contact.observer_gain
         self._torques = TorqueWrenches(setup, config.robot, gain) if by_torques else None
-        self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
+        self._sensed = config.contact.sensed
         self.initialisation = Initialisation(config.startup)
-        self._joint_speed = JointSpeed(config.bias.rest_window)
         self.kept_steps: KeptObserverSteps | None = None
         self.reset()
 
@@ -83,16 +112,16 @@ class BaseStateEstimator:
     def restart(self) -> None:
         """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
+        self.bias.rest.reset()
         self.noise.reset()
         self.observer.forget_noise()
         self.track.reset()
-        self._contacts.reset()
+        self._calls.contacts.reset()
         if self._torques is not None:
             self._torques.reset()
         self.checks.reset()
         self.initialisation.reset()
-        self._joint_speed.reset()
-        self._known: KinematicState | None = None  # kinematics at the last step that had joints
+        self._placed = False  # whether a startup has ended, so that there are kinematics of an estimate
 
     @property
     def ready(self) -> bool:
@@ -102,20 +131,24 @@ class BaseStateEstimator:
     @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts in use at the last step."""
-        return self._contacts.in_use
+        return self._calls.contacts.in_use
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
         """Ground contacts at the last step that had joints and wrenches; empty before the first one."""
-        return () if self._known is None else self._contacts.loads(self._known)
+        return self._calls.contacts.loads(self._calls.kinematics.state) if self._placed else ()
+
+    @property
+    def defect(self) -> str:
+        """What is not finite or physically inconsistent in the last estimate; empty if nothing is."""
+        return self._calls.defect
 
     def set_config(self, config: TiltPipelineConfig) -> None:
         """Apply changed run-time parameters; the state is kept."""
-        self._config = config
-        self.bias.config = config.bias
-        self.noise.config = config.adaptation
-        self._contacts.config = config.contact
-        self.observer.config, self.observer.fallback = config.gains, config.gravity
+        self.bias.configure(config.bias)
+        self.noise.configure(config.adaptation)
+        self._calls.contacts.configure(config.contact)
+        self.observer.configure(config.gains, config.gravity)
 
     def step(
         self,
@@ -144,53 +177,64 @@ class BaseStateEstimator:
             The estimate; None during startup and where joints or wrenches are missing (the state is then
             propagated by the IMU).
         """
-        fx, fy, fz, wx, wy, wz = imu.tolist()
-        force, rate = (fx, fy, fz), (wx, wy, wz)
-        if self.checks.enabled:
-            force = self.scale.corrected(force)
-        mean_force, mean_rate = self.checks.readings.advance(h, force, rate)
-        rate = self.checks.readings.rate or rate  # without an outlier
-        self.noise.measure_rate(h, rate)
-        b = self.bias.bias
-        w = (mean_rate[0] - b[0], mean_rate[1] - b[1], mean_rate[2] - b[2])
-        state = self._kinematics.update(*joints) if joints is not None else None
-        w = self._checked_rate(h, w, state)
-        if self.checks.feet.replacing:
-            rate = (w[0] + b[0], w[1] + b[1], w[2] + b[2])
-        if self.checks.feet.lost or (self.ready and h > LONGEST_STEP):
-            self._start_again()
-        vertical = self.initialisation.vertical or self.observer.x2
-        if self._torques is not None:
-            wrenches = self._torques.update(h, state, (mean_force, w), (joints, tau), vertical)
-        if not self.ready:
-            self._start_up(h, force, mean_force, w, state, wrenches)
-            self._contacts.remember(state)
-            return None
-        y_v, fresh = None, False
-        if state is not None and wrenches is not None:
-            expected = self.observer.expected_velocity(h, w, mean_force) if self.checks.enabled else None
-            if expected is None and self.checks.enabled and not self._config.contact.sensed:
-                expected = self.observer.x1  # forces that are not sensed are judged by every observer
-            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h, expected), True
-            if self.observer.needs_feet:
-                self.observer.see_feet(self._contacts.feet(state))
-        self._observe(stamp_ns, h, w, mean_force, y_v)
-        if state is not None and self.checks.enabled and self._config.contact.sensed:
-            self.checks.see_soles(h, self.observer.x2, state, wrenches, self._contacts.weights)
-        if not self.checks.feet.replacing:
-            self._learn_bias(h, rate, force, joints)
-        self._contacts.remember(state)
-        return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=fresh)
+        calls = self._calls
+        self.track.refer(R_reference)
+        if joints is None or wrenches is None or not self._may_be_usual(h):
+            calls.begin(h, imu, joints)
+            return self._continued(stamp_ns, h, BEGUN, joints, wrenches, tau)
+        found = calls.whole(h, imu, joints, wrenches)
+        if not found & FINISHED:
+            return self._continued(stamp_ns, h, found, joints, wrenches, tau)
+        self.checks.stamp_ns = stamp_ns
+        if found != FINISHED:
+            self.checks.note(stamp_ns, found)
+        return self._estimate(stamp_ns)
 
-    def _checked_rate(self, h: float, w: Vector, state: KinematicState | None) -> Vector:
-        """Return the gyroscope's rate, or that of the feet; turn the vertical by what was wrong until now."""
-        checks = self.checks
-        if not checks.enabled:
-            return w
-        w, missed = checks.feet.check(h, w, state, self._contacts.weights, checks.readings.doubts)
+    def _may_be_usual(self, h: float) -> bool:
+        """Return whether nothing is known before a step with joints and wrenches that makes it unusual."""
+        tracking = self.initialisation.phase is Phase.TRACKING and h <= LONGEST_STEP
+        return tracking and self._calls.whole_step is not None and self.kept_steps is None
+
+    def _continued(
+        self,
+        stamp_ns: int,
+        h: float,
+        found: int,
+        joints: tuple[Array, Array] | None,
+        wrenches: Array | None,
+        tau: Array | None,
+    ) -> BaseEstimate | None:
+        """Continue a step that is not the usual one, from where `whole_steps` has ended.
+
+        Args:
+            stamp_ns: As for `step`, like the others.
+            h: Time since the last step [s].
+            found: What was found, and where it has ended.
+            joints: Positions and velocities.
+            wrenches: A row for each contact.
+            tau: Joint torques.
+        """
+        known = joints is not None
+        if found & BEGUN:
+            self._doubt_gyroscope(h)
+            wrenches = self._wrenches(h, joints, wrenches, tau)
+            if not self.ready:
+                self._start_up(h, wrenches, known=known)
+                self._calls.contacts.remember(known=known)
+                return None
+            aided = known and wrenches is not None and self._weigh(h, wrenches)
+            found = self._observe(stamp_ns, h, aided=aided)
+        self.checks.stamp_ns = stamp_ns
+        self._conclude(stamp_ns, h, found)
+        return self._finish(stamp_ns, h, known=known, fresh=known and wrenches is not None)
+
+    def _doubt_gyroscope(self, h: float) -> None:
+        """Turn the vertical by what a wrong gyroscope has missed; start again where the rotation is lost."""
+        missed = self.checks.feet.missed
         if missed is not None and self.ready:
             self._turn_back(missed)
-        return w
+        if self.checks.feet.lost or (self.ready and h > LONGEST_STEP):
+            self._start_again()
 
     def _turn_back(self, missed: Vector) -> None:
         """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""
@@ -202,54 +246,80 @@ class BaseStateEstimator:
     def _start_again(self) -> None:
         """Determine vertical and velocity anew, nothing is published meanwhile; position and yaw are kept."""
         self.bias.clear_window()
-        self._contacts.reset()
+        self._calls.contacts.reset()
         self.checks.restart()
         self.initialisation.reset()
 
-    def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
-        """Advance the observer with checked readings; where they disagree, determine its state anew."""
-        observer, checks = self.observer, self.checks
-        bias_variance = self.bias.variance_horizontal
-        observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
-        if self.kept_steps is not None:
-            self.kept_steps.begin(self.noise, self._contacts.information)
-        if y_v is None:
-            self.noise.propagate(h, bias_variance)
-        else:
-            self.noise.set_rate(observer, h, bias_variance)
-        if not checks.enabled:
-            advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), bias_variance)
-            self.noise.measure_velocity(observer, h, f)
-            return
-        before, hold, measured = observer.x2, checks.hold, f
-        if hold.active:
-            f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])
-        observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, before)
-        advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), bias_variance)
-        if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
-            observer.hold(h, w, before)
-        checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
-        if not checks.found:  # noise is what sound readings have
-            self.noise.measure_velocity(observer, h, f)
-        if not hold.active:
-            checks.agreement.learn(h)
-            if not self.bias.resting and y_v is not None:
-                self.scale.learn_in_motion(h, checks.agreement.length)
-        if self.initialisation.phase is Phase.TRACKING:
-            self._correct_vertical(h, w)
-        else:
-            self._refit(h, w, f, None if checks.velocity.doubting else y_v)
+    @property
+    def _vertical(self) -> Vector:
+        """The vertical by which forces are weighted before the observer's step."""
+        return self.initialisation.vertical or self.observer.x2
 
-    def _correct_vertical(self, h: float, w: Vector) -> None:
+    def _wrenches(
+        self,
+        h: float,
+        joints: tuple[Array, Array] | None,
+        wrenches: Array | None,
+        tau: Array | None,
+    ) -> Array | None:
+        """Return the wrenches of a step, which may come from joint torques."""
+        if self._torques is None:
+            return wrenches
+        state = self._calls.kinematics.state if joints is not None else None
+        imu = self._calls.vector(MEAN_FORCE), self._calls.vector(MEAN_RATE)
+        return self._torques.update(h, state, imu, (joints, tau), self._vertical)
+
+    def _weigh(self, h: float, wrenches: Array) -> bool:
+        """Compute the contact velocity; return whether a contact is in use."""
+        observer, calls, expected = self.observer, self._calls, None
+        if self.checks.enabled:
+            w, force = calls.vector(MEAN_RATE), calls.vector(MEAN_FORCE)
+            expected = observer.expected_velocity(h, w, force)
+            if expected is None and not self._sensed:
+                expected = observer.x1  # forces that are not sensed are judged by every observer
+        aided = calls.weigh(h, self._vertical, expected, wrenches)
+        if observer.needs_feet:
+            observer.see_feet(calls.contacts.feet(calls.kinematics.state))
+        return aided
+
+    def _observe(self, stamp_ns: int, h: float, *, aided: bool) -> int:
+        """Advance the observer with checked readings; return what `judge_step` has found."""
+        observer, checks, calls, kept = self.observer, self.checks, self._calls, self.kept_steps
+        bias_variance, information = self.bias.variance_horizontal, calls.contacts.information
+        observer.see_noise(self.noise.white_density, bias_variance, information)
+        if kept is not None:
+            kept.begin(self.noise, information)
+        if aided:
+            observer.follow_noise(h, bias_variance, self.noise.row)
+        carried, before = checks.hold.active or checks.agreement.stretched, observer.x2
+        calls.guard(h, aided=aided)
+        w, force = calls.vector(MEAN_RATE), calls.vector(USED_FORCE)
+        y_v = calls.vector(VELOCITY) if aided else None
+        advance(observer, kept, stamp_ns, h, (w, force, y_v), bias_variance)
+        if carried:  # such a force tells nothing about the vertical
+            observer.hold(h, w, before)
+        return calls.judge(h, aided=aided, tracking=self.initialisation.phase is Phase.TRACKING)
+
+    def _conclude(self, stamp_ns: int, h: float, found: int) -> None:
+        """Note what was found; where readings disagree, determine the observer's state anew."""
+        self.checks.note(stamp_ns, found)
+        if self.initialisation.phase is not Phase.TRACKING:
+            if self.checks.enabled:
+                self._refit(h)
+        elif found & DOUBT:
+            self._correct_vertical(h)
+
+    def _correct_vertical(self, h: float) -> None:
         """Take errors of gyroscope and accelerometer back; begin a fit where the readings disagree."""
         observer, checks, feet, hold = self.observer, self.checks, self.checks.feet, self.checks.hold
-        agreement = checks.agreement
-        wrong = feet.known and agreement.turned and feet.explains(agreement.turn, observer.x2)
-        if wrong and not feet.replacing:
+        agreement, w = checks.agreement, self._calls.vector(MEAN_RATE)
+        explained = feet.known and agreement.turned
+        explained = explained and explains_turn(agreement.turn, observer.x2, feet.row)
+        if explained and not feet.replacing:
             self._turn_back(feet.replace())
         sound = feet.known and not checks.contradicted and not feet.replacing
-        back = hold.update(h, w, observer.correction, agreement, sound=sound)
-        if back is not None:
+        begins, back = advance_hold(h, w, observer.correction, sound, agreement.row, hold.row)
+        if begins:
             observer.restore(rotate(back, observer.x2))
         if hold.exhausted:
             self._start_again()
@@ -260,16 +330,18 @@ class BaseStateEstimator:
                 observer.trust(UPSIDE_DOWN)
             self.initialisation.begin(by_accelerometer=checks.contradicted)
 
-    def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
+    def _refit(self, h: float) -> None:
         """Continue a fit of the vertical, and set the observer to it once it is accepted."""
-        observer, checks, initialisation = self.observer, self.checks, self.initialisation
+        observer, checks, initialisation, calls = self.observer, self.checks, self.initialisation, self._calls
         if checks.contradicted and not initialisation.weighted_by_accelerometer:
             initialisation.begin(by_accelerometer=True)
         elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
             initialisation.begin(by_accelerometer=False)
         fitted = initialisation.phase is Phase.FITTED
         initialisation.agree(h, doubtful=checks.doubtful)
-        found = initialisation.refit(h, f, w, y_v, observer.x2)
+        y_v = calls.vector(VELOCITY) if observer.velocity_aided and not checks.velocity.doubting else None
+        force, w = calls.vector(USED_FORCE), calls.vector(MEAN_RATE)
+        found = initialisation.refit(h, force, w, y_v, observer.x2)
         if found is None:
             return
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
@@ -281,92 +353,50 @@ class BaseStateEstimator:
         self.noise.begin(initialisation.sigma)
         observer.trust(initialisation.sigma)
 
-    def _start_up(
-        self,
-        h: float,
-        force: Vector,
-        mean_force: Vector,
-        w: Vector,
-        state: KinematicState | None,
-        wrenches: Array | None,
-    ) -> None:
+    def _start_up(self, h: float, wrenches: Array | None, *, known: bool) -> None:
         """Determine the initial vertical and velocity, and initialise the observer by them."""
-        self.initialisation.average(h, force, w)
-        vertical = self.initialisation.vertical
-        y_v, complete = None, state is not None and wrenches is not None
-        if vertical is not None and state is not None and wrenches is not None:
-            y_v = self._contacts.velocity(state, wrenches, vertical, w, h)
-        found = self.initialisation.start(h, mean_force, w, y_v, complete=complete)
-        if found is not None and state is not None:
+        calls, initialisation = self._calls, self.initialisation
+        w = calls.vector(MEAN_RATE)
+        initialisation.average(h, calls.vector(FORCE), w)
+        vertical, y_v, complete = initialisation.vertical, None, known and wrenches is not None
+        if vertical is not None and known and wrenches is not None:
+            y_v = calls.vector(VELOCITY) if calls.weigh(h, vertical, None, wrenches) else None
+        found = initialisation.start(h, calls.vector(MEAN_FORCE), w, y_v, complete=complete)
+        if found is not None and known:
             self.observer.initialise(*found)
-            fitted = self.initialisation.phase is Phase.FITTED
-            sigma = self.initialisation.sigma if fitted else STARTED_SIGMA
+            fitted = initialisation.phase is Phase.FITTED
+            sigma = initialisation.sigma if fitted else STARTED_SIGMA
             self.noise.begin(sigma)
             self.observer.trust(sigma)
-            self.track.start(times(state.R_BI, self.observer.x2))
-            self._known = state
+            self.track.start(times(calls.kinematics.state.R_BI, self.observer.x2))
+            self._placed = True
 
-    def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
-        observer = self.observer
-        velocity = self._kinematics.velocities if joints is not None else None
-        speed = self._joint_speed.update(h, velocity)
-        sound = self.initialisation.phase is Phase.TRACKING and observer.velocity_aided
-        correction = observer.correction if sound else None
-        fastest = ONLINE_RATE_SHARE * observer.convergence_rate
-        self.bias.update(h, rate, force, observer.x2, correction, speed, fastest, self.checks.feet.rate)
-        if self.checks.enabled and self.bias.resting:
-            self.scale.learn_at_rest(h, force)
-
-    def _estimate(
-        self,
-        stamp_ns: int,
-        h: float,
-        rate: Vector,
-        w_mean: Vector,
-        state: KinematicState | None,
-        R_reference: Matrix | None,
-        *,
-        fresh: bool,
-    ) -> BaseEstimate | None:
-        if state is not None:
-            self._known = state
-        known, observer, bias = self._known, self.observer, self.bias
-        assert known is not None
+    def _finish(self, stamp_ns: int, h: float, *, known: bool, fresh: bool) -> BaseEstimate | None:
+        """Finish a step; return the estimate of one that had joints and wrenches."""
         if self.kept_steps is not None:
-            self.kept_steps.place(known.R_BI)
-        self._advance_uncertainty(h, yaw_referenced=R_reference is not None)
-        weights = self._contacts.weights if fresh else self._contacts.no_weights
-        values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)
-        if not fresh:
-            return None
-        forces, probabilities = self._contacts.loading
+            self.kept_steps.place(self._calls.kinematics.state.R_BI)
+        self.observer.store_rates()
+        tracking = self.initialisation.phase is Phase.TRACKING
+        found = self._calls.finish(h, known=known, fresh=fresh, tracking=tracking)
+        self.checks.note(stamp_ns, found)
+        return self._estimate(stamp_ns) if fresh else None
+
+    def _estimate(self, stamp_ns: int) -> BaseEstimate:
+        """Make an estimate of the numbers of the last step."""
+        values, contacts = self._calls.numbers, self._calls.contacts.in_use
+        across, along, aided, gravity_aided, resting, *of_contacts = values[SINGLE:].tolist()
+        n = len(of_contacts) // 2
         return _base_estimate(
             _base_state(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
             values[13:16],
             values[16:19],
-            self.contacts,
+            contacts,
             values[19:22],
-            observer.velocity_aided,
-            observer.gravity_aided,
-            values[22:].reshape(3, 3),
-            (bias.variance_horizontal, bias.variance_vertical),
-            bias.resting,
-            forces,
-            probabilities,
-        )
-
-    def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:
-        observer, gravity = self.observer, self._config.gravity.gain
-        if observer.velocity_aided:
-            rate, sensitivity = observer.convergence_rate, observer.bias_sensitivity
-        elif observer.gravity_aided:
-            rate, sensitivity = gravity, 1.0 / gravity
-        else:
-            rate, sensitivity = 0.0, 0.0
-        self.track.uncertainty.step(
-            h,
-            aided_rate=rate,
-            bias_sensitivity=sensitivity,
-            bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
-            yaw_referenced=yaw_referenced,
+            aided > 0.0,
+            gravity_aided > 0.0,
+            values[22:31].reshape(3, 3),
+            (across, along),
+            resting > 0.0,
+            tuple(of_contacts[:n]),
+            tuple(of_contacts[n:]),
         )

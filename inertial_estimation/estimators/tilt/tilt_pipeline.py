@@ -25,7 +25,6 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
-from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad, ContactSource
@@ -96,7 +95,7 @@ class TiltPipeline:
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
             on_failure=self._estimator.restart,
-            defect=estimate_defect,
+            defect=lambda _estimate: self._estimator.defect,
         )
         self._steps = 0
         self._incomplete = 0

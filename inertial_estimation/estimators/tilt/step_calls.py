@@ -1,0 +1,137 @@
+"""The compiled parts of a step of one estimator, called with the memory that they share."""
+
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.compilation import cells, compiling, warm_up, zeros
+from inertial_estimation.estimators.tilt.base_track import BaseTrack
+from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.estimate_numbers import CONTACTS, DEFECTS
+from inertial_estimation.estimators.tilt.estimator_memory import DEFECT, STEP, ContactTables
+from inertial_estimation.estimators.tilt.estimator_steps import (
+    begin_step,
+    finish_step,
+    guard_step,
+    judge_step,
+    weigh_step,
+)
+from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
+from inertial_estimation.estimators.tilt.rest_window import RestWindow
+from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
+from inertial_estimation.estimators.tilt.whole_steps import WHOLE_STEPS
+from inertial_estimation.models.contact_kinematics import ContactKinematics
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import ZERO, Vector, vector_of
+
+__all__ = ["StepCalls"]
+
+
+class StepCalls:
+    """Calls the functions of `estimator_steps` and `whole_steps`.
+
+    Attributes:
+        kinematics: Kinematics of the contacts.
+        contacts: State of the contacts.
+        whole_step: The usual step in one call; None for an observer in Python.
+    """
+
+    def __init__(
+        self,
+        memory: Array,
+        kinematics: ContactKinematics,
+        contacts: ContactVelocity,
+        observer: TiltObserver[Any],
+        feet: FootRotation,
+        track: BaseTrack,
+        rest: RestWindow,
+    ) -> None:
+        """Collect what the functions take.
+
+        Args:
+            memory: Of the estimator, whose rows the other arguments use.
+            kinematics: Kinematics of the contacts.
+            contacts: State of the contacts.
+            observer: The tilt observer.
+            feet: Comparison of the gyroscope with the feet.
+            track: Orientation and position of the base.
+            rest: Window in which rest is detected.
+        """
+        self.kinematics, self.contacts = kinematics, contacts
+        self.whole_step = WHOLE_STEPS.get(type(observer))
+        self._memory, self._rest = memory, rest
+        self._kinematic_tables = kinematics.tables
+        n = len(contacts.weights)
+        self._tables: ContactTables = (
+            *(contacts.triggers, contacts.centres, contacts.weights, zeros(n), feet.soles, feet.moved),
+            *(track.anchors, track.points, rest.velocities),
+        )
+        self._step = cells(memory[STEP])
+        self._count, self._listed = CONTACTS + 2 * n, not compiling()
+        self._numbers = zeros(self._count)
+        warm_up()
+
+    def vector(self, first: int) -> Vector:
+        """Return three consecutive numbers of the step (`estimator_memory`)."""
+        return vector_of(self._step, first)
+
+    @property
+    def numbers(self) -> Array:
+        """Numbers of the last estimate (`estimate_numbers`), read-only."""
+        numbers = np.asarray(self._numbers)
+        numbers.setflags(write=False)
+        return numbers
+
+    @property
+    def defect(self) -> str:
+        """What is not finite or physically inconsistent in the last estimate; empty if nothing is."""
+        return DEFECTS[int(self._step[DEFECT])]
+
+    def whole(self, h: float, imu: Array, joints: tuple[Array, Array], wrenches: Array) -> int:
+        """Make the usual step; return where it has ended and what was found (`whole_steps`).
+
+        Args:
+            h: Time since the last step [s].
+            imu: Specific force then rate, shape (6,).
+            joints: Positions and velocities, shape (n_joints,) each.
+            wrenches: A row for each contact, in its wrench frame, as `compilation.numbers` of shape (n, 6).
+        """
+        assert self.whole_step is not None
+        self._kinematic_tables = tables = self.kinematics.forward(joints[0], joints[1])
+        self._rest.make_room()
+        self.contacts.wrenches = wrenches
+        self._numbers = out = zeros(self._count)
+        readings = imu.tolist() if self._listed else imu
+        return self.whole_step(
+            h, readings, tables, self._tables, wrenches, self._rest.readings, self._memory, out
+        )
+
+    def begin(self, h: float, imu: Array, joints: tuple[Array, Array] | None) -> None:
+        """Take the readings of a step (`begin_step`); joints are None where they are missing."""
+        if joints is not None:
+            self._kinematic_tables = self.kinematics.forward(*joints)
+        readings, known = imu.tolist() if self._listed else imu, joints is not None
+        begin_step(h, readings, known, self._kinematic_tables, self._tables, self._memory)
+
+    def weigh(self, h: float, vertical: Vector, expected: Vector | None, wrenches: Array) -> bool:
+        """Compute the contact velocity (`weigh_step`); without an expected one the forces alone weigh."""
+        self.contacts.wrenches, judged = wrenches, expected is not None
+        tables = self._kinematic_tables, self._tables
+        return weigh_step(h, vertical, judged, expected or ZERO, *tables, wrenches, self._memory)
+
+    def guard(self, h: float, *, aided: bool) -> None:
+        """Judge specific force and contact velocity before the observer's step (`guard_step`)."""
+        guard_step(h, aided, self._memory)
+
+    def judge(self, h: float, *, aided: bool, tracking: bool) -> int:
+        """Compare the readings after the observer's step; return what was found (`judge_step`)."""
+        return judge_step(h, aided, tracking, self.contacts.wrenches, self._memory)
+
+    def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
+        """Finish a step; return what was found (`finish_step`)."""
+        self._rest.make_room()
+        self._numbers = zeros(self._count)
+        return finish_step(
+            *(h, known, fresh, tracking, self._kinematic_tables, self._tables, self.contacts.wrenches),
+            *(self._rest.readings, self._memory, self._numbers),
+        )
