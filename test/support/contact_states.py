@@ -1,8 +1,9 @@
-"""Kinematic states made by hand, of contacts and an IMU fixed to the base."""
+"""Kinematic states made by hand, of contacts and an IMU fixed to the base, and what the feet say of them."""
 
 import numpy as np
 
 from inertial_estimation.compilation import numbers
+from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, check_rate
 from inertial_estimation.models.contact_motions import KinematicState, RelativeContact
 from inertial_estimation.spatial.vectors import IDENTITY, ZERO
 
@@ -15,3 +16,19 @@ def kinematic_state(contacts):
     frames = [[*np.ravel(c.R_CF), *c.p_CF] for c in contacts]
     imu = np.concatenate((np.eye(3).ravel(), np.zeros(9)))
     return KinematicState(*(numbers(np.array(values, dtype=float)) for values in (motions, imu, frames)))
+
+
+class ComparedFeet(FootRotation):
+    """The comparison of a gyroscope with the feet, which remembers the last state as an estimator does."""
+
+    def __init__(self, soles):
+        super().__init__(soles)
+        self._before = kinematic_state([STANDING] * len(soles)).motions
+
+    def check(self, h, w, state, weights, jumps=0):
+        """Angular velocity to use in a step, and the angle that a gyroscope found wrong has missed."""
+        now = self._before if state is None else state.motions
+        motions, self._before = (now, self._before), now
+        known = state is not None
+        rate = check_rate(h, w, known, motions, weights, jumps, self.soles, self.moved, self.row)
+        return tuple(map(float, rate)), self.missed

@@ -73,6 +73,16 @@ class _VectorAt:
         store(observer._cells, self._first, value)
 
 
+class _FlagAt:
+    """Whether a number that all observers have is not zero."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, observer: "TiltObserver[Any]", kind: object = None) -> bool:
+        return bool(observer._cells[self._place])
+
+
 class TiltObserver(ABC, Generic[GainsT]):
     """Velocity and vertical of an IMU, corrected by a velocity measured from contacts.
 
@@ -82,6 +92,8 @@ class TiltObserver(ABC, Generic[GainsT]):
         innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.
         correction: Mean angular velocity by which the last step turned x2 beyond the gyroscope [rad/s]:
             x2' = -S(w - correction) x2. Its steady value is the horizontal gyro bias.
+        velocity_aided: Whether the last step had a contact velocity.
+        gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
         needs_feet: Whether the observer uses the positions of the contact points.
         own_size: How many numbers of its own it has.
         shared: Numbers that all observers have, for compiled functions.
@@ -90,6 +102,7 @@ class TiltObserver(ABC, Generic[GainsT]):
 
     x1, x2 = _VectorAt(X1), _VectorAt(X2)
     innovation, correction = _VectorAt(INNOVATION), _VectorAt(CORRECTION)
+    velocity_aided, gravity_aided = _FlagAt(VELOCITY_AIDED), _FlagAt(GRAVITY_AIDED)
     needs_feet = False
     own_size = 1
 
@@ -114,16 +127,6 @@ class TiltObserver(ABC, Generic[GainsT]):
         """Take gains and correction without contact, which may have changed at run time."""
         self.config, self.fallback = config, fallback
         self._cells[FALLBACK_GAIN], self._cells[TOLERANCE] = fallback.gain, fallback.tolerance
-
-    @property
-    def velocity_aided(self) -> bool:
-        """Whether the last step had a contact velocity."""
-        return bool(self._cells[VELOCITY_AIDED])
-
-    @property
-    def gravity_aided(self) -> bool:
-        """Whether the last step was corrected by the accelerometer without a contact velocity."""
-        return bool(self._cells[GRAVITY_AIDED])
 
     @property
     def x2_intermediate(self) -> Vector | None:

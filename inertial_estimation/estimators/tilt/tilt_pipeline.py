@@ -177,8 +177,7 @@ class TiltPipeline:
         Returns:
             What takes the steps.
         """
-        self._estimator.kept_steps = kept = KeptObserverSteps()
-        return kept
+        return self._estimator.keep_steps()
 
     def calibrate_gyro(self) -> None:
         """Reset the uncertainty of the gyro bias, so that the next rest determines it again."""

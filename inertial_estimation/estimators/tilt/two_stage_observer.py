@@ -45,6 +45,8 @@ from inertial_estimation.spatial.vectors import (
 )
 
 __all__ = [
+    "RATE",
+    "RATE_SET",
     "TwoStageConfig",
     "TwoStageObserver",
     "TwoStageState",
