@@ -17,21 +17,20 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     OUTLIERS,
     READINGS,
 )
-from inertial_estimation.estimators.tilt.estimator_steps import (
+from inertial_estimation.estimators.tilt.floor_check import FloorCheck
+from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
+from inertial_estimation.estimators.tilt.force_hold import ForceHold
+from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
+from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
+from inertial_estimation.estimators.tilt.step_judgement import (
     CONTACTS_CHANGED,
     FORCES_CONTRADICT,
     GYRO_REPLACED,
     LOADED_TIME,
     OUTLIER_SEEN,
     REPORTABLE,
-    SOLES_CONTRADICT,
-    SOLES_LEAN,
 )
-from inertial_estimation.estimators.tilt.floor_check import FloorCheck
-from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
-from inertial_estimation.estimators.tilt.force_hold import ForceHold
-from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
-from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
@@ -169,7 +168,7 @@ class ReadingChecks:
         self.found_ns[Finding.REPLACED] = self.stamp_ns
 
     def note(self, stamp_ns: int, found: int) -> None:
-        """Note what the steps of `estimator_steps` have found.
+        """Note what a step has found (`step_judgement`, `step_end`).
 
         Args:
             stamp_ns: Stamp of the step [ns].

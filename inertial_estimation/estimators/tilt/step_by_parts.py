@@ -8,11 +8,11 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     VELOCITY,
 )
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
-from inertial_estimation.estimators.tilt.estimator_steps import DOUBT
 from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
 from inertial_estimation.estimators.tilt.force_hold import advance_hold
 from inertial_estimation.estimators.tilt.initialisation import Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
+from inertial_estimation.estimators.tilt.step_judgement import DOUBT
 from inertial_estimation.estimators.tilt.whole_steps import BEGUN
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, angle_between, rotate, times

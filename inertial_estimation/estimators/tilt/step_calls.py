@@ -9,15 +9,11 @@ from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.estimate_numbers import CONTACTS, DEFECTS
 from inertial_estimation.estimators.tilt.estimator_memory import DEFECT, STEP, ContactTables
-from inertial_estimation.estimators.tilt.estimator_steps import (
-    begin_step,
-    finish_step,
-    guard_step,
-    judge_step,
-    weigh_step,
-)
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.rest_window import RestWindow
+from inertial_estimation.estimators.tilt.step_begin import begin_step, guard_step, weigh_step
+from inertial_estimation.estimators.tilt.step_end import finish_step
+from inertial_estimation.estimators.tilt.step_judgement import judge_step
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.whole_steps import WHOLE_STEPS
 from inertial_estimation.models.contact_kinematics import ContactKinematics
@@ -28,7 +24,7 @@ __all__ = ["StepCalls"]
 
 
 class StepCalls:
-    """Calls the functions of `estimator_steps` and `whole_steps`.
+    """Calls the parts of a step (`step_begin`) and the usual step (`whole_steps`).
 
     Attributes:
         kinematics: Kinematics of the contacts.

@@ -26,14 +26,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     VELOCITY,
     ContactTables,
 )
-from inertial_estimation.estimators.tilt.estimator_steps import (
-    DOUBT,
-    begin_step,
-    finish_step,
-    guard_step,
-    judge_step,
-    weigh_step,
-)
 from inertial_estimation.estimators.tilt.foot_rotation import is_unusual
 from inertial_estimation.estimators.tilt.force_hold import ACTIVE
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
@@ -45,6 +37,9 @@ from inertial_estimation.estimators.tilt.kalman_advance import (
 )
 from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
 from inertial_estimation.estimators.tilt.observer_steps import RATE, SENSITIVITY, X1, X2
+from inertial_estimation.estimators.tilt.step_begin import begin_step, guard_step, weigh_step
+from inertial_estimation.estimators.tilt.step_end import finish_step
+from inertial_estimation.estimators.tilt.step_judgement import DOUBT, judge_step
 from inertial_estimation.estimators.tilt.two_stage_observer import (
     TwoStageObserver,
     advance_two_stage,
@@ -73,7 +68,7 @@ def kalman_whole_step(
     memory: MutableTable,
     out: MutableColumn,
 ) -> int:
-    """Make a step of an estimator with the Kalman observer; arguments are those of `estimator_steps`."""
+    """Make a step of an estimator with the Kalman observer; arguments are those of its parts."""
     begin_step(h, imu, True, kinematics, tables, memory)
     if _is_unusual(memory):
         return BEGUN
@@ -105,7 +100,7 @@ def two_stage_whole_step(
     memory: MutableTable,
     out: MutableColumn,
 ) -> int:
-    """Make a step of an estimator with the two-stage observer; arguments are those of `estimator_steps`."""
+    """Make a step of an estimator with the two-stage observer; arguments are those of its parts."""
     begin_step(h, imu, True, kinematics, tables, memory)
     if _is_unusual(memory):
         return BEGUN
