@@ -57,7 +57,7 @@ class ContactKinematics:
         locked = [name for name in robot.joint_names if name not in chain]
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = locked_robot(robot, locked)
-        model = self._robot.model
+        self._model = model = self._robot.model
         self._data = model.createData()
         self.velocities = np.zeros(model.nv)
         self._configuration = pin.neutral(model)
@@ -67,6 +67,7 @@ class ContactKinematics:
         warm_up()
         pin.forwardKinematics(model, self._data, self._configuration, self.velocities)
         self._joint_motions = JointMotions(self._data)
+        self._lasting = self._joint_motions.lasting
         self._plain = model.nq == model.nv + (1 if self._robot.floating_base else 0)
         frames = [model.frames[self._robot.frame_id(name)] for name in (imu.frame, *names)]
         carriers: Any = np.array([f.parentJoint for f in frames], dtype=int)
@@ -91,8 +92,8 @@ class ContactKinematics:
         _place(q, v, self.joints, self._configuration, self.velocities)
         if not self._plain:  # a joint that turns without limits has two numbers
             self._configuration[:] = self._robot.configuration(q[self.joints])
-        pin.forwardKinematics(self._robot.model, self._data, self._configuration, self.velocities)
-        if not self._joint_motions.lasting:
+        pin.forwardKinematics(self._model, self._data, self._configuration, self.velocities)
+        if not self._lasting:
             moving = numbers(self.velocities)
             self.tables = (*self._joint_motions.tables(), moving, *self.tables[3:])
         return self.tables

@@ -1,7 +1,7 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
 from inertial_estimation.construction import made_of_checked
-from inertial_estimation.estimators.tilt.estimate_numbers import SINGLE
+from inertial_estimation.estimators.tilt.estimate_numbers import CONTACTS, SINGLE
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
 from inertial_estimation.estimators.tilt.initialisation import Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
@@ -48,6 +48,7 @@ class BaseStateEstimator:
         self.observer, self.bias, self.track = parts.observer, parts.bias, parts.track
         self.scale, self.noise, self.checks = parts.scale, parts.noise, parts.checks
         self._calls, self._initialisation = parts.calls, parts.initialisation
+        self._referred = False  # whether a reference has given the yaw of the last step
         self._by_parts = StepByParts(parts, sensed=config.contact.sensed)
         # Joint torques are not compiled, and what an observer is given is kept before it is used.
         self._compiled = parts.calls.whole_step is not None and parts.torques is None
@@ -120,7 +121,9 @@ class BaseStateEstimator:
             The estimate; None during startup and where joints or wrenches are missing (the state is then
             propagated by the IMU).
         """
-        self.track.refer(R_reference)
+        if R_reference is not None or self._referred:
+            self.track.refer(R_reference)
+            self._referred = R_reference is not None
         tracking = self._initialisation.phase is Phase.TRACKING
         if joints is None or wrenches is None or not (tracking and self._compiled and h <= LONGEST_STEP):
             made = self._by_parts.step(stamp_ns, h, imu, joints, wrenches, tau)
@@ -131,25 +134,26 @@ class BaseStateEstimator:
             return self._estimate(stamp_ns) if made else None
         self.checks.stamp_ns = stamp_ns
         if found != FINISHED:
-            self.checks.note(stamp_ns, found)
+            self._by_parts.note(stamp_ns, found)
         return self._estimate(stamp_ns)
 
     def _estimate(self, stamp_ns: int) -> BaseEstimate:
         """Make an estimate of the numbers of the last step."""
-        values, contacts = self._calls.numbers, self._calls.contacts.in_use
-        across, along, aided, gravity_aided, resting, *of_contacts = values[SINGLE:].tolist()
-        n = len(of_contacts) // 2
+        values = self._calls.numbers
+        values.setflags(write=False)
+        single = values[SINGLE:].tolist()
+        end = (len(single) + CONTACTS - SINGLE) // 2  # of the contact forces
         return _base_estimate(
             _base_state(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
             values[13:16],
             values[16:19],
-            contacts,
+            self._calls.contacts.in_use,
             values[19:22],
-            aided > 0.0,
-            gravity_aided > 0.0,
+            single[2] > 0.0,
+            single[3] > 0.0,
             values[22:31].reshape(3, 3),
-            (across, along),
-            resting > 0.0,
-            tuple(of_contacts[:n]),
-            tuple(of_contacts[n:]),
+            (single[0], single[1]),
+            single[4] > 0.0,
+            tuple(single[5:end]),
+            tuple(single[end:]),
         )

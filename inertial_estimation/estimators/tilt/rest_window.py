@@ -6,6 +6,7 @@ from inertial_estimation.compilation import (
     Column,
     MutableColumn,
     MutableTable,
+    Table,
     cells,
     inlined,
     numbers,
@@ -14,7 +15,7 @@ from inertial_estimation.compilation import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, norm, store, vector_of
 
-__all__ = ["SIZE", "RestLimits", "RestWindow", "fastest_joint", "mean_rate_at_rest", "quiet_after"]
+__all__ = ["SIZE", "RestLimits", "RestWindow", "fastest_joint", "is_full", "mean_rate_at_rest", "quiet_after"]
 
 WINDOW = 256  # readings for which a window has memory at first
 SETTLING = 3.0  # times the deviation of a rest: a rate by the feet beyond it is motion, below it they err
@@ -31,7 +32,7 @@ class RestWindow:
     """Readings of the last fraction of a second, and joint velocities low-passed over as long.
 
     Attributes:
-        readings: The window, a ring of rows; a larger one takes its place where it is full.
+        readings: The window, a ring of rows, which is to be enlarged once it is full (`is_full`).
         sums: Numbers of the state.
         velocities: Low-passed velocities of base and joints [rad/s].
     """
@@ -48,7 +49,6 @@ class RestWindow:
         self._cells = cells(self.sums)
         self._cells[LENGTH] = length
         self.velocities = zeros(velocities)
-        self._rows = WINDOW
         self.readings = zeros(WINDOW, WIDTH)
         self.reset()
 
@@ -62,15 +62,12 @@ class RestWindow:
         for k in range(LENGTH):
             self._cells[k] = 0.0
 
-    def make_room(self) -> None:
-        """Double the memory where it is full; the oldest reading moves to its begin."""
-        n = self._rows
-        if self._cells[COUNT] < n:
-            return
-        first = int(self._cells[FIRST])
+    def enlarge(self) -> None:
+        """Double the memory; the oldest reading moves to its begin."""
+        first, n = int(self._cells[FIRST]), len(self.readings)
         kept = [self.readings[(first + k) % n] for k in range(n)]
         self.readings = numbers(np.concatenate((np.array(kept), np.zeros((n, WIDTH)))))
-        self._cells[FIRST], self._rows = 0.0, 2 * n
+        self._cells[FIRST] = 0.0
 
 
 @inlined
@@ -107,6 +104,18 @@ def quiet_after(
         first, count = (first + 1) % len(window), count - 1
     sums[FIRST], sums[COUNT] = first, count
     return count >= 3 and sums[DURATION] >= 0.99 * rest_window and _quiet(count, limits, sums)
+
+
+@inlined
+def is_full(window: Table, sums: Column) -> bool:
+    """Return whether there is no room for another reading.
+
+    Args:
+        window: `RestWindow.readings`.
+        sums: `RestWindow.sums`.
+    """
+    full: bool = sums[COUNT] >= len(window)
+    return full
 
 
 @inlined

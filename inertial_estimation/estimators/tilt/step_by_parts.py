@@ -12,6 +12,7 @@ from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
 from inertial_estimation.estimators.tilt.force_hold import advance_hold
 from inertial_estimation.estimators.tilt.initialisation import Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
+from inertial_estimation.estimators.tilt.step_end import WINDOW_FULL
 from inertial_estimation.estimators.tilt.step_judgement import DOUBT
 from inertial_estimation.estimators.tilt.whole_steps import BEGUN
 from inertial_estimation.signals import Array
@@ -168,7 +169,7 @@ class StepByParts:
 
     def _conclude(self, stamp_ns: int, h: float, found: int) -> None:
         """Note what was found; where readings disagree, determine the observer's state anew."""
-        self._parts.checks.note(stamp_ns, found)
+        self.note(stamp_ns, found)
         if self._parts.initialisation.phase is not Phase.TRACKING:
             if self._parts.checks.enabled:
                 self._refit(h)
@@ -245,4 +246,15 @@ class StepByParts:
         self._parts.observer.store_rates()
         tracking = self._parts.initialisation.phase is Phase.TRACKING
         found = self._calls.finish(h, known=known, fresh=fresh, tracking=tracking)
+        self.note(stamp_ns, found)
+
+    def note(self, stamp_ns: int, found: int) -> None:
+        """Note what a step has found.
+
+        Args:
+            stamp_ns: Stamp of the step [ns].
+            found: Its bits (`step_judgement`, `step_end`).
+        """
         self._parts.checks.note(stamp_ns, found)
+        if found & WINDOW_FULL:
+            self._calls.enlarge_window()

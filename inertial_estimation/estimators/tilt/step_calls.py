@@ -29,6 +29,7 @@ class StepCalls:
     Attributes:
         kinematics: Kinematics of the contacts.
         contacts: State of the contacts.
+        numbers: Numbers of the last estimate (`estimate_numbers`).
         whole_step: The usual step in one call; None for an observer in Python.
     """
 
@@ -64,19 +65,12 @@ class StepCalls:
         )
         self._step = cells(memory[STEP])
         self._count, self._listed = CONTACTS + 2 * n, not compiling()
-        self._numbers = zeros(self._count)
+        self.numbers = np.zeros(self._count)
         warm_up()
 
     def vector(self, first: int) -> Vector:
         """Return three consecutive numbers of the step (`estimator_memory`)."""
         return vector_of(self._step, first)
-
-    @property
-    def numbers(self) -> Array:
-        """Numbers of the last estimate (`estimate_numbers`), read-only."""
-        numbers = np.asarray(self._numbers)
-        numbers.setflags(write=False)
-        return numbers
 
     @property
     def defect(self) -> str:
@@ -94,13 +88,16 @@ class StepCalls:
         """
         assert self.whole_step is not None
         self._kinematic_tables = tables = self.kinematics.forward(joints[0], joints[1])
-        self._rest.make_room()
-        self.contacts.wrenches = wrenches
-        self._numbers = out = zeros(self._count)
-        readings = imu.tolist() if self._listed else imu
-        return self.whole_step(
-            h, readings, tables, self._tables, wrenches, self._rest.readings, self._memory, out
-        )
+        self.contacts.wrenches, window = wrenches, self._rest.readings
+        if self._listed:
+            out: Any = [0.0] * self._count
+            found = self.whole_step(
+                h, imu.tolist(), tables, self._tables, wrenches, window, self._memory, out
+            )
+            self.numbers = np.array(out)
+            return found
+        self.numbers = out = np.empty(self._count)
+        return self.whole_step(h, imu, tables, self._tables, wrenches, window, self._memory, out)
 
     def begin(self, h: float, imu: Array, joints: tuple[Array, Array] | None) -> None:
         """Take the readings of a step (`begin_step`); joints are None where they are missing."""
@@ -125,9 +122,14 @@ class StepCalls:
 
     def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
         """Finish a step; return what was found (`finish_step`)."""
-        self._rest.make_room()
-        self._numbers = zeros(self._count)
-        return finish_step(
+        out = zeros(self._count)
+        found = finish_step(
             *(h, known, fresh, tracking, self._kinematic_tables, self._tables, self.contacts.wrenches),
-            *(self._rest.readings, self._memory, self._numbers),
+            *(self._rest.readings, self._memory, out),
         )
+        self.numbers = np.asarray(out)
+        return found
+
+    def enlarge_window(self) -> None:
+        """Make room for readings in the window in which rest is detected."""
+        self._rest.enlarge()

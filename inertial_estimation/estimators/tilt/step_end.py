@@ -52,18 +52,18 @@ from inertial_estimation.estimators.tilt.observer_steps import (
     X2,
 )
 from inertial_estimation.estimators.tilt.observer_steps import RATE as CONVERGENCE
-from inertial_estimation.estimators.tilt.rest_window import fastest_joint
+from inertial_estimation.estimators.tilt.rest_window import fastest_joint, is_full
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TILT, YAW, advance_variances
 from inertial_estimation.models.contact_motions import KinematicTables
 from inertial_estimation.spatial.vectors import ZERO, matrix_of, vector_of
 
-__all__ = ["SOLES_CONTRADICT", "SOLES_LEAN", "finish_step"]
+__all__ = ["SOLES_CONTRADICT", "SOLES_LEAN", "WINDOW_FULL", "finish_step"]
 
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 # What is found, a bit each, which those of `step_judgement` do not use: the forces are normal to the soles
-# and the vertical is not, the forces lean too far.
-SOLES_CONTRADICT, SOLES_LEAN = 64, 128
+# and the vertical is not, the forces lean too far, `RestWindow.readings` has no room for another reading.
+SOLES_CONTRADICT, SOLES_LEAN, WINDOW_FULL = 64, 128, 256
 
 
 @compiled
@@ -104,6 +104,8 @@ def finish_step(
     if memory[FEET][REPLACING] == 0.0:
         speed = fastest_joint(h, velocities, smoothed, memory[REST]) if known else math.inf
         _learn(h, speed, tracking, window, memory)
+        if is_full(window, memory[REST]):
+            found |= WINDOW_FULL
     memory[CONTACTS][BEGIN_KNOWN] = 1.0 if known else 0.0
     _advance_variances(h, memory)
     rates = vector_of(step, RATE), vector_of(step, MEAN_RATE), vector_of(bias, GYRO_BIAS)

@@ -54,7 +54,7 @@ __all__ = ["BEGUN", "FINISHED", "JUDGED", "WHOLE_STEPS", "kalman_whole_step", "t
 
 # Where a call has ended, in addition to what `judge_step` and `finish_step` have found: after `begin_step`,
 # after `judge_step`, at the end of the step.
-BEGUN, JUDGED, FINISHED = 256, 512, 1024
+BEGUN, JUDGED, FINISHED = 512, 1024, 2048
 
 
 @compiled
