@@ -1,7 +1,6 @@
 """Kinematics of the contacts relative to the IMU, and of the IMU relative to the base."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -16,9 +15,20 @@ from inertial_estimation.compilation import (
     zeros,
 )
 from inertial_estimation.models.contact_motions import (
+    BLOCKS,
+    CARRIERS,
+    IMU,
+    IMU_PLACEMENT,
+    MOTION_WIDTH,
+    MOTIONS,
+    PLACEMENTS,
+    SINGLE_ROWS,
+    VELOCITIES,
+    WRENCH_FRAMES,
+    Kinematics,
     KinematicState,
-    KinematicTables,
     motion_in_base,
+    rows_of_contacts,
     update_contacts,
 )
 from inertial_estimation.models.imu_mount import ImuMount
@@ -38,9 +48,9 @@ class ContactKinematics:
     Attributes:
         joints: Indices, in the robot's joint order, of the joints that move the IMU or a contact.
         soles: Whether each contact is moved by at least six joints, which can keep it from turning.
-        velocities: Velocities of the base, which are zero, and of those joints at the last update.
+        n_velocities: Number of velocities of the base, which are zero, and of those joints.
         state: What `relative_motions` has written last; the next one changes it.
-        tables: What it takes.
+        kinematics: What it takes.
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
@@ -58,28 +68,33 @@ class ContactKinematics:
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = locked_robot(robot, locked)
         self._model = model = self._robot.model
-        self._data = model.createData()
-        self.velocities = np.zeros(model.nv)
-        self._configuration = pin.neutral(model)
-        wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
-        motions, before = zeros(len(names), 18), zeros(len(names), 18)
-        self.state = KinematicState(motions, zeros(18), _poses(wrench_poses))
-        warm_up()
-        pin.forwardKinematics(model, self._data, self._configuration, self.velocities)
-        self._joint_motions = JointMotions(self._data)
-        self._lasting = self._joint_motions.lasting
+        self._data, self.n_velocities = model.createData(), model.nv
+        self._configuration, self._velocities = pin.neutral(model), np.zeros(model.nv)
         self._plain = model.nq == model.nv + (1 if self._robot.floating_base else 0)
+        warm_up()
+        pin.forwardKinematics(model, self._data, self._configuration, self._velocities)
+        self._joint_motions = JointMotions(self._data)
         frames = [model.frames[self._robot.frame_id(name)] for name in (imu.frame, *names)]
-        carriers: Any = np.array([f.parentJoint for f in frames], dtype=int)
-        placements = _poses([f.placement for f in frames])
-        motion = self._joint_motions.tables()
-        motion_in_base(*motion, int(carriers[0]), placements, self.state.imu)
+        wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
+        width = max(MOTION_WIDTH, model.nv, len(frames))
+        table = zeros(SINGLE_ROWS + BLOCKS * len(names), width)
+        table[IMU_PLACEMENT][:12] = _pose(frames[0].placement)
+        for block, poses in ((PLACEMENTS, [f.placement for f in frames[1:]]), (WRENCH_FRAMES, wrench_poses)):
+            for row, pose in zip(rows_of_contacts(table, block), poses, strict=True):
+                row[:12] = _pose(pose)
+        carriers = [float(frame.parentJoint) for frame in frames]
+        table[CARRIERS][: len(frames)] = numbers(np.array(carriers))
+        self.kinematics: Kinematics = (*self._joint_motions.tables(), table)
+        motion_in_base(*self.kinematics[:2], int(carriers[0]), table)
         if not supporting_joints(robot, (imu.frame,)):
-            carriers[0] = -1
-        carriers, places = numbers(carriers), (self.state.imu, motions, before, self.state.wrench_frames)
-        self.tables: KinematicTables = (*motion, numbers(self.velocities), carriers, placements, *places)
+            table[CARRIERS][0] = -1.0
+        self._lasting = self._joint_motions.lasting
+        if self._lasting:  # Pinocchio reads the velocities in the table
+            self._velocities = table[VELOCITIES][: model.nv]
+        motions, wrench_frames = (rows_of_contacts(table, block) for block in (MOTIONS, WRENCH_FRAMES))
+        self.state = KinematicState(motions, table[IMU], wrench_frames)
 
-    def forward(self, q: Array, v: Array) -> KinematicTables:
+    def forward(self, q: Array, v: Array) -> Kinematics:
         """Compute the motions of the joints, from which those of the contacts follow (`relative_motions`).
 
         Args:
@@ -87,16 +102,17 @@ class ContactKinematics:
             v: Joint velocities [rad/s or m/s], shape (n_joints,).
 
         Returns:
-            The tables for `relative_motions`.
+            What `relative_motions` takes.
         """
-        _place(q, v, self.joints, self._configuration, self.velocities)
+        _place(q, v, self.joints, self._configuration, self._velocities)
         if not self._plain:  # a joint that turns without limits has two numbers
             self._configuration[:] = self._robot.configuration(q[self.joints])
-        pin.forwardKinematics(self._model, self._data, self._configuration, self.velocities)
+        pin.forwardKinematics(self._model, self._data, self._configuration, self._velocities)
         if not self._lasting:
-            moving = numbers(self.velocities)
-            self.tables = (*self._joint_motions.tables(), moving, *self.tables[3:])
-        return self.tables
+            table = self.kinematics[2]
+            table[VELOCITIES][: self.n_velocities] = numbers(self._velocities)
+            self.kinematics = *self._joint_motions.tables(), table
+        return self.kinematics
 
     def update(self, q: Array, v: Array) -> KinematicState:
         """Compute poses and velocities of all contacts relative to the IMU.
@@ -121,15 +137,9 @@ def _place(
     velocities[len(velocities) - len(joints) :] = v[joints]
 
 
-def _poses(transforms: Sequence[pin.SE3]) -> Array:
-    """Orientations by rows, and positions, one pose a row, as compiled functions take them."""
-    return numbers(np.array([_placement(T) for T in transforms]).reshape(-1, 12))
-
-
-def _placement(T: pin.SE3) -> Array:
-    """Orientation by rows, and position, shape (12,)."""
-    placement: Array = np.concatenate((T.rotation.ravel(), T.translation))
-    return placement
+def _pose(T: pin.SE3) -> Array:
+    """Orientation by rows, and position, as compiled functions take them."""
+    return numbers(np.concatenate((T.rotation.ravel(), T.translation)))
 
 
 def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

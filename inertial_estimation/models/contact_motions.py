@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from inertial_estimation.compilation import (
     Column,
-    Integers,
     MutableColumn,
     MutableTable,
     Table,
@@ -28,23 +27,49 @@ from inertial_estimation.spatial.vectors import (
 )
 
 __all__ = [
+    "BEFORE",
+    "BLOCKS",
+    "CARRIERS",
+    "IMU",
+    "IMU_PLACEMENT",
+    "MOTIONS",
+    "MOTION_WIDTH",
+    "PLACEMENTS",
+    "SINGLE_ROWS",
+    "VELOCITIES",
+    "WRENCH_FRAMES",
     "KinematicState",
-    "KinematicTables",
+    "Kinematics",
     "RelativeContact",
     "motion_in_base",
     "relative_motions",
+    "rows_of_contacts",
     "update_contacts",
 ]
 
-# What the kinematics of contacts are computed from, and where they are written. Of every joint of the model
-# pose and velocity, as in `JointMotions`; the velocities of the base, which are zero, and of the joints; the
-# joint that carries the IMU, -1 where that does not move in the base, and those that carry the contacts; the
-# placements of these frames in their joints, orientation by rows and position [m]; then, as in
-# `KinematicState`, the motion of the IMU, the motions of the contacts now and at the last update, and the
-# wrench frames.
-KinematicTables = tuple[
-    Table, Table, Column, Integers, Table, MutableColumn, MutableTable, MutableTable, Table
-]
+# Rows of the table of a `ContactKinematics`: motion of the IMU, laid out as `KinematicState.imu`; velocities
+# of the base, which are zero, and of the joints; indices of the joints that carry the IMU, -1 where that does
+# not move in the base, and the contacts; placement of the IMU in its joint, orientation by rows and position
+# [m]. Then blocks of a row for each contact: placements, motions now and at the last update as in
+# `KinematicState.motions`, and wrench frames.
+IMU, VELOCITIES, CARRIERS, IMU_PLACEMENT, SINGLE_ROWS = range(5)
+PLACEMENTS, MOTIONS, BEFORE, WRENCH_FRAMES, BLOCKS = range(5)
+MOTION_WIDTH = 18
+# What the motions of contacts are computed from, and where: poses and velocities of all joints of the model,
+# as in `JointMotions`, and the table.
+Kinematics = tuple[Table, Table, MutableTable]
+
+
+@inlined
+def rows_of_contacts(table: Table, block: int) -> Table:
+    """Return a row for each contact, as they lie in the table of a `ContactKinematics`.
+
+    Args:
+        table: The table.
+        block: Which rows.
+    """
+    n = (len(table) - SINGLE_ROWS) // BLOCKS
+    return table[SINGLE_ROWS + block * n : SINGLE_ROWS + (block + 1) * n]
 
 
 class RelativeContact(NamedTuple):
@@ -144,12 +169,17 @@ def _store(out: MutableColumn, R: Matrix, p: Vector, v: Vector, w: Vector) -> No
 
 
 @compiled
-def motion_in_base(
-    poses: Table, velocities: Table, joint: int, placements: Table, out: MutableColumn
-) -> None:
-    """Write the motion of the IMU relative to the base, laid out as `KinematicState.imu`."""
-    R, p, v, w = _in_base(poses[joint], velocities[joint], placements[0])
-    _store(out, R, p, v, w)
+def motion_in_base(poses: Table, velocities: Table, joint: int, table: MutableTable) -> None:
+    """Write the motion of the IMU relative to the base.
+
+    Args:
+        poses: Of the joints, as in `JointMotions`.
+        velocities: Of the joints.
+        joint: The one that carries the IMU.
+        table: That of a `ContactKinematics`; its row `IMU` is written.
+    """
+    R, p, v, w = _in_base(poses[joint], velocities[joint], table[IMU_PLACEMENT])
+    _store(table[IMU], R, p, v, w)
 
 
 @inlined
@@ -168,22 +198,24 @@ def _relative_motion(pose: Column, V_J: Column, placement: Column, imu: Column, 
 
 
 @inlined
-def relative_motions(tables: KinematicTables) -> None:
+def relative_motions(kinematics: Kinematics) -> None:
     """Write the motions of the contacts relative to the IMU; the present ones become those before.
 
     Args:
-        tables: Those of `ContactKinematics.forward`.
+        kinematics: What `ContactKinematics.forward` returns.
     """
-    poses, velocities, _joint_velocities, carriers, placements, imu, motions, before, _wrench_frames = tables
-    if carriers[0] >= 0:
-        motion_in_base(poses, velocities, carriers[0], placements, imu)
+    poses, velocities, table = kinematics
+    carriers, placements = table[CARRIERS], rows_of_contacts(table, PLACEMENTS)
+    motions, before = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
+    if carriers[0] >= 0.0:
+        motion_in_base(poses, velocities, int(carriers[0]), table)
     for i in range(len(motions)):
         before[i][:] = motions[i]
-        j = carriers[i + 1]
-        _relative_motion(poses[j], velocities[j], placements[i + 1], imu, motions[i])
+        j = int(carriers[i + 1])
+        _relative_motion(poses[j], velocities[j], placements[i], table[IMU], motions[i])
 
 
 @compiled
-def update_contacts(tables: KinematicTables) -> None:
+def update_contacts(kinematics: Kinematics) -> None:
     """Write the motions of the contacts, as `relative_motions` does within other compiled functions."""
-    relative_motions(tables)
+    relative_motions(kinematics)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.compilation import numbers
+from inertial_estimation.compilation import numbers, zeros
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, check_rate
 from inertial_estimation.models.contact_motions import KinematicState, RelativeContact
 from inertial_estimation.spatial.vectors import IDENTITY, ZERO
@@ -22,7 +22,8 @@ class ComparedFeet(FootRotation):
     """The comparison of a gyroscope with the feet, which remembers the last state as an estimator does."""
 
     def __init__(self, soles):
-        super().__init__(soles)
+        super().__init__()
+        self._soles, self._moved = numbers(np.array(soles, dtype=float)), zeros(len(soles), 18)
         self._before = kinematic_state([STANDING] * len(soles)).motions
 
     def check(self, h, w, state, weights, jumps=0):
@@ -30,5 +31,5 @@ class ComparedFeet(FootRotation):
         now = self._before if state is None else state.motions
         motions, self._before = (now, self._before), now
         known = state is not None
-        rate = check_rate(h, w, known, motions, weights, jumps, self.soles, self.moved, self.row)
+        rate = check_rate(h, w, known, motions, weights, jumps, self._soles, self._moved, self.row)
         return tuple(map(float, rate)), self.missed

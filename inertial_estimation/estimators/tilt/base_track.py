@@ -7,9 +7,9 @@ from inertial_estimation.compilation import (
     Table,
     cells,
     inlined,
-    zeros,
 )
 from inertial_estimation.estimators.tilt.base_position import position_after
+from inertial_estimation.estimators.tilt.estimator_memory import ANCHORS, BASE, VARIANCES, block_of
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty, UncertaintyConfig
 from inertial_estimation.estimators.tilt.yaw import turned
 from inertial_estimation.models.imu import base_twist
@@ -42,31 +42,25 @@ class BaseTrack:
     Attributes:
         uncertainty: Variances of the orientation.
         row: Numbers of the track, for `advance_base`.
-        anchors: Whether each contact has an anchor, and its position in the world [m], shape (n, 4).
-        points: Memory for the contacts in the base frame, shape (n, 3).
     """
 
-    def __init__(
-        self, n_contacts: int, uncertainty: UncertaintyConfig, rows: tuple[Array, Array] | None = None
-    ) -> None:
+    def __init__(self, uncertainty: UncertaintyConfig, memory: Array) -> None:
         """Begin above the origin.
 
         Args:
-            n_contacts: Number of contacts.
             uncertainty: Standard deviations from which the covariance is computed.
-            rows: Memory for at least `SIZE` numbers, and for those of `TiltUncertainty`; None: its own.
+            memory: Of the estimator (`estimator_memory`).
         """
-        self.row, variances = (zeros(SIZE), None) if rows is None else rows
-        self.uncertainty = TiltUncertainty(uncertainty, variances)
+        self.row, self._anchors = memory[BASE], block_of(memory, ANCHORS)
+        self.uncertainty = TiltUncertainty(uncertainty, memory[VARIANCES])
         self._cells = cells(self.row)
-        self.anchors, self.points = zeros(n_contacts, 4), zeros(n_contacts, 3)
         self.reset()
         self.start((0.0, 0.0, 1.0))
 
     def reset(self) -> None:
         """Discard the anchors, return to the initial position and to the initial uncertainty."""
-        for anchor in self.anchors:
-            anchor[:] = zeros(4)
+        for anchor in self._anchors:
+            anchor[0] = 0.0
         store(self._cells, POSITION, ZERO)
         self._cells[STARTED] = 0.0
         self.uncertainty.reset()
@@ -119,7 +113,7 @@ def advance_base(
         imu: `KinematicState.imu` at the end of the step.
         motions: `KinematicState.motions` there.
         weights: Weights of the contacts, of sum 1 or all zero.
-        anchors: Those of `BaseTrack`; updated.
+        anchors: Whether each contact has an anchor, and its position in the world [m]; updated.
         points_B: Memory for the contacts in the base frame.
         track: Numbers of `BaseTrack`; updated.
     """

@@ -2,26 +2,29 @@
 
 from collections.abc import Sequence
 
-from inertial_estimation.compilation import cells, compiling, zeros
+from inertial_estimation.compilation import cells, zeros
 from inertial_estimation.estimators.tilt.contact_weighing import (
     BEGIN_KNOWN,
     BY_POSITIONS,
     EXTENT,
-    FORCE,
     INFORMATION,
     INITIAL_VARIANCE,
     MAX_GAP,
     OFF,
     ON,
-    PROBABILITY,
-    SIZE,
-    TRIGGER_WIDTH,
     UNSENSED,
     USED,
     VARIANCE,
     WRENCHES_KNOWN,
     contact_point,
     in_contact_frame,
+)
+from inertial_estimation.estimators.tilt.estimator_memory import (
+    CENTRES,
+    CONTACTS,
+    TRIGGERS,
+    WEIGHTS,
+    block_of,
 )
 from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import ContactConfig, ContactLoad
@@ -36,32 +39,25 @@ class ContactVelocity:
 
     Attributes:
         row: Numbers of the state and the parameters, for `contact_weighing.weigh`.
-        triggers: Its triggers, shape (n, `TRIGGER_WIDTH`).
-        centres: Centres of pressure in the contact frames [m], shape (n, 3).
-        weights: Shares of the contacts in the velocity at the last step with joints and wrenches, of sum 1 or
-            all zero, shape (n,).
         wrenches: Those of the last step that had them, each in its wrench frame [N, Nm], shape (n, 6).
     """
 
-    def __init__(
-        self, config: ContactConfig, names: Sequence[str], max_gap: float, row: Array | None = None
-    ) -> None:
+    def __init__(self, config: ContactConfig, names: Sequence[str], max_gap: float, memory: Array) -> None:
         """Begin with no contact in use.
 
         Args:
             config: Force thresholds and resting point of the contacts.
             names: Names of the contacts.
             max_gap: Longest step over which the motion of a contact point is averaged [s].
-            row: Memory for at least `SIZE` numbers; None: its own.
+            memory: Of the estimator (`estimator_memory`).
         """
-        n = len(names)
         self._names = tuple(names)
         self._names_in_use: dict[float, tuple[str, ...]] = {}
-        self.row = zeros(SIZE) if row is None else row
+        self.row, self._weights = memory[CONTACTS], memory[WEIGHTS]
+        self._triggers, self._centres = block_of(memory, TRIGGERS), block_of(memory, CENTRES)
         self._cells = cells(self.row)
         self._cells[MAX_GAP] = max_gap
-        self.triggers, self.centres, self.weights = zeros(n, TRIGGER_WIDTH), zeros(n, 3), zeros(n)
-        self._no_wrenches = zeros(n, 6)
+        self._no_wrenches = zeros(len(names), 6)
         self.configure(config)
         self.reset()
 
@@ -75,10 +71,8 @@ class ContactVelocity:
 
     def reset(self) -> None:
         """Take all contacts out of use and discard their motion."""
-        for table in (self.triggers, self.centres):
-            for row in table:
-                row[:] = zeros(len(row))
-        self.weights[:] = zeros(len(self.weights))
+        for row in (*self._triggers, *self._centres, self._weights):
+            row[:] = zeros(len(row))
         self.wrenches = self._no_wrenches
         numbers = self._cells
         numbers[BEGIN_KNOWN] = numbers[WRENCHES_KNOWN] = numbers[USED] = 0.0
@@ -95,13 +89,10 @@ class ContactVelocity:
         return names
 
     @property
-    def loading(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Vertical force [N] and probability of each contact at the last step with joints and forces.
-
-        The probability is a logistic function of force and, where not sensed, of speed.
-        """
-        rows = self.triggers.tolist() if compiling() else self.triggers
-        return tuple([row[FORCE] for row in rows]), tuple([row[PROBABILITY] for row in rows])
+    def _shares(self) -> Array:
+        """Shares of the contacts at the last step with joints and wrenches, of sum 1 or all zero."""
+        shares: Array = self._weights[: len(self._names)]
+        return shares
 
     @property
     def information(self) -> float:
@@ -118,7 +109,7 @@ class ContactVelocity:
         Args:
             state: Kinematics at the end of the step.
         """
-        rows = zip(state.motions, self.centres, self.weights, strict=True)
+        rows = zip(state.motions, self._centres, self._shares, strict=True)
         return [contact_point(motion, centre) if weight > 0.0 else None for motion, centre, weight in rows]
 
     def loads(self, state: KinematicState) -> tuple[ContactLoad, ...]:
@@ -131,7 +122,7 @@ class ContactVelocity:
             return ()
         loads = []
         rows = zip(
-            *(self._names, state.motions, state.wrench_frames, self.centres, self.wrenches, self.weights),
+            *(self._names, state.motions, state.wrench_frames, self._centres, self.wrenches, self._shares),
             strict=True,
         )
         for name, motion, frame, centre, wrench_F, weight in rows:

@@ -34,7 +34,6 @@ __all__ = [
     "ON",
     "PROBABILITY",
     "SIZE",
-    "TRIGGER_WIDTH",
     "UNSENSED",
     "USED",
     "VARIANCE",
@@ -71,7 +70,7 @@ INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
     UNSENSED,
     SIZE,
 ) = range(12)
-CLOSED, THRESHOLD, FORCE, PROBABILITY, TRIGGER_WIDTH = range(5)  # columns of `triggers`, the 2nd and 3rd in N
+CLOSED, THRESHOLD, FORCE, PROBABILITY = range(4)  # columns of `triggers`, the 2nd and 3rd in N
 PRESSED = 2.0  # times `force_on`: a force that a foot in the air does not bear
 
 
@@ -104,14 +103,14 @@ def weigh(
         wrenches: A row for each contact, in its wrench frame [N, Nm].
         triggers: Whether each contact is in use, its threshold, force and probability; updated.
         centres: Centres of pressure in the contact frames [m]; updated.
-        weights: Shares of the contacts in the velocity, of sum 1 or all zero; written.
+        weights: Shares of the contacts in the velocity, of sum 1 or all zero; written, its other numbers not.
         state: Numbers of `ContactVelocity`; updated.
     """
     begin_known = state[BEGIN_KNOWN] > 0.0 and h <= state[MAX_GAP]
     spans = motions[0], motions[1] if begin_known else motions[0]
     difference = h if begin_known and state[BY_POSITIONS] > 0.0 else 0.0
     total, unsensed = 0.0, judged and state[UNSENSED] > 0.0
-    for i in range(len(weights)):
+    for i in range(len(triggers)):
         force_C, torque_C = in_contact_frame(wrench_frames[i], wrenches[i])
         force = dot(vertical, times(matrix_of(spans[0][i], 0), force_C))
         centre = ZERO
@@ -159,7 +158,7 @@ def _combined(
     """
     step, total = judge
     y_v, used, share, squares = ZERO, 0, 0.0, 0.0
-    for i in range(len(weights)):
+    for i in range(len(centres)):
         if weights[i] > 0.0:
             used |= 1 << i
             point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
@@ -172,7 +171,7 @@ def _combined(
                 weights[i] *= information
             share += weights[i]
             y_v = combine(y_v, weights[i], y)
-    for i in range(len(weights)):
+    for i in range(len(centres)):
         weights[i] /= share
     state[USED], state[INFORMATION] = used, share / total
     seen = squares / total - state[VARIANCE]

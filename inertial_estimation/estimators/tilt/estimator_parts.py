@@ -6,15 +6,12 @@ from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.estimator_memory import (
-    BASE,
     BIAS,
-    CONTACTS,
     NOISE,
     OBSERVER,
     OWN,
     REST,
     SCALE,
-    VARIANCES,
     estimator_memory,
 )
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator
@@ -60,21 +57,18 @@ class EstimatorParts:
         """
         if setup.imu is None:
             raise ConfigurationError("the robot has no IMU, which the tilt observer requires")
-        memory, max_gap = estimator_memory(), config.robot.inputs.max_gap
         kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
-        contacts = ContactVelocity(config.contact, setup.contact_names, max_gap, memory[CONTACTS])
+        memory = estimator_memory(len(setup.contacts), kinematics.n_velocities)
+        max_gap = config.robot.inputs.max_gap
+        contacts = ContactVelocity(config.contact, setup.contact_names, max_gap, memory)
         rows = memory[OBSERVER], memory[OWN]
         self.observer = make_observer(config.observer, config.gains, config.gravity, rows)
-        rows = memory[BIAS], memory[REST]
-        self.bias = GyroBiasEstimator(config.bias, len(kinematics.velocities), rows)
+        self.bias = GyroBiasEstimator(config.bias, (memory[BIAS], memory[REST]))
         self.noise = CorrectionRate(config.adaptation, memory[NOISE])
         self.scale = AccelerometerScale(memory[SCALE])
-        rows = memory[BASE], memory[VARIANCES]
-        self.track = BaseTrack(len(setup.contacts), config.uncertainty, rows)
+        self.track = BaseTrack(config.uncertainty, memory)
         self.checks = ReadingChecks(kinematics.soles, memory, enabled=config.check_readings)
-        self.calls = StepCalls(
-            memory, kinematics, contacts, self.observer, self.checks.feet, self.track, self.bias.rest
-        )
+        self.calls = StepCalls(memory, kinematics, contacts, self.observer, self.bias.rest)
         by_torques = ContactSource(config.contact.source) is ContactSource.JOINT_TORQUES
         gain = config.contact.observer_gain
         self.torques = TorqueWrenches(setup, config.robot, gain) if by_torques else None

@@ -119,7 +119,7 @@ def _normal_and_force(
 ) -> tuple[Vector, Vector]:
     """Return the normal of the sole that is nearest to the vertical, zero if none is near, and the force."""
     normal, nearest, force = ZERO, FLAT, ZERO
-    for i in range(len(weights)):
+    for i in range(len(motions)):
         R_IC = matrix_of(motions[i], 0)
         force_C, _torque_C = in_contact_frame(wrench_frames[i], wrenches[i])
         force = add(force, times(R_IC, force_C))

@@ -6,8 +6,6 @@ position d and velocity d' in the IMU frame, which leaves the rotation about d u
 
 import math
 
-import numpy as np
-
 from inertial_estimation.compilation import (
     Column,
     MutableColumn,
@@ -15,7 +13,6 @@ from inertial_estimation.compilation import (
     Table,
     cells,
     inlined,
-    numbers,
     zeros,
 )
 from inertial_estimation.estimators.tilt.points_at_rest import LEAST_SHARE, rate_of_points
@@ -78,24 +75,18 @@ class FootRotation:
 
     Attributes:
         row: Numbers of the state, for `check_rate`.
-        soles: 1 for a contact that cannot turn while loaded, 0 for the others, shape (n,).
-        moved: Memory for motions by differences of positions, shape (n, 18).
     """
 
-    def __init__(self, soles: tuple[bool, ...], row: Array | None = None) -> None:
+    def __init__(self, row: Array | None = None) -> None:
         """Begin with a sound gyroscope.
 
         Args:
-            soles: Whether each contact is a sole that cannot turn while loaded.
             row: Memory for at least `SIZE` numbers; None: its own.
         """
         self.row = zeros(SIZE) if row is None else row
         self._cells = cells(self.row)
-        self.soles = numbers(np.array(soles, dtype=float))
-        self.moved = zeros(len(soles), 18)
         forget_size(USUAL_BOUNDS, self._cells, USUAL_SIZE_OF)
-        self._cells[JUMPS] = 0.0
-        self._cells[REPLACING] = 0.0
+        self._cells[REPLACING] = self._cells[JUMPS] = 0.0
         self.reset()
 
     def reset(self) -> None:

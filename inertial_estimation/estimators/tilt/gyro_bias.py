@@ -145,19 +145,16 @@ class GyroBiasEstimator:
         rest: The window in which rest is detected.
     """
 
-    def __init__(
-        self, config: GyroBiasConfig, velocities: int = 0, rows: tuple[Array, Array] | None = None
-    ) -> None:
+    def __init__(self, config: GyroBiasConfig, rows: tuple[Array, Array] | None = None) -> None:
         """Begin with a bias of zero.
 
         Args:
             config: Parameters.
-            velocities: Number of velocities of base and joints, by which rest is detected.
             rows: Memory for at least `SIZE` numbers, and for those of `RestWindow`; None: its own.
         """
         self.row, sums = (zeros(SIZE), None) if rows is None else rows
         self._cells = cells(self.row)
-        self.rest = RestWindow(config.rest_window, velocities, sums)
+        self.rest = RestWindow(config.rest_window, sums)
         self.configure(config)
         self.reset()
 

@@ -1,6 +1,7 @@
 """Checks of the readings against one another at every step, and what they found lately."""
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 from inertial_estimation.compilation import cells
@@ -16,6 +17,7 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     HOLD,
     OUTLIERS,
     READINGS,
+    SOLES,
 )
 from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
@@ -110,7 +112,7 @@ class ReadingChecks:
         stamp_ns: That of the last step [ns].
     """
 
-    def __init__(self, soles: tuple[bool, ...], memory: Array, *, enabled: bool = True) -> None:
+    def __init__(self, soles: Sequence[bool], memory: Array, *, enabled: bool = True) -> None:
         """Begin without a finding.
 
         Args:
@@ -125,7 +127,9 @@ class ReadingChecks:
         self.velocity = VelocityGuard(memory[GUARD])
         self.agreement = Agreement(memory[AGREEMENT])
         self.found_ns: dict[Finding, int] = {}
-        self.feet = FootRotation(soles, memory[FEET])
+        self.feet = FootRotation(memory[FEET])
+        for i, sole in enumerate(soles):
+            memory[SOLES][i] = float(sole)
         self.hold = ForceHold(memory[HOLD])
         self.floor = FloorCheck(memory[FLOOR])
         self._outliers = OutlierFrequency(memory[OUTLIERS])

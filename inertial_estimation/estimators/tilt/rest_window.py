@@ -34,21 +34,18 @@ class RestWindow:
     Attributes:
         readings: The window, a ring of rows, which is to be enlarged once it is full (`is_full`).
         sums: Numbers of the state.
-        velocities: Low-passed velocities of base and joints [rad/s].
     """
 
-    def __init__(self, length: float, velocities: int = 0, row: Array | None = None) -> None:
+    def __init__(self, length: float, row: Array | None = None) -> None:
         """Begin without a reading.
 
         Args:
             length: Of a whole window [s]; the time constant of the low-pass is half of it.
-            velocities: Number of velocities of base and joints.
             row: Memory for at least `SIZE` numbers; None: its own.
         """
         self.sums = zeros(SIZE) if row is None else row
         self._cells = cells(self.sums)
         self._cells[LENGTH] = length
-        self.velocities = zeros(velocities)
         self.readings = zeros(WINDOW, WIDTH)
         self.reset()
 
@@ -169,7 +166,7 @@ def fastest_joint(h: float, velocities: Column, smoothed: MutableColumn, sums: M
     Args:
         h: Duration of the step [s].
         velocities: Of the base, which are zero, and of the joints between IMU and contacts [rad/s].
-        smoothed: `RestWindow.velocities`; changed.
+        smoothed: The low-passed ones; changed.
         sums: `RestWindow.sums`; changed.
     """
     share, fastest = h / (h + 0.5 * sums[LENGTH]), 0.0

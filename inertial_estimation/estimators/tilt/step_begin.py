@@ -6,7 +6,7 @@
 `StepByParts` calls them one by one wherever something else has to be done between them.
 """
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, inlined
 from inertial_estimation.estimators.tilt.accelerometer_scale import (
     corrected_force,
 )
@@ -16,6 +16,7 @@ from inertial_estimation.estimators.tilt.contact_weighing import (
 from inertial_estimation.estimators.tilt.correction_rate import measure_rate, uncorrected
 from inertial_estimation.estimators.tilt.estimator_memory import (
     BIAS,
+    CENTRES,
     CHECKS,
     CONTACTS,
     ENABLED,
@@ -25,15 +26,19 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     HOLD,
     MEAN_FORCE,
     MEAN_RATE,
+    MOVED,
     NOISE,
     OBSERVER,
     RATE,
     READINGS,
     SCALE,
+    SOLES,
     STEP,
+    TRIGGERS,
     USED_FORCE,
     VELOCITY,
-    ContactTables,
+    WEIGHTS,
+    block_of,
 )
 from inertial_estimation.estimators.tilt.foot_rotation import REPLACING, check_rate
 from inertial_estimation.estimators.tilt.force_hold import ACTIVE
@@ -48,7 +53,14 @@ from inertial_estimation.estimators.tilt.observer_steps import (
 from inertial_estimation.estimators.tilt.velocity_guard import (
     judged_readings,
 )
-from inertial_estimation.models.contact_motions import KinematicTables, relative_motions
+from inertial_estimation.models.contact_motions import (
+    BEFORE,
+    MOTIONS,
+    WRENCH_FRAMES,
+    Kinematics,
+    relative_motions,
+    rows_of_contacts,
+)
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Vector, add, combine, store, vector_of
 
@@ -60,8 +72,7 @@ def begin_step(
     h: float,
     imu: Column,
     known: bool,
-    kinematics: KinematicTables,
-    tables: ContactTables,
+    kinematics: Kinematics,
     memory: MutableTable,
 ) -> None:
     """Take the readings of a step, move the contacts, and compare the gyroscope with the feet.
@@ -70,8 +81,7 @@ def begin_step(
         h: Time since the last step [s].
         imu: Specific force then rate, shape (6,).
         known: Whether there are joints, so that `ContactKinematics.forward` was called.
-        kinematics: Its tables; the motions of the contacts are written.
-        tables: Those of the contacts; changed.
+        kinematics: What that returns; the motions of the contacts are written.
         memory: Of the estimator; changed.
     """
     step, checked = memory[STEP], memory[CHECKS][ENABLED] > 0.0
@@ -85,9 +95,7 @@ def begin_step(
     if known:
         relative_motions(kinematics)
     if checked:
-        _triggers, _centres, weights, _none, soles, moved, _anchors, _points, _smoothed = tables
-        motions, jumps = (kinematics[6], kinematics[7]), memory[READINGS][DOUBTS]
-        w = check_rate(h, w, known, motions, weights, jumps, soles, moved, memory[FEET])
+        w = _compared_rate(h, w, known, kinematics[2], memory)
         if memory[FEET][REPLACING] > 0.0:
             rate = add(w, bias)
     store(step, FORCE, force)
@@ -96,14 +104,23 @@ def begin_step(
     store(step, MEAN_RATE, w)
 
 
+@inlined
+def _compared_rate(h: float, w: Vector, known: bool, table: Table, memory: MutableTable) -> Vector:
+    """Return the rate of the gyroscope, or that of the feet where it is wrong."""
+    moved, jumps = block_of(memory, MOVED), memory[READINGS][DOUBTS]
+    n = len(moved)
+    weights, soles = memory[WEIGHTS][:n], memory[SOLES][:n]
+    motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
+    return check_rate(h, w, known, motions, weights, jumps, soles, moved, memory[FEET])
+
+
 @compiled
 def weigh_step(
     h: float,
     vertical: Vector,
     judged: bool,
     expected: Vector,
-    kinematics: KinematicTables,
-    tables: ContactTables,
+    table: Table,
     wrenches: Table,
     memory: MutableTable,
 ) -> bool:
@@ -114,16 +131,15 @@ def weigh_step(
         vertical: The vertical in the IMU frame.
         judged: Whether contacts that contradict the expected velocity lose weight.
         expected: Velocity by the IMU, mean over the step [m/s].
-        kinematics: Those of `begin_step`.
-        tables: Those of the contacts; changed.
+        table: Of the kinematics.
         wrenches: A row for each contact, in its wrench frame [N, Nm].
         memory: Of the estimator; changed.
     """
-    triggers, centres, weights, _none, _soles, _moved, _anchors, _points, _smoothed = tables
-    w, motions = vector_of(memory[STEP], MEAN_RATE), (kinematics[6], kinematics[7])
+    motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
+    w, wrench_frames = vector_of(memory[STEP], MEAN_RATE), rows_of_contacts(table, WRENCH_FRAMES)
     aided, y_v = weigh(
-        *(h, vertical, w, judged, expected, motions, kinematics[8], wrenches),
-        *(triggers, centres, weights, memory[CONTACTS]),
+        *(h, vertical, w, judged, expected, motions, wrench_frames, wrenches),
+        *(block_of(memory, TRIGGERS), block_of(memory, CENTRES), memory[WEIGHTS], memory[CONTACTS]),
     )
     store(memory[STEP], VELOCITY, y_v)
     return aided

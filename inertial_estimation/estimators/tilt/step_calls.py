@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.compilation import cells, compiling, warm_up, zeros
-from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.estimate_numbers import CONTACTS, DEFECTS
-from inertial_estimation.estimators.tilt.estimator_memory import DEFECT, STEP, ContactTables
-from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
+from inertial_estimation.estimators.tilt.estimator_memory import DEFECT, STEP
 from inertial_estimation.estimators.tilt.rest_window import RestWindow
 from inertial_estimation.estimators.tilt.step_begin import begin_step, guard_step, weigh_step
 from inertial_estimation.estimators.tilt.step_end import finish_step
@@ -39,8 +37,6 @@ class StepCalls:
         kinematics: ContactKinematics,
         contacts: ContactVelocity,
         observer: TiltObserver[Any],
-        feet: FootRotation,
-        track: BaseTrack,
         rest: RestWindow,
     ) -> None:
         """Collect what the functions take.
@@ -50,21 +46,13 @@ class StepCalls:
             kinematics: Kinematics of the contacts.
             contacts: State of the contacts.
             observer: The tilt observer.
-            feet: Comparison of the gyroscope with the feet.
-            track: Orientation and position of the base.
             rest: Window in which rest is detected.
         """
         self.kinematics, self.contacts = kinematics, contacts
         self.whole_step = WHOLE_STEPS.get(type(observer))
         self._memory, self._rest = memory, rest
-        self._kinematic_tables = kinematics.tables
-        n = len(contacts.weights)
-        self._tables: ContactTables = (
-            *(contacts.triggers, contacts.centres, contacts.weights, zeros(n), feet.soles, feet.moved),
-            *(track.anchors, track.points, rest.velocities),
-        )
         self._step = cells(memory[STEP])
-        self._count, self._listed = CONTACTS + 2 * n, not compiling()
+        self._count, self._listed = CONTACTS + 2 * len(contacts.wrenches), not compiling()
         self.numbers = np.zeros(self._count)
         warm_up()
 
@@ -87,30 +75,28 @@ class StepCalls:
             wrenches: A row for each contact, in its wrench frame, as `compilation.numbers` of shape (n, 6).
         """
         assert self.whole_step is not None
-        self._kinematic_tables = tables = self.kinematics.forward(joints[0], joints[1])
-        self.contacts.wrenches, window = wrenches, self._rest.readings
+        kinematics = self.kinematics.forward(joints[0], joints[1])
+        self.contacts.wrenches, window, memory = wrenches, self._rest.readings, self._memory
         if self._listed:
             out: Any = [0.0] * self._count
-            found = self.whole_step(
-                h, imu.tolist(), tables, self._tables, wrenches, window, self._memory, out
-            )
+            found = self.whole_step(h, imu.tolist(), kinematics, wrenches, window, memory, out)
             self.numbers = np.array(out)
             return found
         self.numbers = out = np.empty(self._count)
-        return self.whole_step(h, imu, tables, self._tables, wrenches, window, self._memory, out)
+        return self.whole_step(h, imu, kinematics, wrenches, window, memory, out)
 
     def begin(self, h: float, imu: Array, joints: tuple[Array, Array] | None) -> None:
         """Take the readings of a step (`begin_step`); joints are None where they are missing."""
         if joints is not None:
-            self._kinematic_tables = self.kinematics.forward(*joints)
-        readings, known = imu.tolist() if self._listed else imu, joints is not None
-        begin_step(h, readings, known, self._kinematic_tables, self._tables, self._memory)
+            self.kinematics.forward(*joints)
+        readings = imu.tolist() if self._listed else imu
+        begin_step(h, readings, joints is not None, self.kinematics.kinematics, self._memory)
 
     def weigh(self, h: float, vertical: Vector, expected: Vector | None, wrenches: Array) -> bool:
         """Compute the contact velocity (`weigh_step`); without an expected one the forces alone weigh."""
         self.contacts.wrenches, judged = wrenches, expected is not None
-        tables = self._kinematic_tables, self._tables
-        return weigh_step(h, vertical, judged, expected or ZERO, *tables, wrenches, self._memory)
+        table = self.kinematics.kinematics[2]
+        return weigh_step(h, vertical, judged, expected or ZERO, table, wrenches, self._memory)
 
     def guard(self, h: float, *, aided: bool) -> None:
         """Judge specific force and contact velocity before the observer's step (`guard_step`)."""
@@ -123,10 +109,8 @@ class StepCalls:
     def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
         """Finish a step; return what was found (`finish_step`)."""
         out = zeros(self._count)
-        found = finish_step(
-            *(h, known, fresh, tracking, self._kinematic_tables, self._tables, self.contacts.wrenches),
-            *(self._rest.readings, self._memory, out),
-        )
+        table, wrenches, window = self.kinematics.kinematics[2], self.contacts.wrenches, self._rest.readings
+        found = finish_step(h, known, fresh, tracking, table, wrenches, window, self._memory, out)
         self.numbers = np.asarray(out)
         return found
 

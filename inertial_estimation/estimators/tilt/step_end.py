@@ -18,6 +18,7 @@ from inertial_estimation.estimators.tilt.contact_weighing import (
 )
 from inertial_estimation.estimators.tilt.estimate_numbers import first_defect, write_estimate
 from inertial_estimation.estimators.tilt.estimator_memory import (
+    ANCHORS,
     BASE,
     BIAS,
     CHECKS,
@@ -29,12 +30,18 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     FORCE,
     MEAN_RATE,
     OBSERVER,
+    POINTS,
     RATE,
     REST,
     SCALE,
+    SMOOTHED,
+    SOLES,
     STEP,
+    TRIGGERS,
+    UNWEIGHTED,
     VARIANCES,
-    ContactTables,
+    WEIGHTS,
+    block_of,
 )
 from inertial_estimation.estimators.tilt.floor_check import INCLINED_NOW, LEANING_NOW, compare_with_soles
 from inertial_estimation.estimators.tilt.foot_rotation import COMPLETE, REPLACING
@@ -54,7 +61,13 @@ from inertial_estimation.estimators.tilt.observer_steps import (
 from inertial_estimation.estimators.tilt.observer_steps import RATE as CONVERGENCE
 from inertial_estimation.estimators.tilt.rest_window import fastest_joint, is_full
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TILT, YAW, advance_variances
-from inertial_estimation.models.contact_motions import KinematicTables
+from inertial_estimation.models.contact_motions import (
+    IMU,
+    MOTIONS,
+    VELOCITIES,
+    WRENCH_FRAMES,
+    rows_of_contacts,
+)
 from inertial_estimation.spatial.vectors import ZERO, matrix_of, vector_of
 
 __all__ = ["SOLES_CONTRADICT", "SOLES_LEAN", "WINDOW_FULL", "finish_step"]
@@ -72,8 +85,7 @@ def finish_step(
     known: bool,
     fresh: bool,
     tracking: bool,
-    kinematics: KinematicTables,
-    tables: ContactTables,
+    table: Table,
     wrenches: Table,
     window: MutableTable,
     memory: MutableTable,
@@ -86,31 +98,36 @@ def finish_step(
         known: Whether it had joints.
         fresh: Whether it had joints and wrenches, so that the weights are those of this step.
         tracking: Whether the observer determines the vertical.
-        kinematics: Those of `begin_step`.
-        tables: Those of the contacts; changed.
+        table: Of the kinematics.
         wrenches: A row for each contact, in its wrench frame [N, Nm]; only used where fresh.
         window: `RestWindow.readings`; changed.
         memory: Of the estimator; changed.
         out: Written: numbers of the estimate.
     """
-    _p, _v, velocities, _j, _f, imu, motions, _before, wrench_frames = kinematics
-    triggers, _centres, weights, unweighted, soles, _moved, anchors, points, smoothed = tables
+    motions, triggers = rows_of_contacts(table, MOTIONS), block_of(memory, TRIGGERS)
+    shares = memory[WEIGHTS if fresh else UNWEIGHTED][: len(motions)]
     step, observer, bias, found = memory[STEP], memory[OBSERVER], memory[BIAS], 0
     if known and memory[CHECKS][ENABLED] > 0.0 and memory[CONTACTS][UNSENSED] == 0.0:
         if fresh:
-            x2, floor = vector_of(observer, X2), memory[FLOOR]
-            compare_with_soles(h, x2, motions, wrench_frames, wrenches, weights, soles, floor)
+            x2, soles, floor = vector_of(observer, X2), memory[SOLES], memory[FLOOR]
+            wrench_frames = rows_of_contacts(table, WRENCH_FRAMES)
+            compare_with_soles(h, x2, motions, wrench_frames, wrenches, shares, soles, floor)
         found = _seen_of_floor(memory[FLOOR])
     if memory[FEET][REPLACING] == 0.0:
-        speed = fastest_joint(h, velocities, smoothed, memory[REST]) if known else math.inf
+        speed = math.inf
+        if known:
+            speed = fastest_joint(h, table[VELOCITIES], memory[SMOOTHED], memory[REST])
         _learn(h, speed, tracking, window, memory)
         if is_full(window, memory[REST]):
             found |= WINDOW_FULL
     memory[CONTACTS][BEGIN_KNOWN] = 1.0 if known else 0.0
     _advance_variances(h, memory)
     rates = vector_of(step, RATE), vector_of(step, MEAN_RATE), vector_of(bias, GYRO_BIAS)
-    observed, shares = (vector_of(observer, X1), vector_of(observer, X2)), weights if fresh else unweighted
-    v_B, w_B, x2_B = advance_base(h, rates, observed, imu, motions, shares, anchors, points, memory[BASE])
+    observed = vector_of(observer, X1), vector_of(observer, X2)
+    anchors, points = block_of(memory, ANCHORS), block_of(memory, POINTS)
+    v_B, w_B, x2_B = advance_base(
+        h, rates, observed, table[IMU], motions, shares, anchors, points, memory[BASE]
+    )
     orientation, p_WB = matrix_of(memory[BASE], ORIENTATION), vector_of(memory[BASE], POSITION)
     variances = (memory[VARIANCES][TILT], memory[VARIANCES][YAW]), (bias[ACROSS], bias[ALONG])
     flags = observer[VELOCITY_AIDED], observer[GRAVITY_AIDED], bias[RESTING]

@@ -24,7 +24,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     STEP,
     USED_FORCE,
     VELOCITY,
-    ContactTables,
 )
 from inertial_estimation.estimators.tilt.foot_rotation import is_unusual
 from inertial_estimation.estimators.tilt.force_hold import ACTIVE
@@ -47,7 +46,7 @@ from inertial_estimation.estimators.tilt.two_stage_observer import (
     two_stage_rate,
     two_stage_sensitivity,
 )
-from inertial_estimation.models.contact_motions import KinematicTables
+from inertial_estimation.models.contact_motions import Kinematics
 from inertial_estimation.spatial.vectors import store, vector_of
 
 __all__ = ["BEGUN", "FINISHED", "JUDGED", "WHOLE_STEPS", "kalman_whole_step", "two_stage_whole_step"]
@@ -61,21 +60,20 @@ BEGUN, JUDGED, FINISHED = 512, 1024, 2048
 def kalman_whole_step(
     h: float,
     imu: Column,
-    kinematics: KinematicTables,
-    tables: ContactTables,
+    kinematics: Kinematics,
     wrenches: Table,
     window: MutableTable,
     memory: MutableTable,
     out: MutableColumn,
 ) -> int:
     """Make a step of an estimator with the Kalman observer; arguments are those of its parts."""
-    begin_step(h, imu, True, kinematics, tables, memory)
+    begin_step(h, imu, True, kinematics, memory)
     if _is_unusual(memory):
         return BEGUN
     shared, own, step, checked = memory[OBSERVER], memory[OWN], memory[STEP], memory[CHECKS][ENABLED] > 0.0
     w = vector_of(step, MEAN_RATE)
     expected = expected_velocity(h, w, vector_of(step, MEAN_FORCE), shared, own)
-    aided = weigh_step(h, vector_of(shared, X2), checked, expected, kinematics, tables, wrenches, memory)
+    aided = weigh_step(h, vector_of(shared, X2), checked, expected, kinematics[2], wrenches, memory)
     density, information = white_density(memory[NOISE][DENSITY_SEEN]), memory[CONTACTS][INFORMATION]
     store(own, SEEN, (density, memory[BIAS][ACROSS], information))
     guard_step(h, aided, memory)
@@ -85,7 +83,7 @@ def kalman_whole_step(
         return found | JUDGED
     shared[RATE] = kalman_rate(own)
     shared[SENSITIVITY] = 1.0 / shared[RATE]
-    end = finish_step(h, True, True, True, kinematics, tables, wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
     return found | end | FINISHED
 
 
@@ -93,21 +91,20 @@ def kalman_whole_step(
 def two_stage_whole_step(
     h: float,
     imu: Column,
-    kinematics: KinematicTables,
-    tables: ContactTables,
+    kinematics: Kinematics,
     wrenches: Table,
     window: MutableTable,
     memory: MutableTable,
     out: MutableColumn,
 ) -> int:
     """Make a step of an estimator with the two-stage observer; arguments are those of its parts."""
-    begin_step(h, imu, True, kinematics, tables, memory)
+    begin_step(h, imu, True, kinematics, memory)
     if _is_unusual(memory):
         return BEGUN
     shared, own, step = memory[OBSERVER], memory[OWN], memory[STEP]
     judged = memory[CHECKS][ENABLED] > 0.0 and memory[CONTACTS][UNSENSED] > 0.0
     vertical, expected = vector_of(shared, X2), vector_of(shared, X1)
-    aided = weigh_step(h, vertical, judged, expected, kinematics, tables, wrenches, memory)
+    aided = weigh_step(h, vertical, judged, expected, kinematics[2], wrenches, memory)
     if aided:
         follow_noise(h, memory[BIAS][ACROSS], memory[NOISE], own)
     guard_step(h, aided, memory)
@@ -117,7 +114,7 @@ def two_stage_whole_step(
     if found & DOUBT:
         return found | JUDGED
     shared[RATE], shared[SENSITIVITY] = two_stage_rate(own), two_stage_sensitivity(own)
-    end = finish_step(h, True, True, True, kinematics, tables, wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
     return found | end | FINISHED
 
 
