@@ -8,6 +8,12 @@ the accelerometer, lambda_obs = lambda + w of a contact and a wrench u on the ba
 
 to the first order in the errors; E is the effect of an error of the sensed acceleration on the rows. What a
 row takes more than a model says that senses nothing is S' (g tau_obs + o) + u (`SensorErrors.of_rows`).
+
+The noise of the reading is in the row as well, so the column of a gain must not contain it: their product has
+the mean of the noise's variance, which n independent readings would add up to a gain of
+n / (1 / sigma_g^2 + sum tau^2 / sigma^2), several standard deviations after some seconds. The column is the
+torque that the model predicts in place of the reading (an instrument, in the words of regression with errors
+in the variables).
 """
 
 from abc import ABC, abstractmethod
@@ -44,8 +50,15 @@ class _Kind(ABC):
         self.names, self.sigmas = tuple(names), sigmas
 
     @abstractmethod
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
-        """Write the columns, shape (rows, k), which are zero before."""
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
+        """Write the columns, shape (rows, k), which are zero before.
+
+        Args:
+            C: Written.
+            state: The measured state.
+            paths: How errors of the inputs reach the rows.
+            unexplained: What the model does not predict of each row, shape (rows,); None where unknown.
+        """
 
 
 class _Constants(_Kind):
@@ -57,7 +70,7 @@ class _Constants(_Kind):
         super().__init__(names, sigmas)
         self._rows, self._columns = rows, np.arange(len(rows))
 
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
         C[self._rows, self._columns] = 1.0
 
 
@@ -68,9 +81,11 @@ class _TorqueGains(_Kind):
         super().__init__(names, sigmas)
         self._rows, self._joints, self._columns = rows, joints, np.arange(len(rows))
 
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
-        if state.tau is not None:
-            C[self._rows, self._columns] = state.tau[self._joints]
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
+        if state.tau is None:
+            return
+        tau = state.tau[self._joints]
+        C[self._rows, self._columns] = tau if unexplained is None else tau - unexplained[self._rows]
 
 
 class _ContactWrenches(_Kind):
@@ -80,14 +95,14 @@ class _ContactWrenches(_Kind):
         super().__init__(names, sigmas)
         self._components = components
 
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
         C[:] = paths.contacts[self._components].T
 
 
 class _AccelerometerBias(_Kind):
     """Constant error of the specific force, along the axes of the IMU."""
 
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
         np.negative(paths.sensed[:, :3], out=C)
 
 
@@ -98,7 +113,7 @@ class _AccelerometerScale(_Kind):
     small against gravity.
     """
 
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths) -> None:
+    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
         if state.f_B is not None:
             C[:, 0] = paths.inertia[:, :3].dot(-state.f_B)
 
@@ -194,11 +209,13 @@ class SensorErrors:
         T = self._constant + self._per_torque * torques[:, None]
         return T @ errors, np.sqrt(np.maximum(((T @ P) * T).sum(axis=1), 0.0))
 
-    def appended(self, equation: LinearEquation) -> LinearEquation:
+    def appended(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation with the columns of the errors after its own.
 
         Args:
             equation: One with the state and the paths of its inputs.
+            phi: Present parameters, those of the equation first, shape (k,), k at least n: the columns of
+                gains are the torques that they predict. None, or where rows are projected: as read.
         """
         e, paths = equation, equation.paths
         assert paths is not None
@@ -206,24 +223,24 @@ class SensorErrors:
             n = e.regressor.shape[1]
             A = np.zeros((len(e.regressor), n + self.size))
             A[:, :n] = e.regressor
-            self._fill(A[:, n:], e)
+            self._fill(A[:, n:], e, None if phi is None else e.value - e.regressor @ phi[:n])
         else:
             C = np.zeros((len(paths.picked), self.size))
             self._fill(C, e)
             A = np.concatenate((e.regressor, paths.projection.T @ C), axis=1)
         return LinearEquation(A, e.value, e.noise, e.measured, paths, e.state)
 
-    def _fill(self, C: Array, equation: LinearEquation) -> None:
+    def _fill(self, C: Array, equation: LinearEquation, unexplained: Array | None = None) -> None:
         assert equation.state is not None
         assert equation.paths is not None
         if self._fixed.shape != C.shape:
             self._fixed = np.zeros_like(C)
             for columns, kind in self._kinds:
-                kind.fill(self._fixed[:, columns], equation.state, equation.paths)
+                kind.fill(self._fixed[:, columns], equation.state, equation.paths, None)
         C[:] = self._fixed
         for columns, kind in self._kinds:
             if kind.varies:
-                kind.fill(C[:, columns], equation.state, equation.paths)
+                kind.fill(C[:, columns], equation.state, equation.paths, unexplained)
 
 
 def sensor_errors(

@@ -149,6 +149,22 @@ def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
     assert np.allclose((rows @ samples).std(axis=1), sigmas, rtol=0.05)
 
 
+def test_the_column_of_a_gain_does_not_contain_the_noise_of_the_reading():
+    """Their product would have the variance of the noise as its mean: a bias that grows with the data."""
+    case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+    nominal = np.concatenate([body.nominal_J.vector for body in case.bodies])
+    of_gain = [name.startswith("torque_gain") for name in case.errors.names]
+    noisy = {f"torque_offset/{name}": 5.0 for name in case.robot.joint_names}
+
+    def gains(readings, *phi):
+        equation = case.errors.appended(case.equation(readings), *phi)
+        return equation.regressor[:, 20:][:, of_gain].sum(axis=1)
+
+    assert np.allclose(gains(noisy) - gains({}), 5.0)
+    assert np.allclose(gains(noisy, nominal), gains({}, nominal))
+    assert np.allclose(gains({}, nominal), case.tau - case.residual(case.equation({})))
+
+
 def test_errors_of_rows_are_those_that_no_error_of_the_accelerometer_makes(talos):
     case = Case(talos, ("arm_left_5_link",), ContactMode.MEASURED, imu="imu_link")
     errors, rng = case.errors, np.random.default_rng(1)

@@ -91,15 +91,18 @@ class CauseInquiry:
         """Forget what was found: the data agree."""
         self.found = LocatedCause.nothing()
 
-    def feed(self, innovation: Innovation, equation: LinearEquation, dt: float) -> None:
+    def feed(
+        self, innovation: Innovation, equation: LinearEquation, dt: float, *, at_rest: bool = False
+    ) -> None:
         """Add an innovation of the held state.
 
         Args:
             innovation: What contradicts it.
             equation: The measurement.
             dt: Time since the last one [s].
+            at_rest: Whether the joints are at rest.
         """
-        fed = self.locator.feed(innovation, equation, dt)
+        fed = self.locator.feed(innovation, equation, dt, at_rest=at_rest)
         if fed is None:
             return
         age = self.locator.age
@@ -138,6 +141,18 @@ class CauseInquiry:
         """Whether the cause leaves the estimated bodies as they are: a push, a fault, a load elsewhere."""
         found = self.found
         return found.decided and (found.cause in (Cause.PUSH, Cause.FAULT) or not self.bodies)
+
+    def varied_loads(self, bodies: tuple[int, ...]) -> tuple[int, ...]:
+        """Return which of some bodies' loads vary: a load was certain, now a force along gravity there is.
+
+        Args:
+            bodies: Numbers of the estimated bodies on which loads had been located.
+        """
+        found = self.found
+        if not (found.decided and found.cause is Cause.PUSH and found.upright):
+            return ()
+        pushed = {self._bodies[link] for link in found.links if link in self._bodies}
+        return tuple(body for body in bodies if body in pushed)
 
     def patience(self, config: WatchConfig) -> float:
         """Return the time for which a single cause is looked for [s]: longer where it is a load or a push.

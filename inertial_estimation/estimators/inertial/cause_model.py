@@ -111,12 +111,18 @@ class CauseModel:
         loads = np.array([carried.get(link, 0.0) for link in self.candidates.links])
         return LoadPrior(self.candidates.masses, loads, self.spread, float(self.load_size[0]))
 
-    def causes(self, innovation: Innovation, equation: LinearEquation) -> WhiteCauses | None:
+    def causes(
+        self, innovation: Innovation, equation: LinearEquation, *, at_rest: bool = False
+    ) -> WhiteCauses | None:
         """Return the whitened causes; None where the state of the equation is not known.
+
+        At rest a load and a push that presses down have the same columns. As measured they would differ by
+        the noise of the accelerations, which is in the innovations as well and would tell one from the other.
 
         Args:
             innovation: Of the state to which loads are compared.
             equation: The measurement.
+            at_rest: Whether the joints are at rest.
 
         Raises:
             MeasurementError: If the covariance of the innovation is not positive definite.
@@ -130,14 +136,15 @@ class CauseModel:
         wrenches += [(cause.columns * self._input_size[cause.kind])[None] for cause in spatial]
         singles = np.array([cause.columns * self._input_size[cause.kind] for cause in single])
         factor = cholesky(innovation.S.copy())
-        loads = (bodies.loads * self.load_size, bodies.weights * self.load_size)
-        blocks = (*loads, np.concatenate(wrenches), singles)
-        y, white_loads, weights, white_wrenches, white_singles = _whitened(
+        weights = bodies.weights * self.load_size
+        loads = weights if at_rest else bodies.loads * self.load_size
+        blocks = (loads, weights, np.concatenate(wrenches), singles)
+        y, white_loads, white_weights, white_wrenches, white_singles = _whitened(
             factor, (innovation.y[None, :, None], *blocks)
         )
         names = tuple(cause.name for cause in (*spatial, *single))
         residual = y[0, :, 0]
-        whitened = (residual, white_loads, weights, white_wrenches, white_singles)
+        whitened = (residual, white_loads, white_weights, white_wrenches, white_singles)
         return WhiteCauses(
             *whitened, names, bodies.R_BJ, self._measurement.proper_acceleration(equation.state)
         )

@@ -214,13 +214,14 @@ class EstimationModel:
         deviations = np.concatenate((sigmas, sigmas_of_rows, np.sqrt(others.variances))).tolist()
         return dict(zip(self.error_names, zip(values, deviations, strict=True), strict=True))
 
-    def with_errors(self, equation: LinearEquation) -> LinearEquation:
+    def with_errors(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation with the columns of the sensors' errors after its own.
 
         Args:
             equation: One of `measurement`.
+            phi: Present parameters, as `SensorErrors.appended` takes them.
         """
-        return equation if self.errors is None else self.errors.appended(equation)
+        return equation if self.errors is None else self.errors.appended(equation, phi)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

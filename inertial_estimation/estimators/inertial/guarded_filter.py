@@ -248,7 +248,7 @@ class GuardedFilter:
         """
         if innovation is None:
             innovation = self.filter.innovation_of(self.good.held, equation)
-        self.inquiry.feed(innovation, equation, dt)
+        self.inquiry.feed(innovation, equation, dt, at_rest=not self.level.moving)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self.level.limit(self.config.suspect):
@@ -263,6 +263,8 @@ class GuardedFilter:
             self._begin_trial(bodies=bodies)
             update = replace(self.filter.update(equation, 0.0), decision=Decision.REOPENED)
         elif self.inquiry.keeps_parameters and (on_trial or self.phase is WatchPhase.SUSPECT):
+            if self.good.located.varies(on_trial, self.inquiry.varied_loads(on_trial)):
+                return update  # whether it does is on trial
             self.filter.restore(self.good.held)
             self._set(WatchPhase.PUSHED)
         if self.inquiry.found.decided:

@@ -134,7 +134,7 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        equation = self.model.with_errors(step.equation)
+        equation = self.model.with_errors(step.equation, self.believed())
         update = self.corrected.update(equation, velocities, step.dt, learn=self.learning)
         if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)

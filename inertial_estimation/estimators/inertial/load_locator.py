@@ -33,7 +33,9 @@ __all__ = ["CausePosterior", "LoadLocator"]
 
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
-STRAIGHT = 0.95  # least share of a force that presses down, within 18 deg, where it may be a load's weight
+STRAIGHT = (
+    0.95  # least share of a force that is along gravity, within 18 deg, where it may be a load's weight
+)
 ALIKE = 0.3  # largest difference of the two, as a share of the weight
 WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
 
@@ -136,7 +138,7 @@ class LoadLocator:
         return self._age >= 0.5 * self._window
 
     def feed(
-        self, innovation: Innovation, equation: LinearEquation, dt: float
+        self, innovation: Innovation, equation: LinearEquation, dt: float, *, at_rest: bool = False
     ) -> tuple[WhiteCauses, float] | None:
         """Add one measurement; most of those that share their readings are skipped.
 
@@ -144,6 +146,7 @@ class LoadLocator:
             innovation: Of the state whose contradiction is to be explained.
             equation: The measurement.
             dt: Time since the last one [s].
+            at_rest: Whether the joints are at rest.
 
         Returns:
             Its causes, and the number of independent measurements that it counts for; None if it was skipped.
@@ -152,7 +155,7 @@ class LoadLocator:
         if self._banks is not None and self._pending < self._window / STEPS_PER_WINDOW:
             return None
         try:
-            causes = self._model.causes(innovation, equation)
+            causes = self._model.causes(innovation, equation, at_rest=at_rest)
         except MeasurementError:
             causes = None
         if causes is None or not np.isfinite(causes.residual).all():
@@ -265,9 +268,8 @@ class LoadLocator:
         best = int(np.argmax(posterior.pushes))
         near = self._near(posterior.pushes, best)
         bank, size = self._banks.spatial, self._model.wrench_size
-        force, torque, point = self._model.candidates.wrench_in_link(
-            best, self._newest_amplitude(best) * size, self._latest.R_BJ[best]
-        )
+        newest = self._newest_amplitude(best) * size
+        force, torque, point = self._model.candidates.wrench_in_link(best, newest, self._latest.R_BJ[best])
         variance = np.maximum(bank.covariance[best].diagonal() * self._seen.scale.variance, 0.0)
         lever = float(np.sqrt(variance[3:].max()) * size[3]) / max(float(np.sqrt(force @ force)), 1e-9)
         not_load = float(posterior.pushes.sum() + posterior.faults.sum())
@@ -279,6 +281,7 @@ class LoadLocator:
             force_L=force,
             torque_L=torque,
             point_L=point if lever < 0.25 * self._model.lever else None,
+            upright=abs(_along(newest[:3], self._latest.f_B)) > STRAIGHT * float(np.linalg.norm(force)),
         )
 
     def _lasting_weight(self, posterior: CausePosterior, push: LocatedCause) -> LocatedCause | None:
@@ -294,8 +297,7 @@ class LoadLocator:
             return None
         best = int(np.argmax(posterior.pushes))
         force_B = (self._banks.spatial.amplitudes[best] * self._model.wrench_size)[:3]
-        up_B = self._latest.f_B
-        weight = -float(force_B @ up_B) / max(float(np.linalg.norm(up_B)), 1e-9)
+        weight = -_along(force_B, self._latest.f_B)
         mass, com_L = self._mass_and_place(best)
         straight = weight > STRAIGHT * float(np.linalg.norm(force_B))
         alike = abs(mass * STANDARD_GRAVITY - weight) < ALIKE * weight
@@ -343,3 +345,8 @@ class LoadLocator:
         """Return the links of some bodies, the most probable first."""
         order = [i for i in np.argsort(-probabilities).tolist() if near[i]]
         return tuple(self._model.candidates.links[i] for i in order)
+
+
+def _along(force: Array, up: Array) -> float:
+    """Return the component of a force along a direction, shape (3,) each."""
+    return float(force @ up) / max(float(np.linalg.norm(up)), 1e-9)

@@ -47,7 +47,8 @@ class LocatedChanges:
 
     A load that is located on a body on which one has been located shortly before varies: from then on the
     filter admits changes of this body all the time, by forgetting what it knew of it, and follows the load
-    without locating it anew. It does so until the mass has kept still.
+    without locating it anew, until the mass has kept still; so it does where the weight of a load changes
+    while that is on trial.
 
     Attributes:
         memory: Time within which a second change makes a load one that varies, and for which the filter
@@ -150,9 +151,22 @@ class LocatedChanges:
             bodies: Numbers of the bodies.
         """
         self._located = bodies
+        self._vary(tuple(body for body in bodies if body in self._ages))
+
+    def varies(self, on_trial: tuple[int, ...], varied: tuple[int, ...]) -> bool:
+        """Return whether a load that is on trial varies.
+
+        Args:
+            on_trial: Numbers of the bodies whose loads are on trial.
+            varied: Those of them whose loads are found to vary now.
+        """
+        self._vary(varied)
+        return any(body in self._varying for body in on_trial)
+
+    def _vary(self, bodies: tuple[int, ...]) -> None:
         masses = self._filter.masses_of(self._filter.x).tolist()
         for body in bodies:
-            if body in self._ages and body not in self._varying:
+            if body not in self._varying:
                 self._varying[body] = _Varying(masses[body], masses[body])
 
     def believe(self, before: Array, now: Array) -> None:

@@ -21,7 +21,7 @@ class Locator:
     def begin(self, variance, carried):
         self.age = 0.0
 
-    def feed(self, innovation, equation, dt):
+    def feed(self, innovation, equation, dt, *, at_rest=False):
         self.age += dt
         return None, 1.0
 
@@ -51,3 +51,24 @@ def test_a_moment_of_doubt_does_not_end_the_waiting_for_a_push_or_a_load():
     assert inquiry.patience(config) > locator.age
     inquiry.feed(None, None, config.patience)
     assert inquiry.patience(config) < locator.age
+
+
+def test_a_force_along_gravity_where_a_load_was_certain_is_a_load_that_varies():
+    locator = Locator()
+    inquiry = inquiry_of(locator)
+    inquiry.estimate("trunk", 0)
+    inquiry.estimate("hand", 1)
+    upright = LocatedCause(Cause.PUSH, 0.99, decided=True, links=("wrist", "hand"), upright=True)
+    locator.reported = upright
+    inquiry.feed(None, None, 0.2)
+    assert inquiry.varied_loads((0, 1)) == (1,)
+    assert inquiry.varied_loads((0,)) == ()
+    assert inquiry.varied_loads(()) == ()
+    for other in (
+        replace(upright, upright=False),
+        replace(upright, decided=False),
+        replace(upright, cause=Cause.FAULT),
+    ):
+        locator.reported = other
+        inquiry.feed(None, None, 0.2)
+        assert inquiry.varied_loads((0, 1)) == ()

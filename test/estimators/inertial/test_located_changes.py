@@ -76,3 +76,15 @@ def test_a_load_far_from_its_body_is_handed_over_in_the_same_time_as_one_at_its_
     for _ in range(30):
         hand_over.advance(filter_.parameters_at(np.array([70.0])), 0.01)
     assert hand_over.published[0, 0] == pytest.approx(70.0)
+
+
+def test_a_load_found_to_vary_while_on_trial_does_so_until_it_keeps_still():
+    filter_ = OneBody(4.5)
+    changes = LocatedChanges(filter_, MEMORY)
+    changes.locate((0,))
+    assert not changes.varies((0,), ())
+    assert changes.varies((0,), (0,))
+    assert changes.varies((0,), ()), "also at the moment at which its weight is the one before"
+    assert not changes.varies((), ())
+    assert observed(filter_, changes, np.full(round(0.5 * MEMORY / DT), 4.5)) == ("hand",)
+    assert observed(filter_, changes, np.full(round(0.6 * MEMORY / DT), 4.5)) == ()
