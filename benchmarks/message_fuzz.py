@@ -62,11 +62,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Input:
-    """A topic: how its bytes are read, and what takes the value."""
+    """A topic: what takes its bytes where they are usual, how others are read, and what takes the value."""
 
     name: str
     read: Callable[[bytes], Any]
     push: Callable[[Any], Any]
+    take: Callable[[bytes], bool] = lambda _: False
+
+
+def taker(pipeline: Any, stream: str) -> Callable[[bytes], bool]:
+    """Return what takes the bytes of a stream, as a node passes it to `subscribe`."""
+    kind, _, name = stream.partition(":")
+    entries = getattr(pipeline, "entries", None)
+    if entries is None or kind not in ("imu", "joints", "wrench"):
+        return lambda _: False
+    entry = {"imu": entries.imu, "joints": entries.joints}.get(kind) or entries.wrenches[name]
+    take: Callable[[bytes], bool] = entry.take
+    return take
 
 
 def commands(pipeline: Any) -> list[tuple[Input, bytes]]:
@@ -134,13 +146,15 @@ class Fuzz:
         found = self._inputs.get(reading.stream)
         if found is None:
             read = message_reader(message_class(MESSAGE_TYPES[type(reading.sample)]))
-            found = self._inputs[reading.stream] = Input(reading.stream, read, adapter.push(reading.stream))
+            push, take = adapter.push(reading.stream), taker(adapter.pipeline, reading.stream)
+            found = self._inputs[reading.stream] = Input(reading.stream, read, push, take)
         return found
 
     def _push_valid(self, adapter: Adapter, topic: Input, data: bytes, clock_ns: int) -> None:
         outcome = self.outcomes[topic.name]
         try:
-            topic.push(topic.read(data))
+            if not topic.take(data):
+                topic.push(topic.read(data))
             adapter.pipeline.tick(clock_ns)
         except Exception as error:  # any: it would end a node
             self._note(outcome, error)
@@ -149,13 +163,14 @@ class Fuzz:
         outcome = self.outcomes.setdefault(topic.name, Outcome())
         begin = time.process_time()
         try:
-            try:
-                value = topic.read(data)
-            except MeasurementError:
-                outcome.refused += 1
-                return
+            if not topic.take(data):
+                try:
+                    value = topic.read(data)
+                except MeasurementError:
+                    outcome.refused += 1
+                    return
+                topic.push(value)
             outcome.read += 1
-            topic.push(value)
             adapter.pipeline.tick(clock_ns)
         except Exception as error:  # any: it would end a node
             self._note(outcome, error)

@@ -1,4 +1,4 @@
-"""Time that a message takes in a node, by input: decoding, push into the pipeline, and the tick after it.
+"""Time that a message takes in a node, by input: from its bytes into the pipeline, and the tick after it.
 
     python -m benchmarks.receive_path [tilt | inertial] [--seconds 6]
 
@@ -10,7 +10,7 @@ both in turn.
 
 import argparse
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -54,42 +54,48 @@ def main() -> None:
     config = load_config_file(CONFIG).overridden(parse_overrides(rates))
     pipeline = getattr(build_pipelines(config), args.pipeline)
     count = round(1e3 * args.seconds)
-    report(measured(pipeline, pushes(pipeline), count), count - count // 3)
+    times, unusual = measured(pipeline, inputs_of(pipeline), count)
+    report(times, count - count // 3)
+    print("not taken as bytes:", ", ".join(f"{n} of {topic}" for topic, n in unusual.items()) or "none")
 
 
-def pushes(pipeline: Any) -> dict[str, Callable[[Any], None]]:
-    """Return what takes the values of each input."""
-    feet = pipeline.config.robot.contacts
-    found = {"imu/data": pipeline.push_imu, "joint_states": pipeline.push_joints}
+def inputs_of(pipeline: Any) -> dict[str, tuple[Callable[[bytes], bool], Callable[[Any], None]]]:
+    """Return what takes the bytes of each input if they are usual, and what takes the values of others."""
+    feet, entries = pipeline.config.robot.contacts, pipeline.entries
+    found = {
+        "imu/data": (entries.imu.take, pipeline.push_imu),
+        "joint_states": (entries.joints.take, pipeline.push_joints),
+    }
     found |= {
-        topic: partial(pipeline.push_wrench, foot)
+        topic: (entries.wrenches[foot].take, partial(pipeline.push_wrench, foot))
         for topic, foot in zip(("left_foot/wrench", "right_foot/wrench"), feet, strict=True)
     }
     if hasattr(pipeline, "push_base_state"):
-        found["base_state"] = pipeline.push_base_state
+        found["base_state"] = (lambda _data: False, pipeline.push_base_state)
     return found
 
 
 def measured(
-    pipeline: Any, takers: dict[str, Callable[[Any], None]], count: int
-) -> dict[tuple[str, str], list[int]]:
-    """Feed the messages and return the times of each part of the way [ns]."""
+    pipeline: Any, inputs: dict[str, tuple[Callable[[bytes], bool], Callable[[Any], None]]], count: int
+) -> tuple[dict[tuple[str, str], list[int]], Counter[str]]:
+    """Feed the messages; return the times of each part of the way [ns], and how many had to be decoded."""
     times: dict[tuple[str, str], list[int]] = defaultdict(list)
-    readers = {topic: bytes_reader(KINDS[topic], bytes) for topic in takers}  # none is left to a deserialiser
+    unusual: Counter[str] = Counter()
+    readers = {topic: bytes_reader(KINDS[topic], bytes) for topic in inputs}  # none is left to a deserialiser
     clock = time.perf_counter_ns
-    for k, stamp_ns, topic, data in list(messages(tuple(takers), count)):
+    for k, stamp_ns, topic, data in list(messages(tuple(inputs), count)):
+        take, push = inputs[topic]
         begin = clock()
-        value = readers[topic](data)
-        decoded = clock()
-        takers[topic](value)
+        if not take(data):
+            push(readers[topic](data))
+            unusual[topic] += 1
         pushed = clock()
         made = pipeline.tick(stamp_ns)
         ticked = clock()
         if k >= count // 3:
-            times["decode", topic].append(decoded - begin)
-            times["push", topic].append(pushed - decoded)
+            times["read", topic].append(pushed - begin)
             times["step" if made else "tick without a step", ""].append(ticked - pushed)
-    return times
+    return times, unusual
 
 
 def messages(topics: tuple[str, ...], count: int) -> Iterator[tuple[int, int, str, bytes]]:

@@ -154,8 +154,8 @@ def integers(count: int) -> tuple[Any, Any]:
     Returns:
         What compiled functions take, and the same memory as Python reads and writes it fast.
     """
-    made = numbers(np.zeros(count, dtype=np.int64))
-    return made, cells(made)
+    made = np.zeros(count, dtype=np.int64)
+    return (made if compiling() else made.data), made.data
 
 
 def cells(row: Array) -> Any:

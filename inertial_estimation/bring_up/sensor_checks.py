@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from inertial_estimation.bring_up.finding import Finding, finding, plain
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
-from inertial_estimation.data_checks.held_values import IMU_AXES, WRENCH_AXES, HeldValues
+from inertial_estimation.data_checks.checked_inputs import IMU_AXES, WRENCH_AXES
+from inertial_estimation.data_checks.held_values import HeldValues
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import NANOSECONDS, Array
 

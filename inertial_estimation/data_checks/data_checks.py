@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.data_checks.aligned_signals import AlignedSignals
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, health_of
+from inertial_estimation.data_checks.checked_inputs import CheckedInputs
 from inertial_estimation.data_checks.data_table import (
     CheckedRobot,
     DataTable,
@@ -17,14 +18,12 @@ from inertial_estimation.data_checks.data_table import (
 )
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.data_checks.effort_checks import effort_stages
-from inertial_estimation.data_checks.held_values import HeldInputs
 from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyroscope_checks
 from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
-from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.data_checks.window_collector import WINDOW_NS, WindowCollector
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
-from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import (
     NANOSECONDS,
     Array,
@@ -46,7 +45,6 @@ SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
 FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node looks for gross errors; twice as many for all others
 STAGE_PERIOD_NS = 20_000_000  # least time between two stages of a judgement
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
-JOINTS = "joint_states"
 Check = Callable[[DataTable, CheckedRobot], list[CheckResult]]
 
 
@@ -58,6 +56,7 @@ class DataChecks:
 
     Attributes:
         robot: What is known of the robot.
+        inputs: What is kept of every reading.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotConfig, *, whole_recording: bool = False) -> None:
@@ -76,45 +75,60 @@ class DataChecks:
         if whole_recording:
             self._collector.period_ns = WINDOW_NS
         self._predictor = WindowPredictor(setup)
-        gap = config.inputs.max_gap
-        names = (JOINTS, IMU_TOPIC, *(f"{contact}/wrench" for contact in setup.contact_names))
-        self._streams = {name: StreamStatistics(name, gap) for name in names}
-        self._joints, self._imu = self._streams[JOINTS], self._streams[IMU_TOPIC]
-        self._wrench_streams = {
-            contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
-        }
-        self._held = HeldInputs(setup.contact_names, forgets=not whole_recording)
+        gap_s = config.inputs.max_gap
+        self.inputs = CheckedInputs(setup.contact_names, gap_s, forgets=not whole_recording)
         self._whole = whole_recording
         self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else NODE_WINDOWS)
         self._results: list[CheckResult] = []
         self._judgement: _Judgement | None = None
         self._first_ns: int | None = None
         self._due_ns = 0
+        self._say_what_is_wanted()
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, as it was sent."""
-        self._joints.push(reading.stamp_ns)
-        self._held.push_joints(reading)
+        self.inputs.push_joints(reading)
+        self.see_joints(reading)
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading."""
+        self.inputs.push_imu(sample)
+        self.see_imu(sample.stamp_ns, np.concatenate((sample.specific_force_I, sample.angular_rate_I)))
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of a contact; one that the robot does not have is ignored."""
+        if contact in self.inputs.wrenches:
+            self.inputs.push_wrench(contact, sample)
+            self.see_wrench(contact, sample.stamp_ns, sample.wrench_F)
+
+    def see_joints(self, reading: JointReading) -> None:
+        """See a joint state that `inputs` has taken; needed where `inputs` want it alone."""
         window = self._collector.push_joints(reading)
         if window is not None:
             self._add(window)
             self._begin_judging()
         elif self._judgement is not None:
             self._advance(self._judgement, reading.stamp_ns)
+        self._say_what_is_wanted()
 
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading."""
-        self._imu.push(sample.stamp_ns)
-        self._held.push_imu(sample)
-        self._collector.push_imu(sample)
+    def see_imu(self, stamp_ns: int, row: Array) -> None:
+        """See an IMU reading that `inputs` have taken; needed where they want it alone.
 
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact; one that the robot does not have is ignored."""
-        stream = self._wrench_streams.get(contact)
-        if stream is not None:
-            stream.push(sample.stamp_ns)
-            self._held.push_wrench(contact, sample)
-            self._collector.push_wrench(contact, sample)
+        Args:
+            stamp_ns: Its stamp [ns].
+            row: Specific force and angular rate, shape (6,).
+        """
+        self._collector.push_imu(stamp_ns, row)
+
+    def see_wrench(self, contact: str, stamp_ns: int, wrench_F: Array) -> None:
+        """See a wrench of a contact that `inputs` have taken; needed where they want it alone.
+
+        Args:
+            contact: Name of the contact.
+            stamp_ns: Its stamp [ns].
+            wrench_F: Force and moment, shape (6,).
+        """
+        self._collector.push_wrench(contact, stamp_ns, wrench_F)
 
     def push_signals(self, stamps_ns: NDArray[np.int64], **signals: Array | None) -> None:
         """Take aligned signals, positions and efforts corrected, instead of single readings.
@@ -140,7 +154,7 @@ class DataChecks:
             `FEWEST_WINDOWS` windows and no joint is missing.
         """
         with _quiet():
-            return [*self._held.results(), *(result for stage in self._stages() for result in stage)]
+            return [*self.inputs.results(), *(result for stage in self._stages() for result in stage)]
 
     def health(self) -> Health:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
@@ -156,7 +170,15 @@ class DataChecks:
             return health_of([], "waiting for data")
         age = max(newest - self._first_ns, 0)
         waiting = f"{seconds(age):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
-        return health_of([*self._held.results(), *self._results], waiting)
+        return health_of([*self.inputs.results(), *self._results], waiting)
+
+    def _say_what_is_wanted(self) -> None:
+        """Let the inputs know which readings of them belong to a window, or advance a judgement."""
+        inputs, collector = self.inputs, self._collector
+        idle = collector.idle_span_ns if self._judgement is None else (0, 0)
+        inputs.joints.want(*idle, outside=True)
+        for one in (inputs.imu, *inputs.wrenches.values()):
+            one.want(*collector.span_ns)
 
     def _begin_judging(self) -> None:
         """Begin a judgement if one is due by the newest window."""
@@ -203,7 +225,7 @@ class DataChecks:
             if windows and not self._whole:  # positions outside of their limits are so in the first one
                 yield _failed(position_checks(DataTable.of(windows, self.robot.model), self.robot))
             return
-        found = [*named, *stamp_checks(self._streams.values())]
+        found = [*named, *stamp_checks(one.statistics for one in self.inputs)]
         yield _failed(found) if early else found
         table, robot = DataTable.of(windows, self.robot.model), self.robot
         yield []

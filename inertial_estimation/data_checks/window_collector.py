@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from inertial_estimation.data_checks.data_window import FEWEST_SAMPLES, DataWindow, RawWindow, reduced
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
-from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 __all__ = ["PERIOD_NS", "WINDOW_NS", "WindowCollector"]
 
@@ -47,7 +47,7 @@ class WindowCollector:
         stamp = reading.stamp_ns
         begin, due = self._begin_ns, self._next_ns
         if begin is None:
-            if due is not None and due - self.period_ns - LONGEST_NS < stamp < due:
+            if due is not None and self._earliest_ns(due) <= stamp < due:
                 return None
             self._begin_ns = begin = stamp
             self._clear()
@@ -63,23 +63,38 @@ class WindowCollector:
         self._begin_ns, self._next_ns = None, begin + self.period_ns
         return self._reduced()
 
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading."""
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """First stamp of the window that is open, and the one behind its last; equal where none is [ns]."""
         begin = self._begin_ns
-        if begin is not None and 0 <= sample.stamp_ns - begin < WINDOW_NS and len(self._imu) < MOST_SAMPLES:
-            self._imu.append((sample.stamp_ns, sample.specific_force_I, sample.angular_rate_I))
+        return (0, 0) if begin is None else (begin, begin + WINDOW_NS)
 
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact; one of another contact is ignored."""
-        begin = self._begin_ns
-        if begin is not None and 0 <= sample.stamp_ns - begin < WINDOW_NS and contact in self._wrenches:
-            rows = self._wrenches[contact]
-            if len(rows) < MOST_SAMPLES:
-                rows.append(sample.wrench_F)
+    @property
+    def idle_span_ns(self) -> tuple[int, int]:
+        """First stamp of joint states that change nothing, and the one behind the last; may be equal [ns]."""
+        due = self._next_ns
+        return (0, 0) if due is None or self._begin_ns is not None else (self._earliest_ns(due), due)
+
+    def push_imu(self, stamp_ns: int, row: Array) -> None:
+        """Take specific force and angular rate, shape (6,)."""
+        begin, end = self.span_ns
+        if begin <= stamp_ns < end and len(self._imu) < MOST_SAMPLES:
+            self._imu.append((stamp_ns, row))
+
+    def push_wrench(self, contact: str, stamp_ns: int, wrench_F: Array) -> None:
+        """Take the wrench of one of the contacts, shape (6,)."""
+        begin, end = self.span_ns
+        rows = self._wrenches[contact]
+        if begin <= stamp_ns < end and len(rows) < MOST_SAMPLES:
+            rows.append(wrench_F)
+
+    def _earliest_ns(self, due_ns: int) -> int:
+        """Return the first stamp that is not one of a clock that has been set back [ns]."""
+        return due_ns - self.period_ns - LONGEST_NS + 1
 
     def _clear(self) -> None:
         self._rows: list[tuple[int, Array]] = []
-        self._imu: list[tuple[int, Array, Array]] = []
+        self._imu: list[tuple[int, Array]] = []
         self._wrenches: dict[str, list[Array]] = {name: [] for name in self._contacts}
 
     def _keep(self, reading: JointReading) -> None:
@@ -104,7 +119,7 @@ class WindowCollector:
         if not self._rows:
             return None
         stamps, rows = zip(*self._rows, strict=True)
-        imu = np.array([np.concatenate(row[1:]) for row in self._imu]).reshape(-1, 6)
+        imu = np.array([row for _stamp, row in self._imu]).reshape(-1, 6)
         raw = RawWindow(
             stamps_ns=stamps,
             joints=np.array(rows),

@@ -40,16 +40,15 @@ class ClockBranches(Generic[StateT]):
         for state in self._states:
             self._reset(state)
 
-    def usual_step(self, stamp_ns: int, longest_ns: int) -> int:
-        """Return the step from the last stamp of the current state [ns]; 0 if the stamp does not continue it.
+    def passed(self, stamp_ns: int, count: int) -> None:
+        """Note stamps that have continued the current state.
 
         Args:
-            stamp_ns: The stamp [ns].
-            longest_ns: As for `step_to`, which changes the state.
+            stamp_ns: The last of them [ns].
+            count: Their number.
         """
-        last = self._stamps[0]
-        step = 0 if last is None else stamp_ns - last
-        return step if 0 < step <= longest_ns else 0
+        self._stamps[0] = stamp_ns
+        self._readings[0] = min(self._readings[0] + count, READINGS_TO_BELIEVE)
 
     def step_to(self, stamp_ns: int, longest_ns: int) -> int | None:
         """Choose the state that a stamp continues as the current one.

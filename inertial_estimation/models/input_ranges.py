@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, inlined
+from inertial_estimation.compilation import Column, in_place_of
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
@@ -81,10 +81,17 @@ class RowRange:
         return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
 
 
-@inlined
 def within(row: Column, lower: Column, upper: Column) -> bool:
     """Return whether every number of a row is within its range; false for NaN."""
     return bool(((row >= lower) & (row <= upper)).all())
+
+
+@in_place_of(within)
+def _within(row: Column, lower: Column, upper: Column) -> bool:
+    inside = True
+    for i in range(len(row)):
+        inside = inside and row[i] >= lower[i] and row[i] <= upper[i]
+    return inside
 
 
 def imu_range(config: RangeConfig) -> RowRange:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import Column, compiled, warm_up
+from inertial_estimation.compilation import Column, compiled, inlined, warm_up
 from inertial_estimation.errors import (
     DuplicateJointError,
     MeasurementError,
@@ -12,12 +12,23 @@ from inertial_estimation.errors import (
 )
 from inertial_estimation.models.joint_continuity import JointContinuity
 from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.joint_tracks import (
+    CORRECTED,
+    EFFORT,
+    GAIN,
+    NAMED,
+    NAMES,
+    OFFSET,
+    ORDER,
+    OTHERS,
+    JointMemory,
+)
 from inertial_estimation.models.joint_velocity import JointVelocity
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, JointReading, JointSample
 
-__all__ = ["JointMap"]
+__all__ = ["JointMap", "usable_velocity"]
 
 
 class JointMap:
@@ -25,6 +36,10 @@ class JointMap:
 
     The mapping is recomputed whenever the names change. Velocities that are not sent are derived from the
     positions, according to `inputs.joint_velocity` (`JointVelocity`).
+
+    Attributes:
+        memory: Where compiled functions find the mapping and what is known of the last joint states.
+        name_changes: Number of times that the names have changed.
     """
 
     def __init__(
@@ -55,13 +70,31 @@ class JointMap:
         self._need_effort = need_effort
         given = config or RobotConfig()
         corrections = joint_corrections(given.joint_offsets, given.drive_gains, robot)
-        self._corrections = None if corrections.trivial else corrections
+        self.memory = JointMemory.of(robot)
+        self.memory.x[[OFFSET, GAIN], : robot.n_joints] = corrections.offset, corrections.gain
+        self.memory.cells[EFFORT], self.memory.cells[CORRECTED] = need_effort, not corrections.trivial
         self._velocity = JointVelocity(robot, given.inputs) if need_velocity else None
-        self._continuity = JointContinuity(robot, given.inputs) if checked and need_velocity else None
+        self._continuity = (
+            JointContinuity(robot, given.inputs, self.memory) if checked and need_velocity else None
+        )
         self._names: tuple[str, ...] | None = None
         self._index: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._alone = False  # whether the joint states have the model's joints and no others
         self.name_changes = 0
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the joints in the last joint state that has been mapped."""
+        return self._names
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return (1 + (self._velocity is not None) + self._need_effort) * self._robot.n_joints
+
+    @property
+    def checked(self) -> bool:
+        """Whether joint states are refused that contradict those before."""
+        return self._continuity is not None
 
     @property
     def velocity_source(self) -> str:
@@ -74,6 +107,11 @@ class JointMap:
             self._velocity.reset()
         if self._continuity is not None:
             self._continuity.reset()
+
+    def note_difference(self, joint: int) -> None:
+        """Note that the position of a joint does not follow its velocity, as compiled code has found."""
+        if self._continuity is not None:
+            self._continuity.find(joint)
 
     @property
     def usual(self) -> bool:
@@ -132,7 +170,7 @@ class JointMap:
         if self._need_effort:
             fields.append(self._effort(reading))
         row: Array = np.concatenate(fields)[self._index]
-        if self._corrections is not None:
+        if self.memory.cells[CORRECTED]:
             self._correct(row)
         if velocity is not None:
             self._fill_velocities(row, reading.stamp_ns, velocity, sent)
@@ -144,7 +182,8 @@ class JointMap:
         n, continuity = self._robot.n_joints, self._continuity
         q, v = row[:n], row[n : 2 * n]
         as_sent = None if velocity.watching else sent
-        usable = as_sent is not None and (self._alone or _usable(as_sent))  # `continues` looks at v itself
+        alone = not self.memory.cells[OTHERS]
+        usable = as_sent is not None and (alone or _usable(as_sent))  # `continues` looks at v itself
         if usable and continuity is not None and continuity.continues(stamp_ns, q, v):
             return
         usable = as_sent is not None and _usable(as_sent)
@@ -163,12 +202,11 @@ class JointMap:
         return reading.effort
 
     def _correct(self, row: Array) -> None:
-        assert self._corrections is not None
-        n = self._robot.n_joints
-        row[:n] += self._corrections.offset
+        n, corrections = self._robot.n_joints, self.memory.x
+        row[:n] += corrections[OFFSET, :n]
         if self._need_effort:
             with np.errstate(over="ignore"):  # what overflows is beyond every range
-                row[-n:] *= self._corrections.gain
+                row[-n:] *= corrections[GAIN, :n]
 
     def _look_up(self, names: tuple[str, ...]) -> None:
         where = {name: i for i, name in enumerate(names)}
@@ -183,13 +221,22 @@ class JointMap:
                 f"it has {listing(names)}"
             )
         self.name_changes += self._names is not None
-        self._names, self._alone = names, len(names) == self._robot.n_joints
+        self._names, cells = names, self.memory.cells
+        cells[NAMED], cells[OTHERS] = len(names), len(names) != self._robot.n_joints
+        cells[NAMES] += 1
         order = np.array([where[name] for name in self._robot.joint_names], dtype=np.int64)
+        for k, place in enumerate(order.tolist()):
+            cells[ORDER + k] = place
         fields = 1 + (self._velocity is not None) + self._need_effort
         self._index = np.concatenate([order + k * len(names) for k in range(fields)])
 
 
-@compiled
-def _usable(velocity: Column) -> bool:
+@inlined
+def usable_velocity(velocity: Column) -> bool:
     """Whether velocities are neither all zero nor NaN; a dot product would overflow for absurd ones."""
     return bool(np.any(velocity)) and not bool(np.isnan(velocity).any())
+
+
+@compiled
+def _usable(velocity: Column) -> bool:
+    return usable_velocity(velocity)

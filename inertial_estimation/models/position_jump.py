@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.models.joint_tracks import RIGHT
 from inertial_estimation.signals import Array
 
 __all__ = ["HELD_S", "JUMP", "LARGEST_ACCELERATION", "PositionJump"]
@@ -35,13 +36,15 @@ class PositionJump:
         first_wrong: Whether the last joint state is the first one believed after a jump close to the start.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], figures: Array) -> None:
         """Begin without a jump.
 
         Args:
             names: Of the joints.
+            figures: Of a track in the numbers of `joint_tracks`, which hold for how long joint states
+                had been right before a jump.
         """
-        self._names = names
+        self._names, self._figures = names, figures
         self.reset()
 
     def reset(self) -> None:
@@ -50,7 +53,7 @@ class PositionJump:
         self._shift: Array | None = None  # by which positions are away from where they would be
         self._moved: Array = np.zeros(len(self._names))  # since the last good joint state
         self._v_good: Array = self._moved
-        self._right = 0.0  # time for which joint states had been right before the jump [s]
+        self._figures[RIGHT] = 0.0
         self._age = 0.0
         self._largest = 0.0
 
@@ -68,12 +71,12 @@ class PositionJump:
 
     @property
     def _given_up(self) -> bool:
-        return self._age > min(HELD_S, self._right)
+        return bool(self._age > min(HELD_S, self._figures[RIGHT]))
 
     def passed(self, h: float) -> None:
         """Note a step without a jump [s]."""
         self.new = self.first_wrong = False
-        self._right += h
+        self._figures[RIGHT] += h
 
     def update(self, h: float, change: Array, v: Array, sent: Array | None, lagging: Array) -> str:
         """Take a change of the positions over a step; return why the positions must not be used.
@@ -91,7 +94,7 @@ class PositionJump:
         self.new, self.first_wrong = bool(jumped.any()), False
         if self._shift is None:
             if not self.new:
-                self._right += h
+                self._figures[RIGHT] += h
                 return ""
             self._begin(v)
         self._age += h
@@ -106,7 +109,8 @@ class PositionJump:
         self._v_good, self._age, self._largest = v, 0.0, 0.0
 
     def _end(self) -> None:
-        self._shift, self._right = None, self._right + self._age
+        self._shift = None
+        self._figures[RIGHT] += self._age
 
     def _hold(self, off: Array, jumped: NDArray[np.bool_], v: Array) -> str:
         shift = self._shift
@@ -134,7 +138,7 @@ class PositionJump:
         shift[jumped] += off[jumped]
         shift[(sign != 0.0) & (sign * shift < RETURNED * self._largest)] = 0.0
         self._largest = max(self._largest, float(np.abs(shift).max(initial=0.0)))
-        self.first_wrong = self._right < START_S
+        self.first_wrong = self._figures[RIGHT] < START_S
         if self.first_wrong or not shift.any():
             self._end()
 

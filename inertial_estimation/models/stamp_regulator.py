@@ -8,6 +8,7 @@ delayed samples only; the offset follows the smallest delay of the last samples.
 """
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["StampRegulator", "regular_stamp"]
+__all__ = ["INTEGERS", "TIME", "StampRegulator", "regular_stamp"]
 
 SAMPLES_TO_FIRST_FIT = (
     20  # samples before the first fit of the period; the second at twice as many, and so on
@@ -78,17 +79,22 @@ class StampRegulator:
         corrections: Number of times that the line was wrong, since the last reset.
     """
 
-    def __init__(self, mode: str = "auto", nominal_rate: float = 0.0) -> None:
+    def __init__(
+        self, mode: str = "auto", nominal_rate: float = 0.0, memory: tuple[Any, Any, Any] | None = None
+    ) -> None:
         """Begin without a sample.
 
         Args:
             mode: "auto", "as_is" (times are the stamps) or "regularise" (from the first fit on).
             nominal_rate: Rate of the samples [Hz]; 0 finds it from the stamps.
+            memory: Where the state is kept: its integers, as `integers` returns them, and its figures; None:
+                in memory of its own.
         """
         self._always = mode == "regularise"
         self._nominal_ns = NANOSECONDS / nominal_rate if nominal_rate > 0.0 else 0.0
-        self.integers, self._n = integers(INTEGERS)
-        self.figures = zeros(SHORT + 1)
+        own = (*integers(INTEGERS), zeros(SHORT + 1)) if memory is None else memory
+        self.integers, self._n = own[0], own[1]
+        self.figures: Any = own[2]
         self._n[AS_IS] = mode == "as_is"
         warm_up()
         self.reset()

@@ -16,6 +16,16 @@ from collections.abc import Callable
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
+from inertial_estimation.message_numbers import (
+    IMU_FORCE,
+    IMU_LAYOUT,
+    IMU_RATE,
+    LENGTH,
+    ODOMETRY_LAYOUT,
+    WRENCH_LAYOUT,
+    aligned,
+    names_of,
+)
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -40,7 +50,6 @@ __all__ = [
 
 LITTLE_ENDIAN = b"\x00\x01"
 _head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
-_LENGTH = struct.Struct("<I")
 _ENCAPSULATION = 4  # bytes; offsets count from its end
 _FRAME = 8  # offset of the frame's length
 _BEHIND = _FRAME + 4
@@ -57,36 +66,36 @@ _joint_reading = made_of_checked(JointReading)
 
 
 def decode_imu(data: bytes) -> ImuSample:
-    """Decode sensor_msgs/Imu: orientation (4), rate (3), acceleration (3), each with 9 of covariance."""
+    """Decode sensor_msgs/Imu."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 37, _aligned(begin, 8))
-    return _imu_sample(stamp_ns, values[25:28], values[13:16])
+    values = _numbers(body, IMU_LAYOUT.doubles, aligned(begin, 8))
+    return _imu_sample(stamp_ns, values[IMU_FORCE], values[IMU_RATE])
 
 
 def decode_wrench(data: bytes) -> WrenchSample:
     """Decode geometry_msgs/WrenchStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _wrench_sample(stamp_ns, _numbers(body, 6, _aligned(begin, 8)))
+    return _wrench_sample(stamp_ns, _numbers(body, WRENCH_LAYOUT.doubles, aligned(begin, 8)))
 
 
 def decode_quaternion(data: bytes) -> OrientationSample:
     """Decode geometry_msgs/QuaternionStamped."""
     body, stamp_ns, begin = _opened(data)
-    return _orientation_sample(stamp_ns, _numbers(body, 4, _aligned(begin, 8)))
+    return _orientation_sample(stamp_ns, _numbers(body, 4, aligned(begin, 8)))
 
 
 def decode_base_state(data: bytes) -> BaseState:
-    """Decode nav_msgs/Odometry: pose (7), twist (6), each with 36 of covariance, after the child's frame."""
+    """Decode nav_msgs/Odometry."""
     body, stamp_ns, begin = _opened(data)
-    values = _numbers(body, 85, _aligned(_behind_string(body, _aligned(begin, 4)), 8))
-    return _base_state(stamp_ns, values[3:7], values[0:3], values[43:46], values[46:49])
+    values = _numbers(body, ODOMETRY_LAYOUT.doubles, aligned(_behind_string(body, aligned(begin, 4)), 8))
+    return _base_state(stamp_ns, *(values[part] for part in ODOMETRY_LAYOUT.parts))
 
 
 def decode_link_inertia(data: bytes) -> StampedInertia:
     """Decode geometry_msgs/InertiaStamped: mass, centre (3), inertia (6) of the link that is its frame."""
     body, stamp_ns, begin = _opened(data)
     link = body[_FRAME + 4 : begin - 1].decode()
-    values = _numbers(body, 10, _aligned(begin, 8))
+    values = _numbers(body, 10, aligned(begin, 8))
     moment = values[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
     return StampedInertia(stamp_ns, LinkInertia(link, float(values[0]), values[1:4], moment))
 
@@ -100,7 +109,7 @@ def joint_state_decoder() -> Callable[[bytes], JointReading]:
         nonlocal block, names, end, complete
         body, stamp_ns, begin = _opened(data)
         if not block or body[_FRAME:end] != block:
-            names, end = _names(body, begin)
+            names, end = names_of(body, begin)
             block = body[_FRAME:end]
             complete = _CompleteFields(len(names), end)
         found = complete.found(body)
@@ -119,8 +128,8 @@ class _CompleteFields:
 
     def __init__(self, joints: int, end: int) -> None:
         """Lay out the fields behind the names, which end at an offset."""
-        count, size = _aligned(end, 4), _DOUBLE.itemsize * joints
-        first = _aligned(count + 4, 8)
+        count, size = aligned(end, 4), _DOUBLE.itemsize * joints
+        first = aligned(count + 4, 8)
         self._offset, self._begin = count, first
         self._counts = struct.Struct(f"<I{first - count - 4 + size}xI{_COUNT - 4 + size}xI")
         self._expected = (joints, joints, joints)
@@ -158,34 +167,15 @@ def _numbers(body: bytes, count: int, offset: int) -> Array:
 
 
 def _behind_string(body: bytes, offset: int) -> int:
-    return offset + 4 + int(_LENGTH.unpack_from(body, offset)[0])
-
-
-def _aligned(offset: int, size: int) -> int:
-    return -(-offset // size) * size
-
-
-def _names(body: bytes, begin: int) -> tuple[tuple[str, ...], int]:
-    """Return the names of the sequence behind an offset, and the offset after them."""
-    offset = _aligned(begin, 4)
-    (count,) = _LENGTH.unpack_from(body, offset)
-    offset += 4
-    names: list[str] = []
-    for _ in range(count):
-        offset = _aligned(offset, 4)
-        (length,) = _LENGTH.unpack_from(body, offset)
-        offset += 4
-        names.append(body[offset : offset + length - 1].decode())
-        offset += length
-    return tuple(names), offset
+    return offset + 4 + int(LENGTH.unpack_from(body, offset)[0])
 
 
 def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
     """Return a sequence of doubles, None if empty, and the offset after it."""
-    offset = _aligned(offset, 4)
-    (count,) = _LENGTH.unpack_from(body, offset)
+    offset = aligned(offset, 4)
+    (count,) = LENGTH.unpack_from(body, offset)
     offset += 4
     if not count:
         return None, offset
-    offset = _aligned(offset, 8)
+    offset = aligned(offset, 8)
     return _numbers(body, count, offset), offset + _DOUBLE.itemsize * int(count)

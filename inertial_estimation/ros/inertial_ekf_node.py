@@ -57,12 +57,14 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
 
     def _subscribe(self) -> None:
         pipeline, robot = self.pipeline, self.config.pipeline.robot
+        entries = pipeline.entries
         for topic in robot.imus:
-            self.subscribe(Imu, topic, pipeline.push_imu)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+            self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
         for contact in robot.contacts:
             topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+            push, take = partial(pipeline.push_wrench, contact), entries.wrenches[contact].take
+            self.subscribe(WrenchStamped, topic, push, take=take)
         if robot.floating_base:
             self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 

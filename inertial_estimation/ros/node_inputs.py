@@ -55,6 +55,7 @@ class NodeInput:
         read: Callable[[bytes], Any],
         push: Callable[[Any], None],
         kind: InputKind,
+        take: Callable[[bytes], bool] | None = None,
     ) -> None:
         """Take a queue.
 
@@ -64,9 +65,10 @@ class NodeInput:
             read: Serialised message to value; raises MeasurementError.
             push: Takes the value.
             kind: How it is delivered.
+            take: Takes a serialised message if it is a usual one and returns whether it has; None: none is.
         """
         self.kind = kind
-        self._queue, self._read, self._push = queue, read, push
+        self._queue, self._read, self._push, self._take = queue, read, push, take
         self.subscription = queue.subscription
         self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
         self._taken_ns = 0
@@ -95,9 +97,10 @@ class NodeInput:
         return before + len(taken) - len(waiting)
 
     def read(self, message: bytes) -> None:
-        """Convert a message and push its value."""
+        """Hand a message over, or convert it and push its value."""
         try:
-            self._push(self._read(message))
+            if self._take is None or not self._take(message):
+                self._push(self._read(message))
         except MeasurementError as error:
             self.counter.count_malformed(str(error))
 
@@ -146,6 +149,7 @@ class NodeInputs:
         *,
         convert: Callable[[Any], Any] | None,
         kind: InputKind,
+        take: Callable[[bytes], bool] | None,
     ) -> NodeInput:
         """Subscribe; see `RobotNode.subscribe`."""
         profiles = {
@@ -157,7 +161,7 @@ class NodeInputs:
         quiet = kind is not InputKind.LATCHED
         how = overridable_subscription(node, topic, profiles[kind], quiet=quiet)
         queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
-        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push, kind)
+        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push, kind, take)
         self._inputs.append(node_input)
         return node_input
 

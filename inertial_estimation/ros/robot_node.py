@@ -125,6 +125,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         *,
         convert: Callable[[Any], Any] | None = None,
         kind: InputKind = InputKind.SENSOR,
+        take: Callable[[bytes], bool] | None = None,
     ) -> None:
         """Subscribe to an input.
 
@@ -135,8 +136,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             convert: Converts a message to a value or raises MeasurementError; None selects the conversion
                 that `recordings.message_conversion` registers for the type.
             kind: Kind of delivery.
+            take: Takes a serialised message as `push` takes its value, and returns whether it has; those that
+                are not usual are converted and pushed. None: all are.
         """
-        node_input = self._inputs.add(self, message_type, topic, push, convert=convert, kind=kind)
+        node_input = self._inputs.add(self, message_type, topic, push, convert=convert, kind=kind, take=take)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
 
     def configure(self) -> None:

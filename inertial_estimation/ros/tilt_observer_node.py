@@ -46,10 +46,10 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         self.pipeline = TiltPipeline(self.config.pipeline, urdf)
 
     def _subscribe(self) -> None:
-        pipeline = self.pipeline
+        pipeline, entries = self.pipeline, self.pipeline.entries
         for topic in self.config.pipeline.robot.imus:
-            self.subscribe(Imu, topic, pipeline.push_imu)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+            self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
         pushes = {
             ContactSource.WRENCH: ("wrench", pipeline.push_wrench),
             ContactSource.DESIRED: ("desired_wrench", pipeline.push_desired_wrench),
@@ -57,7 +57,9 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         if pipeline.source in pushes:
             name, push = pushes[pipeline.source]
             for contact in pipeline.contacts:
-                self.subscribe(WrenchStamped, f"{topic_token(contact)}/{name}", partial(push, contact))
+                topic, sensed = f"{topic_token(contact)}/{name}", pipeline.source is ContactSource.WRENCH
+                take = entries.wrenches[contact].take if sensed else None
+                self.subscribe(WrenchStamped, topic, partial(push, contact), take=take)
         self.subscribe(QuaternionStamped, "yaw_reference", pipeline.push_yaw_reference)
 
     def _advertise(self) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.data_checks.check_result import Verdict
-from inertial_estimation.data_checks.held_values import HeldInputs
+from inertial_estimation.data_checks.checked_inputs import CheckedInputs
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 RATE_HZ, SECONDS = 250, 6.0
@@ -28,7 +28,7 @@ def held(values, rate_hz, columns=slice(None)):
 
 
 def judged(q, v=None, tau=None, *, forgets=False, stride=1):
-    inputs = HeldInputs((), forgets=forgets)
+    inputs = CheckedInputs((), 0.1, forgets=forgets)
     said = []
     for k in range(len(q)):
         of = [None if x is None else x[k] for x in (q, v, tau)]
@@ -98,7 +98,7 @@ def test_a_robot_that_rests_and_one_whose_values_are_all_new_are_not_held():
 def test_an_imu_and_a_wrench_are_named_with_their_input():
     rng = np.random.default_rng(6)
     imu, wrench = held(motion(6, rng), 50), held(motion(6, rng), 25)
-    inputs = HeldInputs(("left_foot",), forgets=False)
+    inputs = CheckedInputs(("left_foot",), 0.1, forgets=False)
     for k in range(len(imu)):
         stamp_ns = round(1e9 * k / RATE_HZ)
         inputs.push_imu(ImuSample(stamp_ns, imu[k, :3], imu[k, 3:]))

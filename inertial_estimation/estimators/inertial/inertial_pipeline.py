@@ -17,18 +17,12 @@ from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
-from inertial_estimation.estimators.inputs.rows import (
-    BASE_STATE,
-    IMU,
-    base_state_row,
-    imu_row,
-    judge_joints,
-    push_joints,
-    wrench_stream,
-)
+from inertial_estimation.estimators.inputs.input_entries import InputEntries
+from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.robot_config import check_contact, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     BaseState,
@@ -52,6 +46,7 @@ class InertialPipeline:
         estimator: Turns the measurements into estimates.
         kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
         input_names: Names of the inputs, for messages.
+        entries: Take readings, also from their bytes, as the methods `push_*` do.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -78,6 +73,11 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
+        checks = self._inputs.checks
+        joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
+        wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
+        needs_imu = self._inputs.imu is not None
+        self.entries = InputEntries(checks, aligner, joints, imu=needs_imu, wrenches=wrenches)
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
@@ -104,15 +104,11 @@ class InertialPipeline:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
-        self._inputs.checks.push_imu(sample)
-        if self._inputs.imu is not None:
-            self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
+        self.entries.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
-        self._inputs.checks.push_joints(reading)
-        push_joints(self._stepper.aligner, reading, self._joints.row)
-        judge_joints(self._stepper.aligner, self._joints.map)
+        self.entries.joints.push(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; the filter ignores it if it does not need it.
@@ -120,10 +116,7 @@ class InertialPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        check_contact(contact, self.config.robot.contacts)
-        self._inputs.checks.push_wrench(contact, sample)
-        if contact in self._inputs.contacts:
-            self._stepper.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
+        self.entries.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Add a base state; it is ignored if the filter does not need it."""

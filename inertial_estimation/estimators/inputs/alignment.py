@@ -5,19 +5,35 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
-from inertial_estimation.construction import made_of_checked
+import numpy as np
+
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.estimators.inputs.aligned_sample import (
+    AlignedSample,
+    Continuity,
+    SampleLayout,
+    aligned_sample,
+)
+from inertial_estimation.estimators.inputs.aligner_memory import (
+    CHANGED,
+    COMPLETE,
+    FOUND,
+    PENDING,
+    STEP_STAMP_NS,
+    STEP_TIME_NS,
+    AlignerMemory,
+)
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
+from inertial_estimation.estimators.inputs.followed_input import constants_of
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
-from inertial_estimation.estimators.inputs.row_entry import IMPLAUSIBLE, LOOK_AT, STORED
+from inertial_estimation.estimators.inputs.ready_steps import OVERRUN, WAITING, all_present, next_step
+from inertial_estimation.estimators.inputs.row_entry import CLOCK, IMPLAUSIBLE, IRREGULAR, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
-from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, Stamps
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
-from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
+from inertial_estimation.estimators.inputs.stream_health import stream_health
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
@@ -27,52 +43,11 @@ __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamS
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
 
-class Continuity(Enum):
-    """Relation of a sample to the one before.
-
-    Attributes:
-        CONTINUOUS: The sample follows without a gap.
-        AFTER_GAP: Every input was missing for longer than a jump, or the clock was set back. State that does
-            not change during a gap (inertias, gyroscope bias) is still valid.
-        RESTARTED: The sample is the first, or stamps went back and the driver does not show that the motion
-            goes on (a recording or simulation begins anew); no earlier state is valid.
-    """
-
-    CONTINUOUS = "continuous"
-    AFTER_GAP = "after a gap"
-    RESTARTED = "restarted"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AlignedSample:
-    """All inputs at the time of one driver row.
-
-    Attributes:
-        stamp_ns: Stamp of the driver row as received [ns], which the outputs carry.
-        time_ns: Regularised stamp minus the delay of the driver [ns], over which the pipelines integrate.
-        driver_row: Mean of the driver rows since the last step, shape (width,).
-        rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
-        continuity: Relation to the sample before.
-        complete: Whether no required stream is missing.
-    """
-
-    stamp_ns: int
-    time_ns: int
-    driver_row: Array
-    rows: Mapping[str, Array | None]
-    continuity: Continuity
-    complete: bool
-
-
-_aligned = made_of_checked(AlignedSample)
-
-
 @dataclass(slots=True)
 class _Limits:
     """Limits of `InputConfig`, and half of the window, in the units of stamps."""
 
     timeout: float  # [s]; it may be changed
-    max_gap_ns: int
     max_wait_ns: int
     jump_ns: int
     reset_on_jump: bool
@@ -82,7 +57,6 @@ class _Limits:
     def of(cls, config: InputConfig, half_window: float) -> "_Limits":
         return cls(
             config.timeout,
-            round(config.max_gap * NANOSECONDS),
             round(config.max_wait * NANOSECONDS),
             round(config.jump * NANOSECONDS),
             config.on_jump == "reset",
@@ -94,6 +68,7 @@ class SignalAligner:
     """Buffers streams and emits them aligned.
 
     Attributes:
+        memory: Where compiled functions find what is known of the streams.
         resets: Number of times that a jump of stamps has cleared the buffers.
         limits: Of the inputs; `timeout`, the age beyond which an input counts as lost [s], may be changed.
     """
@@ -106,6 +81,7 @@ class SignalAligner:
         *,
         rate: float = 0.0,
         half_window: float = 0.0,
+        numbers: bool = True,
     ) -> None:
         """Set up the streams.
 
@@ -114,22 +90,29 @@ class SignalAligner:
             others: Streams aligned to it.
             config: Limits and policies.
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
-            half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
+            half_window: Time beyond a step up to which streams must have arrived [s], for windows of rows.
+            numbers: Whether steps carry the numbers of the rows; else only which of them there are.
         """
+        specs = (driver, *others)
         self.limits = _Limits.of(config, half_window)
-        self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
+        self.memory = AlignerMemory([s.width for s in specs], [constants_of(s.quantities) for s in specs])
+        self._streams = {
+            spec.name: InputStream(spec, config, self.memory, number) for number, spec in enumerate(specs)
+        }
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
-        self._awaited: InputStream | None = None  # no step is ready before a row of it, or of the driver
-        self._changed = True  # whether one has come
-        self._pending: deque[tuple[int, int]] = deque()
         self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
-        self._watch = StepWatch(self._driver, self._required, config, self.limits.half_window_ns)
-        self._mean = ThinnedMean(driver.width, rate)
+        self._watch = StepWatch(
+            self._driver, self._required, config, self.limits.half_window_ns, self.memory.cells
+        )
+        self._layout = SampleLayout.of(driver, [stream.spec for stream in self._required], numbers=numbers)
+        self._out = np.empty(self._layout.width)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
+        self.memory.set_limits(config, half_window, rate, numbers=numbers)
+        warm_up()
 
     def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
         """Add one row of a stream.
@@ -143,22 +126,31 @@ class SignalAligner:
             Whether the row was stored; a dropped row is counted by reason.
         """
         target = self._streams[stream]
-        target.received += 1
-        contested = target.candidate is not None and bool(target.candidate.held)
-        found = target.take(stamp_ns, row, 0 if contested else self._judge.step_ns)
+        found = target.take(stamp_ns, row)
+        return found == STORED or self.judge(target, found, stamp_ns, row)
+
+    def judge(self, target: InputStream, found: int, stamp_ns: int, row: Array) -> bool:
+        """Judge a row that is not usual; it is stored, held, or dropped and counted by reason.
+
+        Args:
+            target: Its stream.
+            found: What `row_entry.accept` has found.
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, which may be kept, shape (width,).
+
+        Returns:
+            Whether the row was stored.
+        """
         if found == IMPLAUSIBLE:
             return target.drop(*target.fault(row))
         if found == LOOK_AT:
             sensor = self._monitor.fault(target.followed, row)
             if sensor:
                 return target.drop(DropReason.SENSOR_FAULT, sensor)
-            found = target.append(stamp_ns, row, 0 if contested else self._judge.step_ns)
-        else:
-            target.followed.passed(row)
-        if found == STORED:
-            self._stored(target, stamp_ns)
-            return True
-        return self._judge_clock(target, stamp_ns, row)
+            found = target.append(stamp_ns, row)
+        elif found == IRREGULAR:
+            found = target.store(stamp_ns, row)
+        return self._judge_clock(target, stamp_ns, row) if found == CLOCK else True
 
     def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
         """Count a reading that could not be converted to a row (missing joint, wrong length).
@@ -168,12 +160,8 @@ class SignalAligner:
             reason: Why it is dropped.
             example: What is wrong with it, for people.
         """
-        self._streams[stream].received += 1
+        self._streams[stream].receive()
         self._streams[stream].drop(reason, example)
-
-    def remark(self, stream: str, text: str) -> None:
-        """Set what is doubtful about the readings of a stream although they are used; empty: nothing."""
-        self._streams[stream].remark = text
 
     def pop_ready(self) -> list[AlignedSample]:
         """Return the steps that are ready, in order of time.
@@ -182,30 +170,35 @@ class SignalAligner:
         up with over several calls: each returns at most `CAUGHT_UP` more than readings of the driver have
         come since the call before, so that no call takes many periods.
         """
-        ready: list[AlignedSample] = []
-        received = self._driver.received
-        if not self._changed:
-            self._seen = received
-            return ready
+        cells, received = self.memory.cells, self._driver.received
         most, self._seen = received - self._seen + CAUGHT_UP, received
-        self._changed = False
-        while self._pending:
-            if not most:
-                self._changed = True
-                break
-            stamp_ns, time_ns = self._pending[0]
-            if not self._arrived(time_ns):
-                break
-            self._pending.popleft()
-            sample = self._step(stamp_ns, time_ns)
-            if sample is not None:
-                ready.append(sample)
-                most -= sample.complete
+        ready: list[AlignedSample] = []
+        if not cells[CHANGED]:
+            return ready
+        cells[CHANGED] = 0
+        while most or not cells[PENDING]:
+            found = next_step(self.memory.n, self.memory.x, self._out)
+            if found == WAITING:
+                return ready
+            if found == OVERRUN:
+                self._driver.drop(DropReason.OVERRUN)
+            else:
+                ready.append(self._step())
+                most -= cells[COMPLETE]
+        cells[CHANGED] = 1
         return ready
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
         """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
         return self._streams[stream].buffer.latest(time_ns, round(max_age * NANOSECONDS))
+
+    def stream(self, name: str) -> InputStream:
+        """Return one of the streams."""
+        return self._streams[name]
+
+    def buffer(self, stream: str) -> StampedBuffer:
+        """Return the rows of a stream, for windows of them."""
+        return self._streams[stream].buffer
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
@@ -216,15 +209,14 @@ class SignalAligner:
         for stream in self._streams.values():
             stream.clear()
         self._monitor.clear()
-        self._pending.clear()
-        self._mean.clear()
-        self._watch.clear()
-        self._awaited, self._changed = None, True
+        self.memory.clear_steps()
         self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self.limits.timeout
+        if all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
+            return []
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)
         return [
@@ -254,7 +246,7 @@ class SignalAligner:
         timeout = self.limits.timeout
         holding = self._watch.holding(timeout)
         return [
-            stream.health(now_ns, timeout, holding.get(name, ""), stream.followed.doubt)
+            stream_health(stream, now_ns, timeout, holding.get(name, ""))
             for name, stream in self._streams.items()
         ]
 
@@ -272,21 +264,9 @@ class SignalAligner:
         last = target.last_stamp_ns
         if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
             target.contest()
-            target.append(stamp_ns, row)
-            self._stored(target, stamp_ns)
+            target.append(stamp_ns, row, any_step=True)
             return True
         return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
-
-    def _stored(self, target: InputStream, stamp_ns: int) -> None:
-        """Note that a row has been stored."""
-        if target is self._driver:
-            newest = target.buffer.newest_ns
-            assert newest is not None
-            self._pending.append((stamp_ns, newest))
-            self._watch.begin(stamp_ns)
-            self._changed = True
-        elif target is self._awaited:
-            self._changed = True
 
     def _follow_clock(self, target: InputStream, verdict: Verdict) -> bool:
         """Use the held readings of one stream, or of all of them, if they show where its clock is."""
@@ -308,8 +288,7 @@ class SignalAligner:
                 self._discard(stream, back=False)
         for stream, readings in held:
             for stamp_ns, row in readings:
-                stream.append(stamp_ns, row)
-                self._stored(stream, stamp_ns)
+                stream.append(stamp_ns, row, any_step=True)
         return True
 
     def _discard(self, target: InputStream | None, *, back: bool) -> None:
@@ -327,39 +306,18 @@ class SignalAligner:
             return
         target.clear()
         if target is self._driver:
-            self._pending.clear()
-            self._mean.clear()
-            self._watch.clear()
+            self.memory.clear_steps()
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
-    def _arrived(self, time_ns: int) -> bool:
-        horizon = time_ns + self.limits.half_window_ns
-        newest_driver = self._driver.buffer.newest_ns
-        if newest_driver is None or newest_driver < horizon:
-            return False
-        if newest_driver - horizon >= self.limits.max_wait_ns:
-            return True
-        for stream in reversed(self._required):  # the last to come completes a step
-            newest = stream.buffer.newest_ns
-            if newest is None or newest < horizon:
-                self._awaited = stream
-                return False
-        return True
-
-    def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
-        max_gap_ns = self.limits.max_gap_ns
-        row = self._driver.buffer.at(time_ns, max_gap_ns)
-        if row is None:  # overwritten in the buffer while the step was waiting
-            self._driver.drop(DropReason.OVERRUN)
-            return None
-        mean = self._mean.push(time_ns, row)
-        if mean is None:
-            return None
+    def _step(self) -> AlignedSample:
+        """Return the step that is ready."""
+        cells, out, layout = self.memory.cells, self._out, self._layout
+        self._out = np.empty(layout.width)
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
-        rows, complete = {}, True
-        for stream in self._required:
-            rows[stream.spec.name] = row = stream.buffer.at(time_ns, max_gap_ns)
-            complete = complete and row is not None
-        if complete:
-            self._watch.note(stamp_ns)
-        return _aligned(stamp_ns, time_ns, mean, rows, continuity, complete)
+        if cells[COMPLETE]:
+            rows: dict[str, Array | None] = {name: out[columns] for name, columns in layout.columns}
+        else:
+            found = [self.memory.streams[stream.number].cells[FOUND] for stream in self._required]
+            rows = {n: out[c] if there else None for (n, c), there in zip(layout.columns, found, strict=True)}
+        stamp_ns, time_ns, complete = cells[STEP_STAMP_NS], cells[STEP_TIME_NS], bool(cells[COMPLETE])
+        return aligned_sample(stamp_ns, time_ns, out[layout.driver], rows, continuity, complete)

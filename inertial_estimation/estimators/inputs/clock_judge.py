@@ -5,8 +5,9 @@ from enum import Enum
 
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
 from inertial_estimation.estimators.inputs.input_stream import InputStream
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["ClockJudge", "Verdict"]
 
@@ -73,7 +74,7 @@ class ClockJudge:
         others = [stream for stream in self._watched if stream is not target]
         step = stamp_ns - last
         if step <= 0 and (self._keep or step >= -self.step_ns):
-            target.drop_backward(step)
+            _drop_backward(target, step)
             return Verdict.HELD
         candidate = target.hold(stamp_ns, row, tuple(stream.last_stamp_ns for stream in others))
         if step > 0 and self._any_near(others, stamp_ns, behind_ns=self._jump_ns):
@@ -134,3 +135,11 @@ class ClockJudge:
         if candidate is None or not self._believed(stream, candidate):
             return False
         return abs(candidate.last_ns - stamp_ns) <= self._jump_ns and self._stopped(stream, candidate, 0)
+
+
+def _drop_backward(target: InputStream, step_ns: int) -> None:
+    """Count a reading whose stamp is that of the one before, or earlier by a step [ns]."""
+    if step_ns == 0:
+        target.drop(DropReason.EQUAL_STAMP)
+    else:
+        target.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step_ns):.3f} s back")

@@ -1,10 +1,18 @@
 """Sensor faults of one input, so that its readings are dropped rather than believed."""
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Sequence
 
-from inertial_estimation.compilation import warm_up
-from inertial_estimation.estimators.inputs.reading_steps import new_states
-from inertial_estimation.estimators.inputs.row_entry import EVERY, ROWS, SINGLE_NUMBERS, SUSPECT
+from inertial_estimation.estimators.inputs.aligner_memory import (
+    GROUPS,
+    RECENT,
+    REMEMBERED,
+    ROWS,
+    ROWS_REMEMBERED,
+    SUSPECT,
+    USUAL,
+    StreamMemory,
+)
+from inertial_estimation.estimators.inputs.row_entry import EVERY
 from inertial_estimation.estimators.inputs.sensor_checks import (
     Quantity,
     QuantityCheck,
@@ -14,7 +22,7 @@ from inertial_estimation.estimators.inputs.sensor_checks import (
 from inertial_estimation.estimators.inputs.stuck_columns import StuckColumns
 from inertial_estimation.signals import Array
 
-__all__ = ["FollowedInput"]
+__all__ = ["FollowedInput", "constants_of"]
 
 
 class FollowedInput:
@@ -23,48 +31,41 @@ class FollowedInput:
     `row_entry.accept` takes every plausible row into the states, and tells which ones have to be looked at.
 
     Attributes:
-        states: Of the quantities, as `reading_steps.follow` changes them.
         checks: Of the quantities whose faults are recognised.
         witnesses: Of the other ones.
-        last: The last plausible row; None before the first.
     """
 
-    def __init__(self, quantities: tuple[Quantity, ...], integers: MutableSequence[int]) -> None:
+    def __init__(self, quantities: tuple[Quantity, ...], memory: StreamMemory) -> None:
         """Begin without a reading.
 
         Args:
             quantities: What the sensors of the input measure.
-            integers: Those of the stream, as `row_entry.accept` changes them.
+            memory: Memory of the input.
         """
-        warm_up()
-        self._n = integers
+        self._memory, self._n = memory, memory.cells
         may_fail = [quantity for quantity in quantities if quantity.may_fail]
-        self.states = new_states([_constants(quantity) for quantity in may_fail])
-        self.checks = tuple(map(QuantityCheck, may_fail, self.states))
-        self.witnesses = tuple(QuantityWitness(quantity) for quantity in quantities if not quantity.may_fail)
-        self._columns = _stuck_columns([quantity for quantity in quantities if not quantity.doubted])
-        self._doubted = _stuck_columns([quantity for quantity in quantities if quantity.doubted])
-        self._n[SINGLE_NUMBERS] = self._columns is not None or self._doubted is not None
-        self.last: Array | None = None
-        self._before: Array | None = None  # the row before the last one
+        self.checks = tuple(
+            QuantityCheck(quantity, state, memory.numbers[USUAL])
+            for quantity, state in zip(may_fail, memory.states, strict=True)
+        )
+        self.witnesses = tuple(
+            QuantityWitness(quantity, self._remembered) for quantity in quantities if not quantity.may_fail
+        )
+        groups = [[q for q in quantities if q.numbers and q.doubted == doubted] for doubted in (False, True)]
+        used = [group for group in groups if group]
+        made = [_stuck_columns(group, memory, k) for k, group in enumerate(used)]
+        self._columns = made[0] if groups[0] else None
+        self._doubted = made[-1] if groups[1] else None
+        self._n[GROUPS] = len(used)
 
     def reset(self) -> None:
         """Begin without a reading."""
         for check in self.checks:
             check.reset()
-        for witness in self.witnesses:
-            witness.reset()
         for columns in (self._columns, self._doubted):
             if columns is not None:
                 columns.reset()
-        self.last = self._before = None
-        self._n[ROWS] = self._n[SUSPECT] = 0
-
-    def passed(self, row: Array) -> None:
-        """Note a plausible row that has not to be looked at, shape (width,)."""
-        self._before, self.last = self.last, row
-        for witness in self.witnesses:
-            witness.add(row)
+        self._n[REMEMBERED] = self._n[ROWS] = self._n[SUSPECT] = 0
 
     def fault(self, row: Array, others_change: Callable[[QuantityCheck], bool]) -> str:
         """Look at a row; return what is wrong with its sensor, empty where nothing is.
@@ -73,13 +74,13 @@ class FollowedInput:
             row: Its numbers, taken into the states, shape (width,).
             others_change: Whether other quantities than a given one change.
         """
-        last, before = self.last, self._before
+        last, before = self._last(1), self._last(2)
         found = ""
         if last is not None:  # the first reading is not looked at
             for check in self.checks:
                 check.look(row, last, others_change)
                 found = found or check.text
-        self.passed(row)
+        self._pass(row)
         due, stuck = self._n[ROWS] % EVERY == 0, ""
         if self._doubted is not None:
             self._doubted.update(row, last, before, due=due)
@@ -95,17 +96,36 @@ class FollowedInput:
             return ""
         return f"{self._doubted.found} is exactly constant: at the limit of its sensor, or of the motor"
 
+    def _pass(self, row: Array) -> None:
+        """Remember a plausible row."""
+        self._memory.numbers[RECENT + self._n[REMEMBERED] % ROWS_REMEMBERED] = row
+        self._n[REMEMBERED] += 1
 
-def _constants(quantity: Quantity) -> tuple[float, ...]:
-    """Return the constants of a quantity in the order of the columns of the states."""
-    columns, known = quantity.columns, (quantity.sign, quantity.stuck, quantity.zero, quantity.one_way)
-    return columns.start, columns.stop, quantity.floor**2, *map(float, known)
+    def _last(self, age: int) -> Array | None:
+        """Return a copy of the last plausible row (age 1) or of an earlier one; None where there is none."""
+        place = self._n[REMEMBERED] - age
+        if place < 0:
+            return None
+        row: Array = self._memory.numbers[RECENT + place % ROWS_REMEMBERED].copy()
+        return row
+
+    def _remembered(self, most: int) -> list[Array]:
+        rows = (self._last(age) for age in range(min(most, ROWS_REMEMBERED), 0, -1))
+        return [row for row in rows if row is not None]
 
 
-def _stuck_columns(quantities: Sequence[Quantity]) -> StuckColumns | None:
-    """Follow the named numbers of an input, whose columns are adjacent; None where none is named."""
-    named = [quantity for quantity in quantities if quantity.numbers]
-    if not named:
-        return None
+def constants_of(quantities: Sequence[Quantity]) -> list[tuple[float, ...]]:
+    """Return the constants of the quantities that may fail, as `reading_steps.new_states` takes them."""
+    found = []
+    for quantity in quantities:
+        if quantity.may_fail:
+            known = (quantity.sign, quantity.stuck, quantity.zero, quantity.one_way)
+            begin, end = quantity.columns.start, quantity.columns.stop
+            found.append((begin, end, quantity.floor**2, *map(float, known)))
+    return found
+
+
+def _stuck_columns(named: Sequence[Quantity], memory: StreamMemory, group: int) -> StuckColumns:
+    """Follow the named numbers of an input, whose columns are adjacent."""
     names = [f"{quantity.name} {number}" for quantity in named for number in quantity.numbers]
-    return StuckColumns(slice(named[0].columns.start, named[-1].columns.stop), names)
+    return StuckColumns(slice(named[0].columns.start, named[-1].columns.stop), names, memory, group)

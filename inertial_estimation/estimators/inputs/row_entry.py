@@ -1,25 +1,73 @@
 """The way of a usual row into the buffer of its input: its range, its sensor, its stamp; arithmetic."""
 
-from inertial_estimation.compilation import Column, Integers, MutableColumn, MutableTable, Table, compiled
-from inertial_estimation.estimators.inputs.reading_steps import follow
-from inertial_estimation.estimators.inputs.stamped_buffer import append_row
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    compiled,
+    inlined,
+)
+from inertial_estimation.estimators.inputs.aligner_memory import (
+    APPENDED,
+    AWAITED,
+    BUFFER,
+    CHANGED,
+    CONTESTED,
+    DELAY_NS,
+    FIRST_COLUMN,
+    GROUP,
+    GROUP_SIZE,
+    GROUPS,
+    KEPT,
+    KNOWN,
+    LAST_NS,
+    LONGEST_NS,
+    LOOKS,
+    LOWER,
+    NUMBERS_AT,
+    PENDING,
+    QUANTITIES,
+    RECEIVED,
+    RECENT,
+    REGULATOR,
+    REMEMBERED,
+    REPEATED_AT,
+    ROW,
+    ROWS,
+    ROWS_REMEMBERED,
+    STAMPS,
+    STATES_AT,
+    STOP_COLUMN,
+    SUSPECT,
+    TURNS,
+    UPPER,
+    USUAL,
+    WATCH_KNOWN,
+    WATCH_NS,
+    WIDTH,
+    part_of,
+    stream_of,
+)
+from inertial_estimation.estimators.inputs.reading_steps import follow, note_noise, suspicious
+from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, append_row
 from inertial_estimation.models.input_ranges import within
 from inertial_estimation.models.stamp_regulator import TIME, regular_stamp
 
 __all__ = [
+    "ANOTHER",
     "CLOCK",
-    "DELAY_NS",
+    "EVERY",
     "IMPLAUSIBLE",
     "IRREGULAR",
-    "KNOWN",
-    "LAST_NS",
     "LOOK_AT",
-    "ROWS",
-    "SINGLE_NUMBERS",
     "STORED",
-    "SUSPECT",
+    "WANTED",
     "accept",
-    "enter",
+    "accept_row",
+    "enter_row",
+    "remember",
+    "store_row",
 ]
 
 EVERY = 8  # rows between two looks at the noise of single numbers
@@ -27,68 +75,129 @@ EVERY = 8  # rows between two looks at the noise of single numbers
 # What became of a row: stored; a number is out of range; the sensor has to be looked at; its stamp does not
 # continue those before; its stamp does not give its time.
 STORED, IMPLAUSIBLE, LOOK_AT, CLOCK, IRREGULAR = range(5)
-# Integers of a stream: stamp of the last stored row [ns], whether there is one, delay of the input [ns],
-# plausible rows since the begin, whether single numbers are followed, and whether one of them is suspect.
-LAST_NS, KNOWN, DELAY_NS, ROWS, SINGLE_NUMBERS, SUSPECT, SIZE = range(7)
+ANOTHER = 5  # what became of a message: it is of another layout, or not a usual one, and nothing has changed
+WANTED = 8  # added where the checks of the data want to see a reading
 
 
-@compiled
-def accept(
-    stamp: int,
-    longest_step: int,
-    row: Column,
-    last: Column,
-    limits: Table,
-    sensors: MutableTable,
-    n: Integers,
-    regulator: Integers,
-    figures: MutableColumn,
-    times: Integers,
-    rows: MutableTable,
-) -> int:
-    """Store a row if nothing about it is unusual; return what became of it.
+@inlined
+def accept(stamp: int, k: int, n: Integers, s: MutableTable, x: MutableColumn) -> int:
+    """Store the row that has come in, part `ROW` of an input, if nothing about it is unusual.
 
     Args:
         stamp: Its stamp [ns].
-        longest_step: Longest time since the last stored row that needs no judgement [ns].
-        row: Its numbers, shape (width,).
-        last: The plausible row before it; the row itself where there is none.
-        limits: Smallest and largest plausible values, shape (2, width).
-        sensors: States of the quantities of the row (`reading_steps`); changed.
-        n: Integers of the stream; changed.
-        regulator: Integers of the regulator of its stamps; changed.
-        figures: Figures of that regulator; changed.
-        times: Times of the buffer; changed.
-        rows: Rows of the buffer; changed.
+        k: Number of the input.
+        n: Integers of the aligner; changed.
+        s: Its states; changed.
+        x: Its numbers; changed.
+
+    Returns:
+        What became of the row.
     """
-    if not within(row, limits[0], limits[1]):
+    m = stream_of(k, n)
+    row = part_of(ROW, m, x)
+    m[RECEIVED] += 1
+    if not within(row, part_of(LOWER, m, x), part_of(UPPER, m, x)):
         return IMPLAUSIBLE
-    n[ROWS] += 1
-    looked = len(sensors) > 0 and follow(row, last, sensors)
-    if looked or (n[SINGLE_NUMBERS] != 0 and (n[SUSPECT] != 0 or n[ROWS] % EVERY == 0)):
+    m[ROWS] += 1
+    if m[QUANTITIES] > 0:
+        last = row if m[REMEMBERED] == 0 else _remembered(1, m, x)
+        if follow(row, last, m[STATES_AT] + 1, m[QUANTITIES], s, part_of(USUAL, m, x)):
+            return LOOK_AT
+    if m[GROUPS] > 0 and (m[SUSPECT] != 0 or not _single_numbers_usual(row, m, x)):
         return LOOK_AT
-    return enter(stamp, longest_step, row, n, regulator, figures, times, rows)
+    remember(row, m, x)
+    return enter(stamp, m[LONGEST_NS] if m[CONTESTED] == 0 else 0, k, row, n, s, x)
 
 
 @compiled
-def enter(
-    stamp: int,
-    longest_step: int,
-    row: Column,
-    n: Integers,
-    regulator: Integers,
-    figures: MutableColumn,
-    times: Integers,
-    rows: MutableTable,
+def accept_row(stamp: int, k: int, row: Column, n: Integers, s: MutableTable, x: MutableColumn) -> int:
+    """Take a row, shape (width,); other arguments and the result are those of `accept`."""
+    part_of(ROW, stream_of(k, n), x)[:] = row
+    return accept(stamp, k, n, s, x)
+
+
+@compiled
+def enter_row(
+    stamp: int, longest: int, k: int, row: Column, n: Integers, s: MutableTable, x: MutableColumn
 ) -> int:
     """Store a row of a sound sensor if its stamp continues those before; return what became of it.
 
-    Arguments are those of `accept`; a longest step of -1 stores it whatever its stamp is.
+    Args:
+        stamp: Its stamp [ns].
+        longest: Longest time since the last stored row that needs no judgement [ns]; -1: any.
+        k: Number of the input.
+        row: Its numbers, shape (width,).
+        n: Integers of the aligner; changed.
+        s: Its states; changed.
+        x: Its numbers; changed.
     """
-    if longest_step >= 0 and n[KNOWN] != 0 and not 0 < stamp - n[LAST_NS] <= longest_step:
+    return enter(stamp, longest, k, row, n, s, x)
+
+
+@compiled
+def store_row(time: int, stamp: int, k: int, row: Column, n: Integers, x: MutableColumn) -> None:
+    """Store a row whose time [ns] is known; other arguments are those of `enter_row`."""
+    store(time, stamp, k, row, n, x)
+
+
+@inlined
+def enter(
+    stamp: int, longest: int, k: int, row: Column, n: Integers, s: MutableTable, x: MutableColumn
+) -> int:
+    m = stream_of(k, n)
+    if longest >= 0 and m[KNOWN] != 0 and not 0 < stamp - m[LAST_NS] <= longest:
         return CLOCK
-    n[LAST_NS], n[KNOWN] = stamp, 1
-    if not regular_stamp(stamp, regulator, figures):
+    m[LAST_NS], m[KNOWN] = stamp, 1
+    if not regular_stamp(stamp, m[REGULATOR:BUFFER], s[m[STATES_AT]]):
         return IRREGULAR
-    append_row(regulator[TIME] - n[DELAY_NS], row, times, rows)
+    store(m[REGULATOR + TIME], stamp, k, row, n, x)
     return STORED
+
+
+@inlined
+def store(time: int, stamp: int, k: int, row: Column, n: Integers, x: MutableColumn) -> None:
+    m = stream_of(k, n)
+    begin, width = m[NUMBERS_AT] + KEPT * m[WIDTH], m[WIDTH]
+    append_row(time - m[DELAY_NS], row, m[BUFFER:], x[begin : begin + 2 * CAPACITY * width])
+    if k == 0:
+        n[STAMPS + n[APPENDED] % CAPACITY] = stamp
+        n[APPENDED] += 1
+        n[PENDING] += 1
+        if n[WATCH_KNOWN] == 0:
+            n[WATCH_NS], n[WATCH_KNOWN] = stamp, 1
+    if k == 0 or k == n[AWAITED]:
+        n[CHANGED] = 1
+
+
+@inlined
+def remember(row: Column, m: Integers, x: MutableColumn) -> None:
+    """Remember a plausible row of an input, given its integers."""
+    part_of(RECENT + m[REMEMBERED] % ROWS_REMEMBERED, m, x)[:] = row
+    m[REMEMBERED] += 1
+
+
+@inlined
+def _remembered(age: int, m: Integers, x: Column) -> Column:
+    """Return a plausible row before the one that has come in: the last of them at an age of 1."""
+    return part_of(RECENT + (m[REMEMBERED] - age) % ROWS_REMEMBERED, m, x)
+
+
+@inlined
+def _single_numbers_usual(row: Column, m: Integers, x: MutableColumn) -> bool:
+    """Return false where a single number may be stuck; look at their noise where it is time to."""
+    if m[ROWS] % EVERY != 0 or m[REMEMBERED] < 2:
+        return True
+    last, before = _remembered(1, m, x), _remembered(2, m, x)
+    turns, repeated_at = part_of(TURNS, m, x), part_of(REPEATED_AT, m, x)
+    for group in range(m[GROUPS]):
+        at = GROUP + group * GROUP_SIZE
+        a, b = m[at + FIRST_COLUMN], m[at + STOP_COLUMN]
+        if suspicious(row[a:b], last[a:b], float(m[at + LOOKS]), turns[a:b], repeated_at[a:b]):
+            return False
+    for group in range(m[GROUPS]):
+        at = GROUP + group * GROUP_SIZE
+        a, b = m[at + FIRST_COLUMN], m[at + STOP_COLUMN]
+        looks = float(m[at + LOOKS])
+        note_noise(row[a:b], last[a:b], before[a:b], looks, turns[a:b], repeated_at[a:b])
+        m[at + LOOKS] += 1
+    return True

@@ -1,22 +1,17 @@
 """Names of the aligned streams, and the layout of their rows."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.sensor_checks import Quantity
-from inertial_estimation.models.drop_reasons import misfit
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
-from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
+from inertial_estimation.signals import Array, BaseState, ImuSample
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import DEGREES
 
@@ -37,8 +32,6 @@ __all__ = [
     "imu_row",
     "imu_spec",
     "joint_spec",
-    "judge_joints",
-    "push_joints",
     "wrench_spec",
     "wrench_stream",
 ]
@@ -223,35 +216,3 @@ def desired_wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) ->
 def base_state_spec(inputs: InputConfig) -> StreamSpec:
     """Return the properties of the input of the base state."""
     return StreamSpec(BASE_STATE, BASE_STATE_ROW.width, range=base_state_range(inputs.range))
-
-
-def push_joints(
-    aligner: SignalAligner, reading: JointReading, make_row: Callable[[JointReading], Array]
-) -> None:
-    """Add a joint state to the aligned inputs; one that does not fit the model is dropped and counted.
-
-    Args:
-        aligner: The inputs.
-        reading: The joint state.
-        make_row: Returns the row of a joint state, or raises MeasurementError.
-    """
-    try:
-        row = make_row(reading)
-    except MeasurementError as error:
-        aligner.count_drop(JOINTS, misfit(error), str(error))
-        return
-    aligner.push(JOINTS, reading.stamp_ns, row)
-
-
-def judge_joints(aligner: SignalAligner, joints: JointMap) -> None:
-    """Report what is doubtful about the joint positions, and discard all readings if the first were wrong.
-
-    Args:
-        aligner: The inputs.
-        joints: The map that has read the joint state.
-    """
-    if joints.usual:
-        return
-    aligner.remark(JOINTS, joints.remark)
-    if joints.begins_anew:
-        aligner.clear()

@@ -1,7 +1,6 @@
 """Checks of one sensor's readings against those just before: stuck, silent, another unit or sign."""
 
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -13,14 +12,18 @@ from inertial_estimation.estimators.inputs.reading_steps import (
     ACTIVE,
     BEFORE,
     EQUAL,
+    LOG_KNOWN,
+    LOG_SQUARE,
     LOOK,
     PRODUCT,
     READINGS,
     SQUARE,
     SUDDEN,
     USUAL_EVERY,
+    USUAL_KNOWN,
     begin_anew,
     is_noisy,
+    take_usual,
 )
 from inertial_estimation.signals import Array
 
@@ -30,8 +33,7 @@ READINGS_AT_REST = 3  # consecutive equal readings of an input that does not cha
 SAME_DIRECTION = 0.98  # cosine of two readings of which one is a multiple of the other
 COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero
 NEAR_DIRECTION = 0.8  # cosine to the last good reading, and twice its norm: near it
-USUAL_SHARE = 1.0 / 16.0  # of such a reading in the average
-USUAL_KNOWN = 100  # readings after which the average is compared with
+READINGS_OF_USUAL = 100  # readings after which the average is compared with
 FEWEST_FAULTY = 50  # readings after which a change of unit or sign may be given up
 OPPOSITE = -0.7  # cosine to the usual reading, from which the direction of a contact force is impossible
 READINGS_RECOVERED = 3  # near the last good one, after which a change of unit or sign has been none
@@ -96,22 +98,19 @@ class Quantity:
 class QuantityWitness:
     """Tells whether a quantity changes that is not checked itself."""
 
-    def __init__(self, quantity: Quantity) -> None:
-        self._columns = quantity.columns
-        self._rows: deque[Array] = deque(maxlen=READINGS_AT_REST + 1)
+    def __init__(self, quantity: Quantity, remembered: Callable[[int], list[Array]]) -> None:
+        """Begin without a reading.
 
-    def reset(self) -> None:
-        """Begin without a reading."""
-        self._rows.clear()
-
-    def add(self, row: Array) -> None:
-        """Take a reading, by the row it is in."""
-        self._rows.append(row)
+        Args:
+            quantity: The quantity.
+            remembered: Returns the last rows, at most a number of them, the oldest first.
+        """
+        self._columns, self._remembered = quantity.columns, remembered
 
     @property
     def changes(self) -> bool:
         """Whether it has changed within the last readings."""
-        readings = [row[self._columns] for row in self._rows]
+        readings = [row[self._columns] for row in self._remembered(READINGS_AT_REST + 1)]
         squares = [float(x.dot(x)) for x in readings]
         return any(a != b for a, b in pairwise(squares))
 
@@ -124,15 +123,16 @@ class QuantityCheck:
         fault: What is wrong with it; None where nothing is.
     """
 
-    def __init__(self, quantity: Quantity, state: Array) -> None:
+    def __init__(self, quantity: Quantity, state: Array, usual: Array) -> None:
         """Begin without a reading.
 
         Args:
             quantity: The quantity.
             state: Its row of the states that `follow` changes.
+            usual: Usual readings of the quantities of its input, shape (width,), which it changes, too.
         """
         self.quantity = quantity
-        self._columns, self._state = quantity.columns, state
+        self._columns, self._state, self._usual = quantity.columns, state, usual
         self._floor_square = quantity.floor**2
         self.reset()
 
@@ -140,7 +140,6 @@ class QuantityCheck:
         """Begin without a reading."""
         begin_anew(self._state)
         self.fault: SensorFault | None = None
-        self._usual = _Usual()
         self._change: _Change | None = None  # while the fault is UNIT or SIGN
 
     @property
@@ -172,10 +171,10 @@ class QuantityCheck:
         if square == before:
             self._repeat(x, x_last, others_change)
         else:
-            self._changed(x, x_last, before, square)
+            self._changed(row, x, x_last, before, square)
         state[ACTIVE] = float(self.fault is not None or self._change is not None)
 
-    def _changed(self, x: Array, last: Array, before: float, square: float) -> None:
+    def _changed(self, row: Array, x: Array, last: Array, before: float, square: float) -> None:
         """Judge a reading of another norm than the one before."""
         quantity = self.quantity
         if self._change is not None:
@@ -188,7 +187,7 @@ class QuantityCheck:
         if before < self._floor_square <= square and quantity.one_way and self.fault is None:
             self._loaded(x, square)
         if self._state[READINGS] % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
-            self._usual.add(x, square, loaded=square >= self._floor_square > 0.0)
+            take_usual(row, square, self._state, self._usual)
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
         """Judge a reading of the same norm as the one before."""
@@ -230,15 +229,15 @@ class QuantityCheck:
 
     def _ends_unseen(self, fault: SensorFault, last: Array, before: float, square: float) -> bool:
         """Return whether a change ends one that was not seen to begin: the reading before it is unusual."""
-        usual = self._known_usual
         if fault is SensorFault.SIGN:
-            return usual.reading is not None and float(usual.reading.dot(last)) < 0.0
-        size = usual.log_square
+            usual = self._usual_reading
+            return usual is not None and float(usual.dot(last)) < 0.0
+        size = self._usual_size
         return size is not None and abs(math.log(square) - size) < abs(math.log(before) - size)
 
     def _falls(self, last: Array, square: float) -> bool:
         """Whether the last reading was far from the usual direction, that of gravity."""
-        usual = self._known_usual.reading
+        usual = self._usual_reading
         return usual is not None and float(usual.dot(last)) < NEAR_DIRECTION * math.sqrt(
             float(usual.dot(usual)) * square
         )
@@ -250,31 +249,37 @@ class QuantityCheck:
         self.fault, self._change = fault, _Change(factor, good, given_up_at)
 
     @property
-    def _known_usual(self) -> "_Usual":
-        """The slow averages; empty ones while there are too few readings to compare with them."""
-        return self._usual if self._state[READINGS] >= USUAL_KNOWN else _Usual()
+    def _usual_reading(self) -> Array | None:
+        """Slow average of large readings; None while there are too few to compare with it."""
+        known = self._state[READINGS] >= READINGS_OF_USUAL and self._state[USUAL_KNOWN]
+        return self._usual[self._columns].copy() if known else None
+
+    @property
+    def _usual_size(self) -> float | None:
+        """Slow average of the logarithm of the squared norm; None while there are too few readings."""
+        known = self._state[READINGS] >= READINGS_OF_USUAL and self._state[LOG_KNOWN]
+        return float(self._state[LOG_SQUARE]) if known else None
 
     def _loaded(self, x: Array, square: float) -> None:
         """Compare the first reading beyond the floor with the usual direction."""
-        usual = self._known_usual.reading
+        usual = self._usual_reading
         if usual is not None and float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
             self._begin(SensorFault.SIGN, -1.0, usual)
 
     def _recover(self, change: "_Change", x: Array, square: float) -> None:
         """Clear a change of unit or sign after readings near the last one before it, or the usual one."""
-        usual = self._known_usual
+        usual, usual_size = self._usual_reading, self._usual_size
         near = _is_near(x, square, change.good, float(change.good.dot(change.good)))
-        if not near and usual.reading is not None and usual.log_square is not None:
-            loaded = float(usual.reading.dot(usual.reading))  # a foot is in the air half of the time
-            near = any(
-                _is_near(x, square, usual.reading, size) for size in (math.exp(usual.log_square), loaded)
-            )
+        if not near and usual is not None and usual_size is not None:
+            loaded = float(usual.dot(usual))  # a foot is in the air half of the time
+            near = any(_is_near(x, square, usual, size) for size in (math.exp(usual_size), loaded))
         change.recovered = change.recovered + 1 if near else 0
         if change.recovered >= READINGS_RECOVERED:
             self._clear()
         elif self._state[READINGS] > change.given_up_at:
             self._clear()
-            self._usual, self._state[READINGS] = _Usual(), 0.0
+            for column in (READINGS, LOG_KNOWN, USUAL_KNOWN):
+                self._state[column] = 0.0
 
     def _clear(self) -> None:
         self.fault = self._change = None
@@ -295,26 +300,6 @@ class _Change:
     good: Array
     given_up_at: int
     recovered: int = 0
-
-
-class _Usual:
-    """Slow averages of the readings of a quantity.
-
-    Attributes:
-        reading: Of those beyond the floor; None before the first.
-        log_square: Of the logarithm of the squared norm; None before the first.
-    """
-
-    def __init__(self) -> None:
-        self.reading: Array | None = None
-        self.log_square: float | None = None
-
-    def add(self, x: Array, square: float, *, loaded: bool) -> None:
-        """Take a reading and its squared norm; `loaded` tells whether it is beyond the floor."""
-        size, log_square = math.log(square), self.log_square
-        self.log_square = size if log_square is None else log_square + USUAL_SHARE * (size - log_square)
-        if loaded:
-            self.reading = x if self.reading is None else self.reading + USUAL_SHARE * (x - self.reading)
 
 
 def _is_near(x: Array, square: float, other: Array, other_square: float) -> bool:

@@ -1,6 +1,7 @@
 """Rows of numbers by stamp: interpolated at a stamp, or taken over a window."""
 
 from bisect import bisect_left, bisect_right
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,6 @@ from inertial_estimation.compilation import (
     Column,
     Integers,
     MutableColumn,
-    MutableTable,
-    Table,
     compiled,
     inlined,
     integers,
@@ -18,10 +17,11 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["StampedBuffer", "append_row", "interpolated_rows"]
+__all__ = ["CAPACITY", "FIRST", "StampedBuffer", "append_row", "interpolated_rows", "row_at"]
 
 Stamps = NDArray[np.int64]
 BEGIN, END, FIRST = range(3)  # integers of a buffer: places of the oldest row, behind the newest; then times
+CAPACITY = 2048  # rows that are kept
 RECENT = 8  # newest rows, among which a time is sought first
 
 
@@ -34,15 +34,21 @@ class StampedBuffer:
         rows: The rows, shape (2 capacity, width), which it changes, too.
     """
 
-    def __init__(self, width: int, capacity: int = 2048) -> None:
+    def __init__(
+        self, width: int, capacity: int = CAPACITY, memory: tuple[Any, Any, Array] | None = None
+    ) -> None:
         """Begin without a row.
 
         Args:
             width: Numbers in a row.
             capacity: Rows that are kept.
+            memory: Where they are kept: the integers, as `integers` returns them, and the numbers of the
+                rows, shape (2 capacity width,); None: in memory of its own.
         """
-        self.times, self._n = integers(FIRST + 2 * capacity)
-        self.rows = np.empty((2 * capacity, width))
+        room = 2 * capacity
+        self.times, self._n, flat = memory or (*integers(FIRST + room), np.empty(room * width))
+        self.rows = flat.reshape(room, width)
+        self._flat = flat
         warm_up()
 
     def __len__(self) -> int:
@@ -71,7 +77,7 @@ class StampedBuffer:
             time_ns: Its time [ns], after all others.
             row: Its numbers, shape (width,).
         """
-        append_row(time_ns, row, self.times, self.rows)
+        append_row(time_ns, row, self._n, self._flat)
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Interpolate linearly between the neighbours of a time.
@@ -84,7 +90,7 @@ class StampedBuffer:
             The row, shape (width,), or None where the time is outside the rows or inside a gap.
         """
         row = np.empty(self.rows.shape[1])
-        return row if _interpolate(time_ns, max_gap_ns, self.times, self.rows, row) else None
+        return row if _row_at(time_ns, max_gap_ns, self.times, self._flat, row) else None
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time, None where it is older than allowed."""
@@ -113,31 +119,39 @@ class StampedBuffer:
 
 
 @inlined
-def append_row(time: int, row: Column, times: Integers, rows: MutableTable) -> None:
+def append_row(time: int, row: Column, times: Integers, rows: MutableColumn) -> None:
     """Add a row to a buffer, in the place of the oldest one where it is full.
 
     Args:
         time: Its time [ns], after all others.
         row: Its numbers, shape (width,).
         times: `StampedBuffer.times`; changed.
-        rows: `StampedBuffer.rows`; changed.
+        rows: The numbers of `StampedBuffer.rows`, one row after the other; changed.
     """
-    capacity, end = len(rows) // 2, times[END]
-    if end == len(rows):
+    room, width, end = len(times) - FIRST, len(row), times[END]
+    if end == room:
         begin = times[BEGIN]
         times[FIRST : FIRST + end - begin] = times[FIRST + begin : FIRST + end]
-        rows[: end - begin] = rows[begin:end]
+        rows[: (end - begin) * width] = rows[begin * width : end * width]
         times[BEGIN], end = 0, end - begin
     times[FIRST + end] = time
-    rows[end] = row
+    rows[end * width : (end + 1) * width] = row
     times[END] = end + 1
-    if end + 1 - times[BEGIN] > capacity:
-        times[BEGIN] = end + 1 - capacity
+    if end + 1 - times[BEGIN] > room // 2:
+        times[BEGIN] = end + 1 - room // 2
 
 
-@compiled
-def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: MutableColumn) -> bool:
-    """Write the row at a time, as `StampedBuffer.at`; return whether there is one."""
+@inlined
+def row_at(time: int, max_gap: int, times: Integers, rows: Column, out: MutableColumn) -> bool:
+    """Write the row at a time, as `StampedBuffer.at`; return whether there is one.
+
+    Args:
+        time: Time to interpolate at [ns].
+        max_gap: Widest distance between the two neighbours that is interpolated over [ns].
+        times: `StampedBuffer.times`.
+        rows: The numbers of `StampedBuffer.rows`, one row after the other.
+        out: The row, shape (width,), or empty where only whether there is one is asked for; changed.
+    """
     begin, end = FIRST + times[BEGIN], FIRST + times[END]
     recent, low = end - RECENT, begin
     if recent > begin and times[recent] < time:  # most steps lie among the newest rows
@@ -151,15 +165,22 @@ def _interpolate(time: int, max_gap: int, times: Integers, rows: Table, out: Mut
             high = middle
     if low == end:
         return False
+    place, width = low - FIRST, len(out)
     if times[low] == time:
-        out[:] = rows[low - FIRST]
+        out[:] = rows[place * width : (place + 1) * width]
         return True
     before, after = times[low - 1], times[low]
     if low == begin or after - before > max_gap:
         return False
     weight = (time - before) / (after - before)
-    out[:] = (1.0 - weight) * rows[low - 1 - FIRST] + weight * rows[low - FIRST]
+    last, new = rows[(place - 1) * width : place * width], rows[place * width : (place + 1) * width]
+    out[:] = (1.0 - weight) * last + weight * new
     return True
+
+
+@compiled
+def _row_at(time: int, max_gap: int, times: Integers, rows: Column, out: MutableColumn) -> bool:
+    return row_at(time, max_gap, times, rows, out)
 
 
 def interpolated_rows(

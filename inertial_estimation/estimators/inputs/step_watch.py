@@ -1,7 +1,9 @@
 """Which input holds the output although it arrives: its times lie apart from those of the driver."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from inertial_estimation.estimators.inputs.aligner_memory import WATCH_KNOWN, WATCH_NS
 from inertial_estimation.estimators.inputs.input_stream import InputStream
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, seconds
@@ -17,7 +19,12 @@ class StepWatch:
     """
 
     def __init__(
-        self, driver: InputStream, required: Sequence[InputStream], config: InputConfig, half_window_ns: int
+        self,
+        driver: InputStream,
+        required: Sequence[InputStream],
+        config: InputConfig,
+        half_window_ns: int,
+        cells: Any,
     ) -> None:
         """Begin before the first step.
 
@@ -26,26 +33,22 @@ class StepWatch:
             required: The other streams that a complete step needs.
             config: `max_wait` and `max_gap`.
             half_window_ns: Time beyond a step up to which streams must have arrived [ns].
+            cells: Integers of the aligner, which note the stamp of the last complete step.
         """
         self._driver = driver
         self._required = tuple(required)
         self._max_wait_ns = round(config.max_wait * NANOSECONDS)
         self._max_gap_ns = round(config.max_gap * NANOSECONDS)
         self._usual_wait_ns = half_window_ns + self._max_wait_ns
-        self._last_ns: int | None = None  # stamp of the last complete step, or of the first reading
+        self._cells = cells
 
-    def begin(self, stamp_ns: int) -> None:
-        """Note the stamp of a reading of the driver; only the first one counts [ns]."""
-        if self._last_ns is None:
-            self._last_ns = stamp_ns
+    def longest_ns(self, timeout: float) -> int:
+        """Return the time without a complete step from which the output counts as held [ns].
 
-    def note(self, stamp_ns: int) -> None:
-        """Note a complete step, by its stamp [ns]."""
-        self._last_ns = stamp_ns
-
-    def clear(self) -> None:
-        """Begin anew."""
-        self._last_ns = None
+        Args:
+            timeout: Time beyond what a step usually waits for [s].
+        """
+        return self._usual_wait_ns + round(timeout * NANOSECONDS)
 
     def holding(self, timeout: float) -> dict[str, str]:
         """Name the inputs that hold the output although they arrive, and say why.
@@ -56,18 +59,16 @@ class StepWatch:
         Returns:
             Reasons by the name of the input; empty while steps are completed.
         """
-        newest = self._driver.last_stamp_ns
-        if newest is None or self._last_ns is None:
+        newest, last = self._driver.last_stamp_ns, self._cells[WATCH_NS]
+        if newest is None or not self._cells[WATCH_KNOWN] or newest - last <= self.longest_ns(timeout):
             return {}
         lost_ns = round(timeout * NANOSECONDS)
-        if newest - self._last_ns <= self._usual_wait_ns + lost_ns:
-            return {}
         reasons = {s.spec.name: reason for s in self._required if (reason := self._reason(s))}
         if reasons:
             return reasons
         if any(s.last_stamp_ns is None or newest - s.last_stamp_ns > lost_ns for s in self._required):
             return {}  # named by their age
-        since = seconds(newest - self._last_ns)
+        since = seconds(newest - last)
         return {self._driver.spec.name: f"readings arrive, but no step is completed for {since:.2f} s"}
 
     def _reason(self, stream: InputStream) -> str:

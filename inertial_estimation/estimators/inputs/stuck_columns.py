@@ -5,8 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.inputs.reading_steps import LOOKS_OF_NOISE, NOISE_SHARE, note_noise
+from inertial_estimation.estimators.inputs.aligner_memory import (
+    FIRST_COLUMN,
+    GROUP,
+    GROUP_SIZE,
+    LOOKS,
+    REPEATED_AT,
+    STOP_COLUMN,
+    TURNS,
+    StreamMemory,
+)
+from inertial_estimation.estimators.inputs.reading_steps import (
+    LOOKS_OF_NOISE,
+    NOISE_SHARE,
+    look_for_noise,
+)
 from inertial_estimation.signals import Array
 
 __all__ = ["StuckColumns"]
@@ -24,22 +37,26 @@ class StuckColumns:
         found: Name of a number that is stuck; empty where there is none.
     """
 
-    def __init__(self, columns: slice, names: Sequence[str]) -> None:
+    def __init__(self, columns: slice, names: Sequence[str], memory: StreamMemory, group: int) -> None:
         """Begin without a reading.
 
         Args:
             columns: Columns of the numbers in a row.
             names: Their names.
+            memory: Memory of the input.
+            group: Number of this group of numbers among those of the input.
         """
         self._columns, self._names = columns, tuple(names)
+        self._turns, self._repeated_at = memory.numbers[TURNS, columns], memory.numbers[REPEATED_AT, columns]
+        self._cells = memory.cells[GROUP + group * GROUP_SIZE : GROUP + (group + 1) * GROUP_SIZE]
+        self._cells[FIRST_COLUMN], self._cells[STOP_COLUMN] = columns.start, columns.stop
         self.reset()
 
     def reset(self) -> None:
         """Begin without a reading."""
         self.found = ""
-        self._turns = numbers(np.zeros(len(self._names)))
-        self._looks = 0
-        self._repeated_at = numbers(np.zeros(len(self._names)))  # look
+        self._turns[:] = self._repeated_at[:] = 0.0
+        self._cells[LOOKS] = 0
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
@@ -79,8 +96,9 @@ class StuckColumns:
 
     def _look(self, x: Array, last: Array, before: Array) -> None:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
-        if not note_noise(x, last, before, self._looks, self._turns, self._repeated_at):
-            self._looks += 1
+        looks, known = self._cells[LOOKS], (self._turns, self._repeated_at)
+        if not look_for_noise(x, last, before, looks, *known):
+            self._cells[LOOKS] = looks + 1
             return
-        unrepeated = self._looks - np.array(self._repeated_at) >= LOOKS_OF_NOISE
-        self._equal = (x == last) & (np.array(self._turns) > NOISE_SHARE) & unrepeated
+        unrepeated = looks - self._repeated_at >= LOOKS_OF_NOISE
+        self._equal = (x == last) & (self._turns > NOISE_SHARE) & unrepeated

@@ -1,57 +1,37 @@
-"""Mean of the rows from one step to the next, at most at a given rate."""
+"""Mean of the rows from one step to the next, at most at a given rate; arithmetic."""
 
-import numpy as np
+from inertial_estimation.compilation import Column, Integers, MutableColumn, inlined
+from inertial_estimation.estimators.inputs.aligner_memory import AVERAGED, DUE_KNOWN, DUE_NS, PERIOD_NS
 
-from inertial_estimation.signals import NANOSECONDS, Array
-
-__all__ = ["THINNING_TOLERANCE", "ThinnedMean"]
+__all__ = ["THINNING_TOLERANCE", "take_into_mean"]
 
 THINNING_TOLERANCE = 0.9  # share of the period after which a step is due, against jitter of the stamps
 
 
-class ThinnedMean:
-    """Averages rows until a step is due."""
+@inlined
+def take_into_mean(time: int, row: Column, n: Integers, total: MutableColumn, mean: MutableColumn) -> bool:
+    """Take a row; where a step is due now, write the mean of the rows since the last one.
 
-    def __init__(self, width: int, rate: float) -> None:
-        """Begin without a row.
+    Args:
+        time: Its time [ns].
+        row: Its numbers, shape (width,).
+        n: Integers of the aligner; changed.
+        total: Sum of the rows since the last step, shape (width,); changed.
+        mean: The mean, shape (width,); changed.
 
-        Args:
-            width: Numbers in a row.
-            rate: Highest rate of steps [Hz]; 0 makes every row a step.
-        """
-        self._period_ns = int(NANOSECONDS / rate) if rate > 0.0 else 0
-        self._last_step_ns: int | None = None
-        self._sum = np.zeros(width)
-        self._count = 0
-
-    def clear(self) -> None:
-        """Discard the rows; the next row is a step."""
-        self._last_step_ns = None
-        self._sum[:] = 0.0
-        self._count = 0
-
-    def push(self, time_ns: int, row: Array) -> Array | None:
-        """Add a row.
-
-        Args:
-            time_ns: Its time [ns].
-            row: Its numbers, shape (width,).
-
-        Returns:
-            The mean of the rows since the last step where a step is due now, shape (width,); else None.
-        """
-        last = self._last_step_ns
-        due = last is None or time_ns - last >= THINNING_TOLERANCE * self._period_ns
-        if due and not self._count:
-            self._last_step_ns = time_ns
-            alone: Array = row + 0.0
-            return alone
-        self._sum += row
-        self._count += 1
-        if not due:
-            return None
-        mean: Array = self._sum / self._count
-        self._sum[:] = 0.0
-        self._count = 0
-        self._last_step_ns = time_ns
-        return mean
+    Returns:
+        Whether a step is due.
+    """
+    due = bool(n[DUE_KNOWN] == 0 or time - n[DUE_NS] >= THINNING_TOLERANCE * n[PERIOD_NS])
+    if due and n[AVERAGED] == 0:
+        mean[:] = row + 0.0
+    else:
+        total += row
+        n[AVERAGED] += 1
+        if due:
+            mean[:] = total / n[AVERAGED]
+            total[:] = 0.0
+            n[AVERAGED] = 0
+    if due:
+        n[DUE_NS], n[DUE_KNOWN] = time, 1
+    return due

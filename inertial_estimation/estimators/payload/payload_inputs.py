@@ -8,6 +8,8 @@ import numpy as np
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
+from inertial_estimation.estimators.inputs.input_entries import InputEntries
+from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -17,10 +19,8 @@ from inertial_estimation.estimators.inputs.rows import (
     WRENCH_WIDTH,
     JointRow,
     base_state_spec,
-    imu_row,
     imu_spec,
     joint_spec,
-    judge_joints,
     wrench_spec,
     wrench_stream,
 )
@@ -29,7 +29,7 @@ from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
 from inertial_estimation.models.drop_reasons import REPORTED_NS, DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import NANOSECONDS, Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["MeanState", "PayloadInputs"]
@@ -80,7 +80,7 @@ class PayloadInputs:
     Attributes:
         aligner: The buffers.
         checks: Compares all inputs, needed or not, with the robot's description.
-        trouble: Why the last joint state could not be used; empty if it could.
+        entries: Take the readings that are usual.
     """
 
     def __init__(self, config: TrunkPayloadConfig, setup: RobotSetup, legs: tuple[int, ...]) -> None:
@@ -101,10 +101,13 @@ class PayloadInputs:
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
         self.aligner = self._make_aligner(config)
         self.checks = DataChecks(setup, config.robot)
+        joints = JointEntry(self._map, self.checks, self.aligner)
+        wrenches = {contact: wrench_stream(contact) for contact in self._contacts}
+        self.entries = InputEntries(self.checks, self.aligner, joints, imu=self._with_imu, wrenches=wrenches)
         others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
-        self.trouble = ""
+        self._refused = "", 0  # why a joint state was refused; number of all received until then
         self._faults = 0, 0  # of sensors, noted and present, at the last step
         self._fault_ns: int | None = None  # time of their last change
 
@@ -113,20 +116,16 @@ class PayloadInputs:
         """Where the joint velocities come from, for people."""
         return self._map.velocity_source
 
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading, ignored where the robot has no IMU."""
-        self.checks.push_imu(sample)
-        if self._with_imu:
-            self.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take a contact wrench; one that is not needed is only checked."""
-        self.checks.push_wrench(contact, sample)
-        if contact in self._contacts:
-            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
+    @property
+    def trouble(self) -> str:
+        """Why the last joint state could not be used; empty if it could."""
+        reason, count = self._refused
+        return reason if count == self.aligner.stream(JOINTS).received else ""
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
+        if self.entries.joints.take_reading(reading):
+            return
         self.checks.push_joints(reading)
         try:
             row = self._map.row(reading)
@@ -138,9 +137,9 @@ class PayloadInputs:
             if reason:
                 self._drop_joints(reason, DropReason.NOT_FINITE)
                 return
-        self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-        judge_joints(self.aligner, self._map)
+        self.entries.joints.judge_positions()
+        self.entries.joints.learn(reading)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
@@ -227,8 +226,8 @@ class PayloadInputs:
         )
 
     def _drop_joints(self, trouble: str, reason: DropReason) -> None:
-        self.trouble = trouble
         self.aligner.count_drop(JOINTS, reason, trouble)
+        self._refused = trouble, self.aligner.stream(JOINTS).received
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
         if self._joint_row.effort and reading.effort is None:

@@ -18,7 +18,7 @@ from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
-from inertial_estimation.models.robot_config import ContactFrames, check_contact, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
@@ -36,6 +36,7 @@ class TrunkPayloadPipeline:
         trunk: Name of the trunk's link.
         identification: Phases and values, to inspect.
         observer: Rest and the last measurement of the trunk, to inspect.
+        entries: Take readings, also from their bytes, as the methods `push_*` do.
     """
 
     def __init__(self, config: TrunkPayloadConfig, urdf: str) -> None:
@@ -59,11 +60,11 @@ class TrunkPayloadPipeline:
                 f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
                 f"{FEWEST_FEET} or more feet to stand on"
             )
-        self._contact_names = setup.contact_names
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         rest = RestDetector(config.rest, self.robot.joint_names)
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
         self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
+        self.entries = self._inputs.entries
         self._changes = LoadChangeLog()
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self._inputs.aligner,
@@ -80,12 +81,11 @@ class TrunkPayloadPipeline:
             config, publisher.nominal.mass, publisher.nominal_com_B, publisher.nominal_size
         )
         self._without_joints_ns: int | None = None
-        self._longest_step = config.robot.inputs.max_gap
         self._without_ns: int | None = None  # last step with an input missing
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
-        self._inputs.push_imu(sample)
+        self.entries.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
@@ -97,8 +97,7 @@ class TrunkPayloadPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        check_contact(contact, self._contact_names)
-        self._inputs.push_wrench(contact, sample)
+        self.entries.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
@@ -195,7 +194,7 @@ class TrunkPayloadPipeline:
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = self._stepper.elapsed(sample)
-        if elapsed is not None and elapsed > self._longest_step:
+        if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
             self._inputs.clear_window()
         state = self._inputs.state_at(sample)
         if state is None:

@@ -7,17 +7,15 @@ import numpy as np
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.input_entries import InputEntries
+from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import (
-    IMU,
     JOINTS,
     JointRow,
     desired_wrench_spec,
     desired_wrench_stream,
-    imu_row,
     imu_spec,
     joint_spec,
-    judge_joints,
-    push_joints,
     wrench_spec,
     wrench_stream,
 )
@@ -63,6 +61,7 @@ class TiltPipeline:
         robot: The robot's model.
         contacts: Names of the contacts, in the configured order.
         source: Where the contact forces come from.
+        entries: Take readings, also from their bytes, as the methods `push_*` do.
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
@@ -89,8 +88,12 @@ class TiltPipeline:
         self._joint_row = JointRow(self.robot.n_joints, effort=by_torques)
         self._estimator = BaseStateEstimator(config, setup)
         self._data_checks = DataChecks(setup, config.robot)
+        aligner = _aligner(config, self.robot, self._joint_row, self._wrench_streams)
+        joints = JointEntry(self._joint_map, self._data_checks, aligner)
+        sensed = self._wrench_streams if self.source is ContactSource.WRENCH else {}
+        self.entries = InputEntries(self._data_checks, aligner, joints, imu=True, wrenches=sensed)
         self._stepper: Stepper[BaseEstimate] = Stepper(
-            _aligner(config, self.robot, self._joint_row, self._wrench_streams),
+            aligner,
             on_step=self._step,
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
@@ -102,17 +105,14 @@ class TiltPipeline:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add one IMU reading; IMU readings determine the times of the steps."""
-        self._data_checks.push_imu(sample)
-        self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
+        self.entries.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Add one joint state; incomplete joint states are dropped and counted.
 
         A joint state without velocities is also dropped while they cannot be derived from positions yet.
         """
-        self._data_checks.push_joints(reading)
-        push_joints(self._stepper.aligner, reading, self._joint_map.row)
-        judge_joints(self._stepper.aligner, self._joint_map)
+        self.entries.joints.push(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the sensed wrench of one contact; only compared where forces have another source.
@@ -120,10 +120,7 @@ class TiltPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        check_contact(contact, self.contacts)
-        self._data_checks.push_wrench(contact, sample)
-        if self.source is ContactSource.WRENCH:
-            self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
+        self.entries.push_wrench(contact, sample)
 
     def push_desired_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench that a planner wants at one contact; unused where forces have another source.

@@ -1,0 +1,306 @@
+"""The way of a usual joint state from its bytes to the checks of the data and the aligner."""
+
+import math
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    compiled,
+    compiling,
+    inlined,
+    integers,
+    warm_up,
+)
+from inertial_estimation.data_checks.checked_input import LACKS, begin_reading, end_reading, part_to_keep
+from inertial_estimation.data_checks.checked_input import NAMES as SET_OF_NAMES
+from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.inputs.aligner_memory import ROW, part_of, stream_of
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WANTED, accept
+from inertial_estimation.estimators.inputs.rows import JOINTS
+from inertial_estimation.message_numbers import (
+    MessageNumbers,
+    aligned,
+    is_plain,
+    low_half,
+    meant_bytes,
+    names_of,
+    stamp_of,
+)
+from inertial_estimation.models.continuity_steps import FOLLOWS, NOT_USUAL, continued
+from inertial_estimation.models.drop_reasons import misfit
+from inertial_estimation.models.joint_map import JointMap, usable_velocity
+from inertial_estimation.models.joint_tracks import (
+    CORRECTED,
+    EFFORT,
+    GAIN,
+    NAMED,
+    NAMES,
+    OFFSET,
+    ORDER,
+    OTHERS,
+    READY,
+)
+from inertial_estimation.signals import Array, JointReading
+
+__all__ = ["JointEntry"]
+
+GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state
+NAME_OF_FRAME = 12  # offset of it in a message [bytes]
+DIFFERS = 16  # with the number of a joint, added where its position does not follow its velocity
+
+# Integers of what is known of the last message that was read by name: number of the set of its names in the
+# map and in the checks; number of words from the name of its frame on to its first position, these, and which
+# bits of them mean something.
+MOST_WORDS = 4096
+MOST_JOINTS = 2048  # whose numbers have room in the memory of a message
+OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
+MEANT = WORDS + MOST_WORDS
+
+
+class JointEntry:
+    """Takes joint states: usual ones of known names in one compiled call each, all others by name."""
+
+    def __init__(
+        self,
+        joints: JointMap,
+        checks: DataChecks,
+        aligner: SignalAligner,
+        make_row: Callable[[JointReading], Array] | None = None,
+    ) -> None:
+        """Take where joint states go.
+
+        Args:
+            joints: The joints of the model.
+            checks: Checks of the data.
+            aligner: The aligned inputs.
+            make_row: Returns the row of a joint state, or raises MeasurementError; None: that of `joints`.
+        """
+        self._make_row = make_row or joints.row
+        self._message, self._joints, self._checks, self._aligner = MessageNumbers(), joints, checks, aligner
+        self._names: tuple[str, ...] = ()
+        self._known, self._cells = integers(MEANT + MOST_WORDS)
+        memory = aligner.memory
+        self._memory = (
+            self._message.words,
+            self._message.doubles,
+            self._known,
+            joints.memory.n,
+            joints.memory.x,
+        )
+        self._aligned = memory.n, memory.s, memory.x
+        self._stream, self._unread = aligner.stream(JOINTS), False
+        # without a compiler, loops over numbers are slower than the way of all other joint states
+        self._usable = compiling() and joints.checked and self._stream.spec.width == joints.width
+        warm_up()
+
+    def take(self, data: bytes) -> bool:
+        """Take a serialised message; return whether it has been taken, else its value is to be pushed."""
+        if not self._usable:
+            return False
+        found = self._enter(self._message.hold(data), 0)
+        if found == STORED:
+            return True
+        self._unread = found == ANOTHER
+        return not self._unread and self._judge(found)
+
+    def push(self, reading: JointReading) -> None:
+        """Take a joint state; one that does not fit the model is dropped and counted."""
+        if self.take_reading(reading):
+            return
+        self._checks.push_joints(reading)
+        try:
+            row = self._make_row(reading)
+        except MeasurementError as error:
+            self._aligner.count_drop(JOINTS, misfit(error), str(error))
+        else:
+            self._aligner.push(JOINTS, reading.stamp_ns, row)
+        self.judge_positions()
+        self.learn(reading)
+
+    def judge_positions(self) -> None:
+        """Report what is doubtful about the joint positions; discard all readings if the first were wrong."""
+        joints, aligner = self._joints, self._aligner
+        if joints.usual:
+            return
+        self._stream.remark = joints.remark
+        if joints.begins_anew:
+            aligner.clear()
+
+    def take_reading(self, reading: JointReading) -> bool:
+        """Take a joint state; return whether it has been taken, else it is to be read by name."""
+        velocity, effort, names = reading.velocity, reading.effort, reading.names
+        if velocity is None or not self._usable or (names is not self._names and names != self._names):
+            return False
+        if self._unread:  # it is the one that `take` has not taken
+            return False
+        doubles, n = self._message.doubles, len(names)
+        doubles[1 : n + 1], doubles[n + 2 : 2 * n + 2] = reading.position, velocity
+        if effort is not None:
+            doubles[2 * n + 3 : 3 * n + 3] = effort
+        found = self._enter(GIVEN if effort is not None else WITHOUT_EFFORT, reading.stamp_ns)
+        return found == STORED or (found != ANOTHER and self._judge(found))
+
+    def learn(self, reading: JointReading) -> None:
+        """Note the names of a joint state that has been read by name, and where its message has numbers."""
+        unread, self._unread = self._unread, False
+        cells, joints, names = self._cells, self._joints, reading.names
+        if not self._usable or not joints.memory.cells[READY] or joints.names != names:
+            return
+        if len(names) > MOST_JOINTS:
+            return
+        if names != self._names:
+            self._names, cells[COUNT] = names, 0
+        cells[OF_MAP], cells[OF_CHECKS] = joints.memory.cells[NAMES], self._checks.inputs.joints.set_of_names
+        if unread and stamp_of(self._message.cells) == reading.stamp_ns:
+            self._learn_words()
+
+    def _learn_words(self) -> None:
+        """Note the words of a message before its first position, if its names are those that are known."""
+        cells, words, body = self._cells, self._message.cells, self._message.body
+        try:
+            names, end = names_of(body, NAME_OF_FRAME + low_half(words, NAME_OF_FRAME - 4))
+        except (struct.error, UnicodeDecodeError):
+            return
+        end = aligned(end, 4)
+        count, most = aligned(end + 4, 8) // 8 - 1, min(MOST_WORDS, len(body) // 8 - 1)
+        if names == self._names and low_half(words, end) == len(names) and count <= most:
+            cells[COUNT] = count
+            meant = np.frombuffer(meant_bytes(body), np.int64, count, 8)
+            cells[MEANT : MEANT + count] = meant.data
+            cells[WORDS : WORDS + count] = (np.asarray(words[2 : 2 + count]) & meant).data
+
+    def _enter(self, length: int, stamp_ns: int) -> int:
+        number, checked = (
+            self._stream.number,
+            self._checks.inputs.joints,
+        )  # whose memory changes with its size
+        return int(
+            enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
+        )
+
+    def _judge(self, found: int) -> bool:
+        """Treat a joint state that is wanted by the checks, or not usual; return True."""
+        stamp_ns, (q, v, tau) = self._checks.inputs.joints.newest()
+        assert q is not None
+        row = self._aligner.memory.streams[self._stream.number].numbers[ROW].copy()
+        differs, found = divmod(found, DIFFERS)
+        wanted, found = divmod(found, WANTED)
+        if wanted:
+            self._checks.inputs.joints.look()
+            self._checks.see_joints(JointReading(stamp_ns, self._names, q, v, tau))
+        if found != STORED:
+            self._aligner.judge(self._stream, found, stamp_ns, row)
+        if differs:
+            self._joints.note_difference(differs - 1)
+            self.judge_positions()
+        return True
+
+
+@compiled
+def enter_joints(
+    length: int,
+    stamp: int,
+    k: int,
+    words: Integers,
+    doubles: Column,
+    known: Integers,
+    joints: Integers,
+    tracks: MutableTable,
+    checked: Integers,
+    kept: MutableColumn,
+    n: Integers,
+    s: MutableTable,
+    x: MutableColumn,
+) -> int:
+    """Take a joint state into the checks and, if it is usual, into the aligner.
+
+    Args:
+        length: Length of its message behind the encapsulation [bytes]; GIVEN or WITHOUT_EFFORT: none, its
+            numbers are given where those of a message without strings would be.
+        stamp: Its stamp where its numbers are given [ns].
+        k: Number of its input in the aligner.
+        words: Its message.
+        doubles: The same as doubles.
+        known: What is known of the last message that was read by name.
+        joints: Integers of `JointMap.memory`; changed.
+        tracks: Numbers of the same; changed.
+        checked: Integers of what the checks keep; changed.
+        kept: Numbers of the same; changed.
+        n: Integers of the aligner; changed.
+        s: Its states; changed.
+        x: Its numbers; changed.
+
+    Returns:
+        What became of its row, as `row_entry.accept`, with WANTED added where the checks want it, and with
+        multiples of DIFFERS; ANOTHER where it is to be read by name, and nothing has changed.
+    """
+    named = joints[NAMED]
+    if joints[READY] == 0 or known[OF_MAP] != joints[NAMES] or known[OF_CHECKS] != checked[SET_OF_NAMES]:
+        return ANOTHER
+    first, efforts = 1, 0 if length == WITHOUT_EFFORT else named
+    if length >= 0:
+        first, efforts = known[COUNT] + 2, _efforts_of(length, named, words, known)
+        stamp = stamp_of(words)
+    if efforts < 0 or (efforts == 0 and joints[EFFORT] != 0):
+        return ANOTHER
+    q, v = doubles[first : first + named], doubles[first + named + 1 : first + 2 * named + 1]
+    tau = doubles[first + 2 * named + 2 : first + 2 * named + 2 + efforts]
+    row, m = part_of(ROW, stream_of(k, n), x), len(joints) - ORDER
+    if not _in_order(q, v, tau, row, joints, tracks):
+        return ANOTHER
+    worst = continued(stamp, row[:m], row[m : 2 * m], joints, tracks)
+    if worst == NOT_USUAL:
+        return ANOTHER
+    begin_reading(stamp, checked, kept)
+    part_to_keep(0, checked, kept)[:] = q
+    part_to_keep(1, checked, kept)[:] = v
+    if efforts > 0:
+        part_to_keep(2, checked, kept)[:] = tau
+    else:
+        checked[LACKS] = 4
+    found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
+    return found + WANTED if end_reading(stamp, checked) else found
+
+
+@inlined
+def _efforts_of(length: int, named: int, words: Integers, known: Integers) -> int:
+    """Return how many efforts a message has whose names are known; -1 where it is of another layout."""
+    count = known[COUNT]
+    velocities = 8 * (count + 1 + named)  # offsets of the numbers of velocities and of efforts
+    efforts = velocities + 8 * (named + 1)
+    if count == 0 or named == 0 or not is_plain(length, words) or length < efforts + 4:
+        return -1
+    for i in range(count):
+        if words[2 + i] & known[MEANT + i] != known[WORDS + i]:
+            return -1
+    if low_half(words, velocities) != named:
+        return -1
+    found = low_half(words, efforts)
+    return found if found == 0 or (found == named and length >= efforts + 8 * (named + 1)) else -1
+
+
+@inlined
+def _in_order(
+    q: Column, v: Column, tau: Column, row: MutableColumn, joints: Integers, tracks: MutableTable
+) -> bool:
+    """Write the joints in the model's order, corrected; return whether velocities and efforts are usual."""
+    m, usual = len(joints) - ORDER, joints[OTHERS] == 0 or usable_velocity(v)
+    for i in range(m):
+        place = joints[ORDER + i]
+        row[i], row[m + i] = q[place], v[place]
+        if joints[EFFORT] != 0:
+            row[2 * m + i] = tau[place]
+    if joints[CORRECTED] != 0:
+        row[:m] += tracks[OFFSET, :m]
+        row[2 * m :] *= tracks[GAIN, : len(row) - 2 * m]
+    for i in range(2 * m, len(row)):
+        usual = usual and abs(row[i]) < math.inf
+    return usual

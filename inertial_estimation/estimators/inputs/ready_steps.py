@@ -1,0 +1,121 @@
+"""Steps that are ready: rows of the driver up to whose time all inputs have arrived; arithmetic."""
+
+from inertial_estimation.compilation import Integers, MutableColumn, compiled, inlined
+from inertial_estimation.estimators.inputs.aligner_memory import (
+    APPENDED,
+    AWAITED,
+    BUFFER,
+    COMPLETE,
+    CONTESTED,
+    FOUND,
+    HALF_WINDOW_NS,
+    INPUTS,
+    KEPT,
+    KNOWN,
+    LAST_NS,
+    MAX_GAP_NS,
+    MAX_WAIT_NS,
+    NUMBERS,
+    NUMBERS_AT,
+    PENDING,
+    REQUIRED,
+    STAMPS,
+    STEP_STAMP_NS,
+    STEP_TIME_NS,
+    WATCH_NS,
+    WIDTH,
+    stream_of,
+)
+from inertial_estimation.estimators.inputs.stamped_buffer import BEGIN, CAPACITY, END, FIRST, row_at
+from inertial_estimation.estimators.inputs.thinned_mean import take_into_mean
+
+__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "next_step"]
+
+# What has been found: no row of the driver up to whose time all inputs have arrived; a step; a row of the
+# driver that has been overwritten in its buffer while it was waiting.
+WAITING, STEP, OVERRUN = range(3)
+
+
+@compiled
+def next_step(n: Integers, x: MutableColumn, out: MutableColumn) -> int:
+    """Take rows of the driver into the mean until a step is due; return what has been found.
+
+    Args:
+        n: Integers of the aligner; those of the step are changed.
+        x: Numbers of the aligner; changed.
+        out: The mean of the driver, and the interpolated rows of the inputs that steps need, one after the
+            other; empty where steps carry no numbers; changed.
+    """
+    m = stream_of(0, n)
+    width, begin = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
+    if n[NUMBERS] == 0:
+        width = 0
+    while n[PENDING] > 0:
+        if n[PENDING] > m[BUFFER + END] - m[BUFFER + BEGIN]:
+            n[PENDING] -= 1
+            return OVERRUN
+        place = m[BUFFER + END] - n[PENDING]
+        time, stamp = m[BUFFER + FIRST + place], n[STAMPS + (n[APPENDED] - n[PENDING]) % CAPACITY]
+        if not _arrived(time, n):
+            return WAITING
+        n[PENDING] -= 1
+        row = x[begin + place * m[WIDTH] : begin + place * m[WIDTH] + width]
+        if take_into_mean(time, row, n, x[:width], out[:width]):
+            _complete(stamp, time, width, n, x, out)
+            return STEP
+    return WAITING
+
+
+@inlined
+def _complete(stamp: int, time: int, begin: int, n: Integers, x: MutableColumn, out: MutableColumn) -> None:
+    """Write the rows of the inputs that a step needs, from a place on; note which of them there are."""
+    n[STEP_STAMP_NS], n[STEP_TIME_NS], n[COMPLETE] = stamp, time, 1
+    for k in range(1, n[INPUTS]):
+        m = stream_of(k, n)
+        if m[REQUIRED] != 0:
+            width, rows_at = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
+            rows = x[rows_at : rows_at + 2 * CAPACITY * width]
+            end = begin + width if n[NUMBERS] != 0 else begin
+            m[FOUND] = 1 if row_at(time, n[MAX_GAP_NS], m[BUFFER:], rows, out[begin:end]) else 0
+            n[COMPLETE] = n[COMPLETE] * m[FOUND]
+            begin = end
+    if n[COMPLETE] != 0:
+        n[WATCH_NS] = stamp
+
+
+@inlined
+def _arrived(time: int, n: Integers) -> bool:
+    """Return whether no input is waited for any longer by a step; note the one that is."""
+    horizon = time + n[HALF_WINDOW_NS]
+    m = stream_of(0, n)
+    newest_driver = m[BUFFER + FIRST + m[BUFFER + END] - 1]
+    if newest_driver < horizon:
+        return False
+    if newest_driver - horizon >= n[MAX_WAIT_NS]:
+        return True
+    for k in range(n[INPUTS] - 1, 0, -1):  # the last to come completes a step
+        m = stream_of(k, n)
+        end = m[BUFFER + END]
+        empty = end == m[BUFFER + BEGIN]
+        if m[REQUIRED] != 0 and (empty or m[BUFFER + FIRST + end - 1] < horizon):
+            n[AWAITED] = k
+            return False
+    return True
+
+
+@compiled
+def all_present(now: int, timeout: float, longest: int, n: Integers) -> bool:
+    """Return whether all inputs that steps need are fresh, on one clock, and steps are completed.
+
+    Args:
+        now: The caller's time [ns], on the clock of the stamps.
+        timeout: Age from which an input counts as lost [s].
+        longest: Time without a complete step from which the output counts as held [ns].
+        n: Integers of the aligner.
+    """
+    for k in range(n[INPUTS]):
+        m = stream_of(k, n)
+        fresh = m[KNOWN] != 0 and m[CONTESTED] == 0 and (now - m[LAST_NS]) * 1e-9 <= timeout
+        if (k == 0 or m[REQUIRED] != 0) and not fresh:
+            return False
+    return bool(stream_of(0, n)[LAST_NS] - n[WATCH_NS] <= longest)

@@ -1,0 +1,265 @@
+"""Bytes of messages through one compiled call each give what conversion, checks and aligner give apart."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rosbags", reason="needs rosbags")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from rosbags.typesys import Stores, get_typestore
+
+from inertial_estimation.compilation import compiling
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.inputs.rows import IMU, imu_row, wrench_stream
+from inertial_estimation.message_numbers import meant_bytes
+from inertial_estimation.recordings.bag_writer import empty_message
+from inertial_estimation.recordings.message_conversion import (
+    CONVERSIONS,
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    WRENCH_TYPE,
+    bytes_reader,
+)
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.signals import JointReading
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """Readings of TALOS in motion, in the order of their reception."""
+    rng = np.random.default_rng(4)
+    truth = synthetic_truth("talos", Timing(duration_s=2.0, rate_hz=250.0), rng, payload_time_s=1.0)
+    kinds = (IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE)
+    measured = measure(truth, REALISTIC, rng)
+    topics = [topic for topic, kind in measured.topics.items() if kind in kinds]
+    return [(e.topic, measured.topics[e.topic], e.log_ns, e.sample) for e in measured.entries(topics)]
+
+
+def message_of(kind, sample, frame="frame"):
+    return CONVERSIONS[kind].to_msg(sample, empty_message(STORE, kind), frame)
+
+
+def serialized(kind, message):
+    return bytes(STORE.serialize_cdr(message, kind))
+
+
+def first_vector(kind, message):
+    return message.linear_acceleration if kind == IMU_TYPE else message.wrench.force
+
+
+def with_number(kind, message, value):
+    if kind == JOINT_STATE_TYPE:
+        message.position[3] = value
+    else:
+        first_vector(kind, message).y = value
+    return serialized(kind, message)
+
+
+def with_stamp(kind, message, step_ns):
+    stamp = message.header.stamp
+    stamp.sec, stamp.nanosec = divmod(stamp.sec * 10**9 + stamp.nanosec + step_ns, 10**9)
+    return serialized(kind, message)
+
+
+def with_frame(kind, message, rng):
+    message.header.frame_id = "f" * int(rng.integers(0, 12))
+    return serialized(kind, message)
+
+
+def in_another_order(kind, message):
+    if kind == JOINT_STATE_TYPE:
+        message.name = [*message.name[1:], message.name[0]]
+        for field in (message.position, message.velocity, message.effort):
+            field[:] = np.roll(field, -1)
+    return serialized(kind, message)
+
+
+def without(kind, message, field):
+    if kind == JOINT_STATE_TYPE:
+        setattr(message, field, np.empty(0))
+    return serialized(kind, message)
+
+
+def still(kind, message):
+    if kind == JOINT_STATE_TYPE:
+        message.velocity[:] = 0.0
+    return serialized(kind, message)
+
+
+def with_padding(kind, message):
+    """Fill what lies between the strings of a joint state, which senders leave as it was in memory."""
+    data = bytearray(serialized(kind, message))
+    if kind == JOINT_STATE_TYPE:
+        meant = meant_bytes(bytes(data[4:]))
+        for k in range(meant.rindex(b"\xff")):
+            if not meant[k] and k >= 8:
+                data[4 + k] = 0xA5
+    return bytes(data)
+
+
+FAULTS = (
+    lambda kind, message, rng: serialized(kind, message)[: int(rng.integers(0, 200))],
+    lambda kind, message, rng: serialized(kind, message) + bytes(int(rng.integers(1, 9))),
+    lambda kind, message, rng: b"\x00\x00" + serialized(kind, message)[2:],  # as if it were big-endian
+    lambda kind, message, rng: with_number(kind, message, float("nan")),
+    lambda kind, message, rng: with_number(kind, message, 1e9),
+    lambda kind, message, rng: with_number(kind, message, 0.7),
+    lambda kind, message, rng: with_stamp(kind, message, int(rng.choice([-(5 * 10**9), -8 * MS, 300 * MS]))),
+    lambda kind, message, rng: with_frame(kind, message, rng),
+    lambda kind, message, rng: in_another_order(kind, message),
+    lambda kind, message, rng: without(kind, message, "effort"),
+    lambda kind, message, rng: without(kind, message, "velocity"),
+    lambda kind, message, rng: still(kind, message),
+    lambda kind, message, rng: with_padding(kind, message),
+)
+
+
+def messages(entries, seed):
+    """Yield topic, type, time of reception and bytes, some of them faulty for a while."""
+    rng = np.random.default_rng(seed)
+    begin, topics = entries[0][2], sorted({entry[0] for entry in entries})
+    spans = [
+        (begin + int(rng.integers(200, 1900)) * MS, int(rng.choice([4, 30, 200])) * MS, rng.choice(topics), k)
+        for k in rng.permutation(len(FAULTS))[:5]
+    ]
+    for topic, kind, log_ns, sample in entries:
+        found = [k for at, length, which, k in spans if which == topic and at <= log_ns < at + length]
+        message = message_of(kind, sample)
+        yield (
+            topic,
+            kind,
+            log_ns,
+            FAULTS[found[0]](kind, message, rng) if found else serialized(kind, message),
+        )
+
+
+def read(kind, data, counts):
+    try:
+        return bytes_reader(kind, partial(STORE.deserialize_cdr, typename=kind))(data)
+    except MeasurementError as error:
+        counts.append(str(error))
+        return None
+
+
+class Whole:
+    """Hands the bytes to a pipeline."""
+
+    def __init__(self, pipeline):
+        self.pipeline, self.damaged, self.taken = pipeline, [], 0
+        feet = {f"/{topic_token(foot)}/wrench": foot for foot in pipeline.config.robot.contacts}
+        entries = pipeline.entries
+        self.ways = {
+            "/imu/data": (entries.imu.take, pipeline.push_imu),
+            "/joint_states": (entries.joints.take, pipeline.push_joints),
+            **{t: (entries.wrenches[f].take, partial(pipeline.push_wrench, f)) for t, f in feet.items()},
+        }
+
+    def feed(self, topic, kind, data):
+        take, push = self.ways[topic]
+        if take(data):
+            self.taken += topic == "/joint_states"
+            return
+        value = read(kind, data, self.damaged)
+        if value is not None:
+            push(value)
+
+
+class Apart:
+    """Converts, checks, orders and aligns one after the other."""
+
+    def __init__(self, pipeline):
+        self.pipeline, self.damaged = pipeline, []
+        self.checks, self.aligner = pipeline._data_checks, pipeline._stepper.aligner
+        self.feet = {f"/{topic_token(foot)}/wrench": foot for foot in pipeline.config.robot.contacts}
+        pipeline.entries.joints.take_reading = lambda _reading: False
+
+    def feed(self, topic, kind, data):
+        value = read(kind, data, self.damaged)
+        if value is None:
+            return
+        if kind == JOINT_STATE_TYPE:
+            self.pipeline.push_joints(value)
+        elif kind == IMU_TYPE:
+            self.checks.push_imu(value)
+            self.aligner.push(IMU, value.stamp_ns, imu_row(value))
+        else:
+            self.checks.push_wrench(self.feet[topic], value)
+            stream = wrench_stream(self.feet[topic])
+            if stream in self.aligner._streams:
+                self.aligner.push(stream, value.stamp_ns, value.wrench_F)
+
+
+@pytest.fixture(scope="module")
+def values():
+    return load_config_file(find_config("talos"))
+
+
+def run(way, fed):
+    made, told = [], []
+    for k, (topic, kind, log_ns, data) in enumerate(fed):
+        way.feed(topic, kind, data)
+        made += way.pipeline.tick(log_ns)
+        if k % 200 == 0:
+            told.append(way.pipeline.health(log_ns))
+    return made, told
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bytes_give_what_the_steps_of_the_way_give_apart(entries, values, seed):
+    fed = list(messages(entries, seed))
+    whole, apart = (build_pipelines(values).tilt for _ in range(2))
+    one, other = Whole(whole), Apart(apart)
+    made, told = run(one, fed)
+    expected, expected_told = run(other, fed)
+    assert [e.state.stamp_ns for e in made] == [e.state.stamp_ns for e in expected]
+    for a, b in zip(made, expected, strict=True):
+        np.testing.assert_array_equal(a.state.quaternion_xyzw, b.state.quaternion_xyzw)
+        np.testing.assert_array_equal(a.state.v_WB_B, b.state.v_WB_B)
+        np.testing.assert_array_equal(a.state.p_WB, b.state.p_WB)
+    assert told == expected_told
+    assert one.damaged == other.damaged
+    assert len(made) > 100
+    assert one.taken > 100 or not compiling()
+
+
+def test_joint_states_too_long_to_be_held_are_read_by_name(entries, values):
+    pipeline = build_pipelines(values).tilt
+    way = Whole(pipeline)
+    joint_states = [e for e in entries if e[1] == JOINT_STATE_TYPE][:60]
+    for k, (_, kind, log_ns, sample) in enumerate(joint_states):
+        more = tuple(f"finger_{k}" for k in range(5000))
+        fields = (np.append(x, np.full(len(more), 0.1)) for x in (sample.position, sample.velocity))
+        long = JointReading(sample.stamp_ns, (*sample.names, *more), *fields)
+        if k % 2:
+            pipeline.push_joints(long)
+        else:
+            way.feed("/joint_states", kind, serialized(kind, message_of(kind, long)))
+        pipeline.tick(log_ns)
+    assert way.taken == 0
+    health = next(part for part in pipeline.health(log_ns) if part.name == "joint_states")
+    assert health.message == "arriving"
+    assert not way.damaged
+
+
+def test_padding_is_not_compared(entries, values):
+    pipeline = build_pipelines(values).tilt
+    way, taken = Whole(pipeline), 0
+    for k, (_, kind, _, sample) in enumerate(e for e in entries if e[1] == JOINT_STATE_TYPE):
+        message = message_of(kind, sample)
+        data = with_padding(kind, message) if k % 2 else serialized(kind, message)
+        before = way.taken
+        way.feed("/joint_states", kind, data)
+        taken += way.taken - before
+    assert taken > 450 or not compiling()
