@@ -48,7 +48,7 @@ def consistent_states(pipeline: InertialPipeline, n: int, rng: np.random.Generat
             MeasuredState(q, v, a, np.zeros(joints), f_B, w_B, wd_B, np.zeros((2, 6)))
         )
         needed = pipeline.filter.predict(equation) - equation.value
-        J = measurement._contact_jacobian()
+        J = equation.paths.contacts  # in all generalized forces
         wrenches = np.linalg.lstsq(J[:, :6].T, needed[:6], rcond=None)[0]
         tau = (needed - J.T @ wrenches)[6:] + 0.1 * rng.normal(size=joints)
         states.append(MeasuredState(q, v, a, tau, f_B, w_B, wd_B, wrenches.reshape(2, 6)))

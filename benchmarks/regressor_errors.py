@@ -44,12 +44,16 @@ def feigned_information(measurement: DynamicsMeasurement, equation: LinearEquati
         measurement: It computed the equation.
         equation: The equation; the mass matrix of its paths is M.
     """
-    paths, joint_ids = equation.paths, measurement._bodies._joint_ids
-    model, data = measurement._model, measurement._data
-    pin.computeJointJacobians(model, data, measurement._robot.configuration(equation.state.q))
+    paths, joint_ids = equation.paths, measurement._bodies.bodies[0].tolist()
+    q, kinematics = measurement._robot.configuration(equation.state.q), measurement._mass_matrix
+    kinematics.move_to(q)
+    model, data = measurement._robot.model, kinematics.data
     jacobians = [pin.getJointJacobian(model, data, joint_id, pin.LOCAL).copy() for joint_id in joint_ids]
-    sigma = measurement._covariance._sigma_a
-    moved = np.array([measurement._sensed.effect(data, J) for J in jacobians]) * sigma
+    sigma = measurement._covariance.sigmas[0]
+    poses, Jt = kinematics.poses, kinematics.Jt
+    moved = (
+        np.array([measurement._sensed.effect(poses, Jt, np.array(J, order="C")) for J in jacobians]) * sigma
+    )
     rows = np.array([J[:, paths.picked] for J in jacobians])
     effect = paths.sensed * sigma
     if paths.projection is not None:

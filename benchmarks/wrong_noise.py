@@ -20,10 +20,11 @@ import numpy as np
 
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.dynamics_measurement import LinearEquation
-from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
+from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.row_covariance import RowCovariance
 from inertial_estimation.recordings.recording import BagRecording, Recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
@@ -70,7 +71,7 @@ def recorded_steps(robot: str) -> list[Step]:
             MeasurementNoise(**{other: float(other == name) for other in NOISE}),
             pipeline.robot,
             measurement._rows,
-            len(measurement._contact_maps),
+            len(pipeline.config.robot.contacts),
         )
         for name in NOISE
     ]

@@ -1,30 +1,56 @@
 """The base's proper acceleration and rotation from an IMU on any link."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableTable,
+    Table,
+    compiled,
+    inlined,
+    numbers,
+    warm_up,
+)
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel, reduced_model
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import skew
-from inertial_estimation.spatial.vectors import Vector, add, cross, vector, vector_of
+from inertial_estimation.spatial.vectors import (
+    IDENTITY,
+    ZERO,
+    Vector,
+    add,
+    combine,
+    cross,
+    matrix_of,
+    product,
+    rotation,
+    store,
+    times,
+    vector_of,
+)
 
-__all__ = ["ImuToBase"]
+__all__ = ["ImuToBase", "motion_of_base"]
+
+POSE, AXIS, TURNS, NUMBERS = 0, 12, 15, 16  # of a joint between the base and the IMU (`ImuToBase.chain`)
 
 
 class ImuToBase:
     """Transforms the readings of an IMU to the origin of the base, through the joints in between.
 
-    Forward kinematics with the measured angular velocity and zero acceleration of the base gives the part
-    of the IMU's acceleration that is caused by the joints and the centripetal terms: a_I0 and w'_I0. The
-    remainder is caused by the acceleration of the base:
+    The joints give the motion of the IMU relative to the base, seen from the turning base: position r,
+    orientation R_BI, velocity v, acceleration a, angular velocity w and its derivative w'. The remainder of
+    what the IMU senses is caused by the motion of the base:
 
-        w'_B = R_BI (w'_I - w'_I0),   f_B = R_BI (f_I - a_I0) - w'_B x r_BI
+        w_B = R_BI w_I - w,   w'_B = R_BI w'_I - w' - w_B x w,
+        f_B = R_BI f_I - a - 2 w_B x v - w'_B x r - w_B x (w_B x r)
 
-    For an IMU fixed to the base this is f_B = R_BI f_I - w' x r_BI - w x (w x r_BI), no kinematics needed.
+    Attributes:
+        chain: Of each joint from the base to the IMU the pose of its frame in the one before (orientation by
+            rows, position [m]), its axis, and one if it turns or zero if it slides, shape (k, 16); of the IMU
+            its pose, in the same way, in the last row, shape (k + 1, 16).
+        joints: Positions of these joints among the robot's, shape (k,).
     """
 
     def __init__(self, robot: RobotModel, imu: ImuMount) -> None:
@@ -34,21 +60,10 @@ class ImuToBase:
             robot: A robot with a floating base.
             imu: Where the IMU is.
         """
-        self._robot = robot
-        self._fixed = imu.on_base
         joints = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
-        if len({frame.name for frame in robot.model.frames}) < robot.model.nframes:
-            joints = list(range(BASE_JOINT + 1, robot.model.njoints))  # Pinocchio finds frames by name
-        self._chain = _chain(robot.model, joints)
-        self._data = self._chain.createData()
-        frame, whole = robot.model.frames[imu.frame_id], self._chain is robot.model
-        self._frame_id = imu.frame_id if whole else self._chain.getFrameId(frame.name, frame.type)
-        self._idx_q = np.concatenate(
-            [np.arange(7), *(robot.model.idx_qs[j] + np.arange(robot.model.nqs[j]) for j in joints)]
-        )
-        self._joints = np.array([robot.model.idx_vs[j] - robot.n_base for j in joints], dtype=np.int64)
-        self._zero = np.zeros(self._chain.nv)
-        self._R_BI, self._r_BI = imu.T_JI.rotation.copy(), vector(imu.T_JI.translation)
+        rows = [_row(robot.model.jointPlacements[j], _axis(robot.model, j)) for j in joints]
+        self.chain = numbers(np.array([*rows, _row(imu.T_JI, np.zeros(4))]))
+        self.joints = np.array([robot.model.idx_vs[j] - robot.n_base for j in joints], dtype=np.int64)
         warm_up()
 
     def base_motion(
@@ -65,43 +80,89 @@ class ImuToBase:
         Returns:
             f_B [m/s^2], w_B [rad/s], wd_B [rad/s^2] in base axes, shape (3,) each.
         """
-        if self._fixed:
-            return self._rigid_motion(f_I, w_I, wd_I)
-        model, data, frame = self._chain, self._data, self._frame_id
-        q, v, a = self._robot.configuration(joints[0])[self._idx_q], self._zero.copy(), self._zero.copy()
-        v[6:], a[6:] = joints[1][self._joints], joints[2][self._joints]
-        pin.forwardKinematics(model, data, q, v)
-        pose = pin.updateFramePlacement(model, data, frame)
-        R_BI, r_BI = pose.rotation, pose.translation
-        w_B = R_BI @ (w_I - pin.getFrameVelocity(model, data, frame, pin.LOCAL).angular)
-        v[3:6] = w_B
-        pin.forwardKinematics(model, data, q, v, a)
-        without = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL)
-        wd_B = R_BI @ (wd_I - without.angular)
-        f_B: Array = R_BI @ (f_I - without.linear) - skew(wd_B) @ r_BI
-        return f_B, w_B, wd_B
-
-    def _rigid_motion(self, f_I: Array, w_I: Array, wd_I: Array) -> tuple[Array, Array, Array]:
         motion = np.empty((3, 3))
-        _rigid_motion(self._R_BI, self._r_BI, f_I, w_I, wd_I, motion)
+        q, v, a = (np.ascontiguousarray(part) for part in joints)
+        _base_motion(self.chain, self.joints, q, v, a, f_I, w_I, wd_I, motion)
         return motion[0], motion[1], motion[2]
 
 
-def _chain(model: pin.Model, joints: Sequence[int]) -> pin.Model:
-    """Return the model of the base and some joints, all others locked."""
-    others = [j for j in range(BASE_JOINT + 1, model.njoints) if j not in joints]
-    return reduced_model(model, others)
+def _row(pose: pin.SE3, axis: Array) -> Array:
+    row: Array = np.concatenate((pose.rotation.ravel(), pose.translation, axis))
+    return row
+
+
+def _axis(model: pin.Model, joint_id: int) -> Array:
+    """Return the axis of a joint in its frame, and whether it turns, shape (4,)."""
+    J = pin.computeJointJacobian(model, model.createData(), pin.neutral(model), joint_id)
+    motion = J[:, model.idx_vs[joint_id]]  # of the joint alone, in its own frame
+    turns = bool(motion[3:].any())
+    return np.append(motion[3:] if turns else motion[:3], float(turns))
+
+
+@inlined
+def motion_of_base(
+    chain: Table,
+    joints: Integers,
+    q: Column,
+    v: Column,
+    a: Column,
+    imu: tuple[Vector, Vector, Vector],
+) -> tuple[Vector, Vector, Vector]:
+    """Return the motion of the base, as `ImuToBase.base_motion`.
+
+    Args:
+        chain: The joints between base and IMU, and the IMU, as `ImuToBase.chain`.
+        joints: Their positions among all joints.
+        q: Positions of all joints.
+        v: Their velocities.
+        a: Their accelerations.
+        imu: Specific force, angular rate and angular acceleration of the IMU, its axes.
+    """
+    R, r, v_r, a_r, w, wd = IDENTITY, ZERO, ZERO, ZERO, ZERO, ZERO  # of the IMU relative to the base
+    last = len(joints)
+    for k in range(last + 1):
+        row = chain[k]
+        d = times(R, vector_of(row, POSE + 9))
+        R = product(R, matrix_of(row, POSE))
+        axis, speed, change, turns = ZERO, 0.0, 0.0, False
+        if k < last:
+            j = joints[k]
+            axis, speed, change, turns = times(R, vector_of(row, AXIS)), v[j], a[j], row[TURNS] != 0.0
+            if turns:
+                own = vector_of(row, AXIS)
+                R = product(R, rotation((q[j] * own[0], q[j] * own[1], q[j] * own[2])))
+            else:
+                d = combine(d, q[j], axis)
+        r = add(r, d)
+        a_r = add(add(a_r, cross(wd, d)), cross(w, cross(w, d)))
+        v_r = add(v_r, cross(w, d))
+        if turns:
+            wd = add(combine(wd, change, axis), cross(w, combine(ZERO, speed, axis)))
+            w = combine(w, speed, axis)
+        else:
+            a_r = add(combine(a_r, change, axis), cross(w, combine(ZERO, 2.0 * speed, axis)))
+            v_r = combine(v_r, speed, axis)
+    w_B = combine(times(R, imu[1]), -1.0, w)
+    wd_B = combine(combine(times(R, imu[2]), -1.0, wd), -1.0, cross(w_B, w))
+    caused = add(add(a_r, cross(wd_B, r)), cross(w_B, add(combine(v_r, 1.0, v_r), cross(w_B, r))))
+    return combine(times(R, imu[0]), -1.0, caused), w_B, wd_B
 
 
 @compiled
-def _rigid_motion(
-    R_BI: Table, r_BI: Vector, f_I: Column, w_I: Column, wd_I: Column, motion: MutableTable
+def _base_motion(
+    chain: Table,
+    joints: Integers,
+    q: Column,
+    v: Column,
+    a: Column,
+    f_I: Column,
+    w_I: Column,
+    wd_I: Column,
+    motion: MutableTable,
 ) -> None:
-    """Write proper acceleration, angular velocity and angular acceleration of the base."""
-    motion[0] = R_BI @ f_I
-    motion[1] = R_BI @ w_I
-    motion[2] = R_BI @ wd_I
-    w, wd = vector_of(motion[1], 0), vector_of(motion[2], 0)
-    lever = add(cross(wd, r_BI), cross(w, cross(w, r_BI)))
-    for i in range(3):
-        motion[0, i] -= lever[i]
+    """Write proper acceleration, angular velocity and angular acceleration of the base, shape (3, 3)."""
+    imu = vector_of(f_I, 0), vector_of(w_I, 0), vector_of(wd_I, 0)
+    f_B, w_B, wd_B = motion_of_base(chain, joints, q, v, a, imu)
+    store(motion[0], 0, f_B)
+    store(motion[1], 0, w_B)
+    store(motion[2], 0, wd_B)

@@ -1,24 +1,32 @@
-"""Regressor columns of the bodies to estimate, and the torque of all other bodies."""
+"""The bodies to estimate in the kinematics of a robot, and the torque of all other bodies."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.compilation import MutableTable, Table, compiled, warm_up
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.measurement_rows import slice_if_contiguous
+from inertial_estimation.models.measurement_rows import Indices, slice_if_contiguous
+from inertial_estimation.models.pinocchio_memory import motion_rows
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["BodyColumns"]
+__all__ = ["BodyColumns", "contact_placements", "moving_velocities"]
 
 FULL_REGRESSOR_SHARE = 0.2  # share of the bodies above which the regressor of all of them is faster
 
 
 class BodyColumns:
-    """Body regressors Y_est = J_j' A_j, and inverse dynamics of the robot without these bodies.
+    """Inverse dynamics of a robot without the bodies to estimate, and what their columns are made from.
 
     Attributes:
+        bodies: Joints of the bodies, shape (n,), and ones for the velocities that move them, shape (n, nv).
+        motion: Velocities, and accelerations with gravity, of all joints at the last state, in their axes,
+            shape (joints, 6) each.
         size: Number of columns, ten for each body.
-        many: Whether `fill_all` is faster than `fill` for many states.
+        many: Whether `fill_all` is faster than one state after the other.
         nominal: Nominal parameters of the bodies about their joint frames, shape (size,).
     """
 
@@ -29,15 +37,13 @@ class BodyColumns:
             model: The nominal model, with the gravity that the accelerations leave out.
             bodies: The bodies to estimate.
         """
-        self._joint_ids = tuple(body.joint_id for body in bodies)
-        self._jacobians = np.zeros((6 * len(bodies), model.nv))
-        self._regressors = np.zeros((6 * len(bodies), 10))
-        warm_up()
         self._rest = model.copy()
         for body in bodies:
             self._rest.inertias[body.joint_id] = pin.Inertia.Zero()
         self._data = self._rest.createData()
+        self.motion = motion_rows(self._data.v), motion_rows(self._data.a_gf)
         ids = np.array([body.joint_id for body in bodies], dtype=np.int64)
+        self.bodies = ids, moving_velocities(model, ids.tolist())
         columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
         self._columns = slice_if_contiguous(columns) if bodies else columns
         rest = np.concatenate([inertia.toDynamicParameters() for inertia in list(self._rest.inertias)[1:]])
@@ -46,27 +52,21 @@ class BodyColumns:
         self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
         self.many = len(bodies) >= FULL_REGRESSOR_SHARE * (model.njoints - 1)
 
-    def fill(self, A: Array, q: Array, v: Array, a: Array, jacobians: pin.Data) -> Array:
-        """Write the columns of one state body by body.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied or pickled one, with views of the memory of its own data."""
+        self.__dict__.update(state)
+        self.motion = motion_rows(self._data.v), motion_rows(self._data.a_gf)
+
+    def rest_torques(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the torques of the robot without the bodies, shape (nv,), and fill `motion`.
 
         Args:
-            A: Regressor, contiguous, changed in place, shape (nv, n), n at least `size`.
             q: Configuration, shape (nq,).
             v: Generalized velocity, shape (nv,).
             a: Generalized acceleration, shape (nv,).
-            jacobians: Data of the nominal model that hold the joint Jacobians at q.
-
-        Returns:
-            Torque of the rest of the robot, shape (nv,).
         """
-        model, data = self._rest, self._data
-        tau_nom: Array = pin.rnea(model, data, q, v, a)
-        J, regressors = self._jacobians, self._regressors
-        for i, joint_id in enumerate(self._joint_ids):
-            J[6 * i : 6 * i + 6] = pin.getJointJacobian(model, jacobians, joint_id, pin.LOCAL)
-            regressors[6 * i : 6 * i + 6] = pin.jointBodyRegressor(model, data, joint_id)
-        _fill_columns(J, regressors, A)
-        return tau_nom
+        tau: Array = pin.rnea(self._rest, self._data, q, v, a)
+        return tau
 
     def fill_all(self, A: Array, tau_nom: Array, q: Array, v: Array, a: Array) -> None:
         """Write the columns of many states, taken from the regressor of all bodies.
@@ -87,15 +87,35 @@ class BodyColumns:
                 tau_nom[i] = Y @ rest
 
 
-@compiled
-def _fill_columns(jacobians: Table, regressors: Table, A: MutableTable) -> None:
-    """Write J' A_j of every body into ten columns of a regressor.
+def moving_velocities(model: pin.Model, joint_ids: Sequence[int]) -> Array:
+    """Return ones for the generalized velocities that move joints, zeros for others, shape (n, nv).
 
     Args:
-        jacobians: Of the joints of n bodies, their axes, one below the other, shape (6 n, nv).
-        regressors: Of the bodies, one below the other, shape (6 n, 10).
-        A: Written, shape (nv, k), k at least 10 n.
+        model: The model.
+        joint_ids: Pinocchio's numbers of n joints.
     """
-    for i in range(len(regressors) // 6):
-        rows = slice(6 * i, 6 * i + 6)
-        A[:, 10 * i : 10 * i + 10] = jacobians[rows].T @ regressors[rows]
+    moving = np.zeros((len(joint_ids), model.nv))
+    for row, joint_id in zip(moving, joint_ids, strict=True):
+        for parent in list(model.supports[joint_id])[1:]:
+            first = model.idx_vs[parent]
+            row[first : first + model.nvs[parent]] = 1.0
+    return moving
+
+
+def contact_placements(robot: RobotModel, contacts: Sequence[ContactFrames]) -> tuple[Indices, Array, Array]:
+    """Return where contacts are.
+
+    Args:
+        robot: The robot.
+        contacts: n contacts.
+
+    Returns:
+        Pinocchio's numbers of the joints that carry them, shape (n,), orientation by rows and position of
+        their wrench frames in these joints, shape (n, 12), and ones for the velocities that move them,
+        shape (n, nv).
+    """
+    frames = [robot.model.frames[robot.frame_id(contact.wrench_frame)] for contact in contacts]
+    joints = [int(frame.parentJoint) for frame in frames]
+    poses = [np.concatenate((f.placement.rotation.ravel(), f.placement.translation)) for f in frames]
+    placements = np.array(poses).reshape(-1, 12)
+    return np.array(joints, dtype=np.int64), placements, moving_velocities(robot.model, joints)

@@ -14,6 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.body_columns import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -80,7 +81,7 @@ class CandidateColumns:
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
         to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
-        self._supports = np.array([_support(self._model, body.joint_id) for body in bodies])
+        self._supports = moving_velocities(self._model, self._joints.tolist())
 
     def at(self, q: Array, v: Array, a: Array) -> BodyCauses:
         """Return the columns in all generalized forces.
@@ -179,12 +180,3 @@ def _spread(inertia: pin.Inertia) -> Array:
     values, axes = linear_algebra.eigh(0.5 * np.trace(I_cm) * np.eye(3) - I_cm)
     spread: Array = (axes * np.maximum(values, 0.0)) @ axes.T
     return spread
-
-
-def _support(model: pin.Model, joint_id: int) -> Array:
-    """Return ones at the velocities that move a joint's body, shape (nv,)."""
-    moving = np.zeros(model.nv)
-    for parent in list(model.supports[joint_id])[1:]:
-        first = model.idx_vs[parent]
-        moving[first : first + model.nvs[parent]] = 1.0
-    return moving

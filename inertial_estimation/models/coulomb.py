@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 
 __all__ = ["CoulombDirection", "CoulombLaw", "smooth_sign"]
 
 
+@inlined
 def smooth_sign(v: Array, smoothing_speed: float) -> Array:
     """Return tanh(v / v_s).
 

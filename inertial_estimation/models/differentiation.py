@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import Column, MutableColumn, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
-__all__ = ["WindowWeights", "end_slope_weights", "window_weights"]
+__all__ = ["FEWEST_SAMPLES", "WindowWeights", "end_slope_weights", "fill_weights", "window_weights"]
 
 FEWEST_SAMPLES = 3
 
@@ -33,21 +33,6 @@ class WindowWeights:
     mean: Array
     slope: Array
     centroid: float
-
-    def reduced(self, rows: Array, time: float) -> Array:
-        """Return mean and slope of the samples of several signals.
-
-        Args:
-            rows: The samples, shape (n, width).
-            time: Time to which the mean shall belong, relative to the window's centre [s]; near the centroid,
-                for which it is exact for linear signals.
-
-        Returns:
-            Mean, and slope [1/s], shape (2, width).
-        """
-        reduced: Array = np.empty((2, rows.shape[1]))
-        _reduce(self.mean, self.slope, rows, time - self.centroid, reduced)
-        return reduced
 
 
 def window_weights(times: Array) -> WindowWeights:
@@ -71,12 +56,21 @@ def window_weights(times: Array) -> WindowWeights:
             f"{len(times)} samples in the differentiation window, expected at least {FEWEST_SAMPLES}"
         )
     mean, slope = np.empty_like(times), np.empty_like(times)
-    return WindowWeights(mean, slope, _weights(times, mean, slope))
+    return WindowWeights(mean, slope, fill_weights(times, mean, slope))
 
 
 @compiled
-def _weights(times: Column, mean: MutableColumn, slope: MutableColumn) -> float:
-    """Write the weights of mean and slope; return the centroid."""
+def fill_weights(times: Column, mean: MutableColumn, slope: MutableColumn) -> float:
+    """Write the weights of mean and slope, as `window_weights` returns them.
+
+    Args:
+        times: Times relative to the window's centre, increasing [s], shape (n,), n >= 3.
+        mean: Written, shape (n,).
+        slope: Written, shape (n,).
+
+    Returns:
+        The centroid [s].
+    """
     centred = times - times.sum() / len(times)
     slope[:] = centred / (centred @ centred)
     steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
@@ -85,13 +79,6 @@ def _weights(times: Column, mean: MutableColumn, slope: MutableColumn) -> float:
     mean[1:] += steps
     mean *= 0.5
     return float(mean @ times)
-
-
-@compiled
-def _reduce(mean: Column, slope: Column, rows: Table, shift: float, reduced: MutableTable) -> None:
-    """Write the mean, moved by a time [s] along the slope, and the slope."""
-    reduced[1] = slope @ rows
-    reduced[0] = mean @ rows + shift * reduced[1]
 
 
 def end_slope_weights(times: Array) -> Array:

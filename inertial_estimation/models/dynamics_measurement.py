@@ -12,24 +12,23 @@ here and f_B takes the place of the base's acceleration, so neither tilt nor vel
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.compilation import warm_up
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.body_columns import BodyColumns
+from inertial_estimation.models.body_columns import BodyColumns, contact_placements
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
+from inertial_estimation.models.equation_terms import fill_equation, fill_terms
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.mass_matrix import MassMatrix
-from inertial_estimation.models.measurement_noise import (
-    MeasurementNoise,
-    RowCovariance,
-    SensedAccelerations,
-)
+from inertial_estimation.models.measured_rows import MeasuredRows
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
@@ -38,18 +37,18 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.row_covariance import RowCovariance, SensedAccelerations
 from inertial_estimation.signals import Array
 
 __all__ = [
     "DynamicsMeasurement",
     "InputPaths",
     "LinearEquation",
-    "MeasuredRows",
     "MeasuredState",
 ]
 
 
-_NO_VELOCITY = np.zeros(3)
+_NOTHING, _NO_BODIES = np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +104,7 @@ class LinearEquation:
         Args:
             noise: Shape (m, m).
         """
-        return LinearEquation(self.regressor, self.value, noise, self.measured, self.paths, self.state)
+        return _equation(self.regressor, self.value, noise, self.measured, self.paths, self.state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,25 +127,7 @@ class InputPaths:
     projection: Array | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredRows:
-    """The measurement equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
-
-    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
-    N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
-    filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
-
-    Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
-        value: dtau [Nm, N], shape (k, m).
-        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
-        basis: N of each time, shape (k, m, m'), or None where nothing is redundant.
-    """
-
-    regressor: Array
-    value: Array
-    measured: Array
-    basis: Array | None = None
+_equation, _paths = made_of_checked(LinearEquation), made_of_checked(InputPaths)
 
 
 class DynamicsMeasurement:
@@ -184,7 +165,6 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction = friction
         self._known_friction = known_friction
-        self._needs_load = any(part.needs_load for part in (friction, known_friction) if part is not None)
         self._rows = rows.resolved(robot, contacts)
         if self._needs_load and set(self._rows.modes) - {ContactMode.MEASURED, ContactMode.NONE}:
             raise ConfigurationError(
@@ -192,17 +172,21 @@ class DynamicsMeasurement:
                 "expected contact_wrenches to be 'measured' or 'none'"
             )
         self._picked = slice_if_contiguous(self._rows.picked)
-        self._model = robot.model.copy()
+        model = robot.model.copy()
         if robot.floating_base:
-            self._model.gravity.linear = np.zeros(3)
-        self._data = self._model.createData()
-        self._bodies = BodyColumns(self._model, bodies)
-        self._mass_matrix = MassMatrix(self._model, bodies)
-        self._contact_maps = _contact_maps(robot, contacts)
+            model.gravity.linear = np.zeros(3)
+        self._gravity = np.array(model.gravity.linear)
+        self._bodies, self._mass_matrix = BodyColumns(model, bodies), MassMatrix(model, bodies)
+        self._contacts = contact_placements(robot, contacts)
+        self._motion = np.zeros(model.nv), np.zeros(model.nv)  # generalized, of one state after the other
         self._sensed = SensedAccelerations(imu if robot.floating_base else None)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
         warm_up()
         self._n_parameters = self._bodies.size + (friction.size if friction else 0)
+
+    @cached_property
+    def _needs_load(self) -> bool:
+        return any(part.needs_load for part in (self._friction, self._known_friction) if part is not None)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -221,21 +205,31 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        M = self._mass_matrix.at(self._data, q, phi)
-        A = np.zeros((len(v), self._n_parameters))
-        tau_nom = self._bodies.fill(A, q, v, a, self._data)
-        J_C = self._contact_jacobian()
-        applied = self._applied(state, J_C)
-        self._add_friction(A, tau_nom, state, applied)
-        picked = self._picked
-        inertia = M[picked]
-        sensed = self._sensed.effect(self._data, inertia)
-        paths = InputPaths(inertia, sensed, J_C[:, picked], self._rows.picked)
-        noise = self._covariance.at(sensed, paths.contacts)
-        value, measured = (applied - tau_nom)[picked], applied[picked]
+        n_v, contacts, picked, sensed_by = len(v), self._contacts, self._picked, self._sensed
+        inertia, rest = self._mass_matrix.at(q, phi)[picked], self._bodies.rest_torques(q, v, a)
+        A, J_C = np.zeros((n_v, self._n_parameters)), np.empty((6 * len(contacts[0]), n_v))
+        forces, noise = np.empty((2, n_v)), np.empty((len(inertia),) * 2)
+        sensed = sensed_by.begun(inertia)
+        of_rows = J_C if len(inertia) == n_v else np.empty((len(J_C), len(inertia)))
+        fill_equation(
+            (self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion),
+            self._bodies.bodies,
+            contacts,
+            (rest, *self._measured(state)),
+            (self._rows.picked, inertia),
+            sensed_by.imu,
+            sensed_by.moving,
+            self._covariance.sigmas,
+            *(A, J_C, forces, sensed, of_rows, noise),
+        )
+        self._add_friction(A, forces[0], state)
+        paths = _paths(inertia, sensed, of_rows, self._rows.picked, None)
+        value, measured = forces
+        if len(inertia) < n_v:
+            A, value, measured = A[picked], value[picked], measured[picked]
         if self._rows.projects:
-            return self._projected(LinearEquation(A[picked], value, noise, measured, paths, state), J_C)
-        return LinearEquation(A[picked], value, self._covariance.weighted(noise), measured, paths, state)
+            return self._projected(_equation(A, value, noise, measured, paths, state), J_C)
+        return _equation(A, value, self._covariance.weighted(noise), measured, paths, state)
 
     def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
@@ -250,8 +244,9 @@ class DynamicsMeasurement:
         assert e.paths is not None
         if e.regressor.shape[1] != self._n_parameters:
             return self.equation(e.state, phi)
-        inertia = self._mass_matrix.at(self._data, self._robot.configuration(e.state.q), phi)[self._picked]
-        paths = replace(e.paths, inertia=inertia, sensed=self._sensed.effect(self._data, inertia))
+        inertia = self._mass_matrix.at(self._robot.configuration(e.state.q), phi)[self._picked]
+        sensed = self._sensed.effect(self._mass_matrix.poses, self._mass_matrix.Jt, inertia)
+        paths = replace(e.paths, inertia=inertia, sensed=sensed)
         noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
@@ -263,7 +258,7 @@ class DynamicsMeasurement:
         Args:
             state: The measurements, all of one time.
         """
-        upwards: Array = -self._model.gravity.linear if state.f_B is None else state.f_B
+        upwards: Array = -self._gravity if state.f_B is None else state.f_B
         return upwards
 
     def causes(
@@ -282,8 +277,10 @@ class DynamicsMeasurement:
         wrenches = causes.wrenches[:, self._picked]
         if self._rows.projects:
             if projection is None:
-                pin.computeJointJacobians(self._model, self._data, q)
-                projection = self._rows.projection(self._contact_jacobian())
+                self._mass_matrix.move_to(q)
+                J_C = np.empty((6 * len(self._contacts[0]), len(v)))
+                self._fill(_NO_BODIES, np.empty((len(v), 0)), J_C)
+                projection = self._rows.projection(J_C)
             loads, weights, wrenches = (projection.T @ part for part in (loads, weights, wrenches))
         return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
@@ -297,45 +294,65 @@ class DynamicsMeasurement:
             The rows `row_names` at each time; with a projection, the redundant rows before it (see
                 `MeasuredRows`).
         """
-        k, n_v = len(states.q), self._model.nv
+        k, n_v = len(states.q), self._robot.model.nv
         q, v, a = self._generalized_rows(states)
         A = np.zeros((k, n_v, self._n_parameters))
-        tau_nom = np.zeros((k, n_v))
-        jacobians = np.zeros((k, 6 * len(self._contact_maps), n_v))
-        if self._bodies.many:
-            self._bodies.fill_all(A, tau_nom, q, v, a)
-        for i in range(k if self._contact_maps or not self._bodies.many else 0):
-            pin.computeJointJacobians(self._model, self._data, q[i])
-            jacobians[i] = self._contact_jacobian()
-            if not self._bodies.many:
-                tau_nom[i] = self._bodies.fill(A[i], q[i], v[i], a[i], self._data)
+        rest, jacobians = np.zeros((k, n_v)), np.zeros((k, 6 * len(self._contacts[0]), n_v))
+        many = self._bodies.many
+        bodies = _NO_BODIES if many else self._bodies.bodies
+        if many:
+            self._bodies.fill_all(A, rest, q, v, a)
+        for i in range(k if len(self._contacts[0]) or not many else 0):
+            if not many:
+                rest[i] = self._bodies.rest_torques(q[i], v[i], a[i])
+            self._mass_matrix.move_to(q[i])
+            self._fill(bodies, A[i], jacobians[i])
         applied = self._applied(states, jacobians)
-        self._add_friction(A, tau_nom, states, applied)
+        unexplained = applied - rest
+        self._add_friction(A, unexplained, states)
         picked = self._picked
-        rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
+        rows = MeasuredRows(A[:, picked], unexplained[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
 
-    def _add_friction(self, A: Array, tau_nom: Array, state: MeasuredState, applied: Array) -> None:
-        """Write the columns of estimated friction, and add the known one to the nominal torques."""
+    def _fill(self, bodies: tuple[Indices, Array], A: Array, J_C: Array) -> None:
+        """Write columns of bodies and contact Jacobians at the state of the kinematics."""
+        torques = np.zeros(len(A)), _NOTHING, _NOTHING
+        kinematics = self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion
+        fill_terms(kinematics, bodies, self._contacts, torques, A, J_C, np.empty((2, len(A))))
+
+    def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
+        """Write the columns of estimated friction, and subtract the known one from what it explains.
+
+        Args:
+            A: Regressor, shape (..., nv, n); changed.
+            unexplained: What acts less the torques of the rest of the robot, shape (..., nv); changed.
+            state: The measurements.
+        """
+        if self._friction is None and self._known_friction is None:
+            return
         joints = slice(self._robot.n_base, None)
         load = None
         if self._needs_load:
-            load = (tau_nom + A[..., : self._bodies.size] @ self._bodies.nominal - applied)[..., joints]
+            load = (A[..., : self._bodies.size] @ self._bodies.nominal - unexplained)[..., joints]
             load = load if state.tau is None else load + state.tau
         signals = state.q, state.v, state.a, state.sign, load
         if self._friction:
             A[..., joints, self._bodies.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
-            tau_nom[..., joints] += self._known_friction.torques(*signals)
+            unexplained[..., joints] -= self._known_friction.torques(*signals)
 
-    def _applied(self, state: MeasuredState, J_C: Array) -> Array:
-        """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
-        applied = np.zeros((*state.q.shape[:-1], self._model.nv))
-        if state.tau is not None:
-            applied[..., self._robot.n_base :] = state.tau
-        if self._rows.sensed and state.wrenches is not None:
-            wrenches = state.wrenches.reshape(*state.q.shape[:-1], 1, -1)
-            applied += (wrenches @ J_C)[..., 0, :]
+    def _measured(self, state: MeasuredState) -> tuple[Array, Array]:
+        """Return measured torques, and the measured wrenches in a row; empty where there are none."""
+        tau = _NOTHING if state.tau is None else np.ascontiguousarray(state.tau)
+        return tau, state.wrenches.ravel() if self._rows.sensed and state.wrenches is not None else _NOTHING
+
+    def _applied(self, states: MeasuredState, J_C: Array) -> Array:
+        """Return S' tau + sum J' lambda of many states, shape (k, nv)."""
+        applied = np.zeros((len(states.q), self._robot.model.nv))
+        if states.tau is not None:
+            applied[:, self._robot.n_base :] = states.tau
+        if self._rows.sensed and states.wrenches is not None:
+            applied += (states.wrenches.reshape(len(applied), 1, -1) @ J_C)[:, 0, :]
         return applied
 
     def _generalized(self, state: MeasuredState) -> tuple[Array, Array, Array]:
@@ -346,11 +363,13 @@ class DynamicsMeasurement:
         assert state.w_B is not None
         assert state.wd_B is not None
         # Linear velocity zero: Galilean invariance; then spatial and proper acceleration coincide.
-        v: Array = np.concatenate((_NO_VELOCITY, state.w_B, state.v))
-        return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
+        v, a = self._motion
+        v[3:6], v[6:] = state.w_B, state.v
+        a[:3], a[3:6], a[6:] = state.f_B, state.wd_B, state.a
+        return q, v, a
 
     def _generalized_rows(self, states: MeasuredState) -> tuple[Array, Array, Array]:
-        plain = self._model.nq == self._robot.n_joints  # no base, no joint without limits
+        plain = self._robot.model.nq == self._robot.n_joints  # no base, no joint without limits
         q = states.q if plain else np.array([self._robot.configuration(q_i) for q_i in states.q])
         if not self._robot.floating_base:
             return q, states.v, states.a
@@ -359,14 +378,6 @@ class DynamicsMeasurement:
         assert states.wd_B is not None
         v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
-
-    def _contact_jacobian(self) -> Array:
-        """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""
-        model, data = self._model, self._data
-        J_C = np.empty((6 * len(self._contact_maps), model.nv))
-        for i, (joint_id, X_CJ) in enumerate(self._contact_maps):
-            J_C[6 * i : 6 * i + 6] = X_CJ.dot(pin.getJointJacobian(model, data, joint_id, pin.LOCAL))
-        return J_C
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)
@@ -387,12 +398,3 @@ class DynamicsMeasurement:
         P = N @ P if redundant else P
         value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
         return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)
-
-
-def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:
-    """Return each contact's joint J, and the matrix that transforms velocities of J into the wrench frame."""
-    maps = []
-    for contact in contacts:
-        frame = robot.model.frames[robot.frame_id(contact.wrench_frame)]
-        maps.append((int(frame.parentJoint), frame.placement.toActionMatrixInverse()))
-    return maps

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class ContactMode(Enum):
         """Whether a sensor at the contact is needed."""
         return self in (ContactMode.MEASURED, ContactMode.HORIZONTAL)
 
-    @property
+    @cached_property
     def projects(self) -> bool:
         """Whether rows are mixed by a basis of a null space."""
         return self in (ContactMode.PROJECTED, ContactMode.HORIZONTAL)
@@ -139,17 +140,17 @@ class ResolvedRows:
     kept: Indices
     unknown: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def projects(self) -> bool:
         """Whether the equations are multiplied by a matrix that eliminates unknown wrenches."""
         return bool(self.limbs) or self.mixed
 
-    @property
+    @cached_property
     def mixed(self) -> bool:
         """Whether that matrix has a basis of a null space, so that a row belongs to no joint."""
         return bool(self.unknown.any())
 
-    @property
+    @cached_property
     def sensed(self) -> bool:
         """Whether the wrench of any contact is measured."""
         return any(mode.senses for mode in self.modes)

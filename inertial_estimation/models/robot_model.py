@@ -127,7 +127,7 @@ class RobotModel:
         """
         configuration: Array = self._q_neutral.copy()
         if not self._any_continuous:
-            configuration[self._idx_q] = q
+            configuration[len(configuration) - len(q) :] = q  # in the order of the joints
             return configuration
         plain = ~self._continuous
         configuration[self._idx_q[plain]] = q[plain]

@@ -15,7 +15,14 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import MutableColumn, MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import (
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    warm_up,
+)
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
@@ -24,6 +31,7 @@ __all__ = [
     "CONVENTIONS",
     "condition_bounds",
     "contracted_curvature",
+    "fill_parameters",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
     "parameters_from_log_cholesky",
@@ -47,7 +55,7 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
     """
     warm_up()
     pi: Array = np.empty(theta.shape)
-    _parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
+    fill_parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
     return pi
 
 
@@ -175,8 +183,19 @@ def _entries(theta: Array) -> tuple[Array, Array]:
 
 
 @compiled
-def _parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
-    """Write the parameters of coordinates, shape (n, 10) both, by the entries of J over e^(2 alpha)."""
+def fill_parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
+    """Write the parameters of coordinates.
+
+    Args:
+        theta: Coordinates, shape (n, 10).
+        foster: Whether the convention is Foster's, else it is Rucker's.
+        pi: Parameters in Pinocchio's order, shape (n, 10); written.
+    """
+    body_parameters(theta, foster, pi)
+
+
+def body_parameters(theta: Array, foster: bool, pi: Array) -> None:
+    """Write the parameters of coordinates, as `fill_parameters`, by the entries of J over e^(2 alpha)."""
     d1, d2, d3 = np.exp(theta[:, 1]), np.exp(theta[:, 2]), np.exp(theta[:, 3])
     s12, s13, s23 = theta[:, 4], theta[:, 5], theta[:, 6]
     t1, t2, t3 = theta[:, 7], theta[:, 8], theta[:, 9]
@@ -198,6 +217,29 @@ def _parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
     pi[:, 4], pi[:, 5], pi[:, 6] = yy + zz, -xy, xx + zz
     pi[:, 7], pi[:, 8], pi[:, 9] = -xz, -yz, xx + yy
     pi *= np.exp(2.0 * theta[:, 0]).reshape(-1, 1)
+
+
+@in_place_of(body_parameters)
+def _body_parameters(theta: Array, foster: bool, pi: Array) -> None:
+    for i in range(len(theta)):
+        row, out = theta[i], pi[i]
+        d1, d2, d3 = np.exp(row[1]), np.exp(row[2]), np.exp(row[3])
+        s12, s13, s23 = row[4], row[5], row[6]
+        t1, t2, t3 = row[7], row[8], row[9]
+        if foster:
+            xx, yy, zz = d1 * d1, s12 * s12 + d2 * d2, s13 * s13 + s23 * s23 + d3 * d3
+            xy, xz, yz = d1 * s12, d1 * s13, s12 * s13 + d2 * s23
+            hx, hy, hz = d1 * t1, s12 * t1 + d2 * t2, s13 * t1 + s23 * t2 + d3 * t3
+            mass = t1 * t1 + t2 * t2 + t3 * t3 + 1.0
+        else:
+            xx = d1 * d1 + s12 * s12 + s13 * s13 + t1 * t1
+            yy, zz = d2 * d2 + s23 * s23 + t2 * t2, d3 * d3 + t3 * t3
+            xy, xz, yz = s12 * d2 + s13 * s23 + t1 * t2, s13 * d3 + t1 * t3, s23 * d3 + t2 * t3
+            hx, hy, hz, mass = t1, t2, t3, 1.0
+        scale = np.exp(2.0 * row[0])
+        out[0], out[1], out[2], out[3] = scale * mass, scale * hx, scale * hy, scale * hz
+        out[4], out[5], out[6] = scale * (yy + zz), -scale * xy, scale * (xx + zz)
+        out[7], out[8], out[9] = -scale * xz, -scale * yz, scale * (xx + yy)
 
 
 @compiled

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dgesv, dpotrf, dpotrs, dtrtrs
 from inertial_estimation.compilation import in_place_of, inlined
 from inertial_estimation.signals import Array
 
-__all__ = ["factor", "lower_factor", "normalised_square", "regular_solution", "solution"]
+__all__ = ["factor", "lower_factor", "normalised_square", "regular_solution", "solution", "whitened"]
 
 
 def factor(S: Array) -> tuple[Array, bool]:
@@ -48,6 +48,17 @@ def normalised_square(F: Array, y: Array) -> float:
     return float(white @ white)
 
 
+def whitened(F: Array, B: Array) -> Array:
+    """Return L^-1 B from the factor of S = L L', with which B' S^-1 B is the square of the result.
+
+    Args:
+        F: Factor of S, shape (n, n).
+        B: Shape (n, k).
+    """
+    X: Array = dtrtrs(F, B, lower=1)[0]
+    return X
+
+
 def lower_factor(S: Array) -> tuple[Array, bool]:
     """Return the lower L with S = L L', zero above its diagonal, and whether S is positive definite.
 
@@ -69,18 +80,52 @@ def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
     return X, info == 0
 
 
+# Four rows at a time are subtracted from a row, which is then read and written a quarter as often. The loops
+# are written out in each function: the compiler makes slower code of them where they are one of their own.
+
+
+@inlined
+def _substitute_forward(U: Array, X: Array) -> None:
+    """Replace X by U'^-1 X, U upper triangular, by whole rows."""
+    n, columns = X.shape
+    for k in range(n):
+        row, i = X[k], 0
+        while i + 4 <= k:
+            a, b, c, d = U[i, k], U[i + 1, k], U[i + 2, k], U[i + 3, k]
+            first, second, third, fourth = X[i], X[i + 1], X[i + 2], X[i + 3]
+            for j in range(columns):
+                row[j] = row[j] - a * first[j] - b * second[j] - c * third[j] - d * fourth[j]
+            i += 4
+        while i < k:
+            share, other = U[i, k], X[i]
+            for j in range(columns):
+                row[j] -= share * other[j]
+            i += 1
+        scale = 1.0 / U[k, k]
+        for j in range(columns):
+            row[j] *= scale
+
+
 @inlined
 def _substitute_back(U: Array, X: Array) -> None:
     """Replace X by U^-1 X, U upper triangular, by whole rows."""
     n, columns = X.shape
     for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            share = U[k, i]
+        row, i = X[k], k + 1
+        while i + 4 <= n:
+            a, b, c, d = U[k, i], U[k, i + 1], U[k, i + 2], U[k, i + 3]
+            first, second, third, fourth = X[i], X[i + 1], X[i + 2], X[i + 3]
             for j in range(columns):
-                X[k, j] -= share * X[i, j]
+                row[j] = row[j] - a * first[j] - b * second[j] - c * third[j] - d * fourth[j]
+            i += 4
+        while i < n:
+            share, other = U[k, i], X[i]
+            for j in range(columns):
+                row[j] -= share * other[j]
+            i += 1
         scale = 1.0 / U[k, k]
         for j in range(columns):
-            X[k, j] *= scale
+            row[j] *= scale
 
 
 @in_place_of(factor)
@@ -88,16 +133,24 @@ def _factor_by_rows(S: Array) -> tuple[Array, bool]:
     """Return U with S = U'U in the upper triangle, row by row."""
     U, n = S.copy(), len(S)
     for k in range(n):
-        pivot = U[k, k]
+        row, i = U[k], 0
+        while i + 4 <= k:
+            a, b, c, d = U[i, k], U[i + 1, k], U[i + 2, k], U[i + 3, k]
+            first, second, third, fourth = U[i], U[i + 1], U[i + 2], U[i + 3]
+            for j in range(k, n):
+                row[j] = row[j] - a * first[j] - b * second[j] - c * third[j] - d * fourth[j]
+            i += 4
+        while i < k:
+            share, other = U[i, k], U[i]
+            for j in range(k, n):
+                row[j] -= share * other[j]
+            i += 1
+        pivot = row[k]
         if not pivot > 0.0:
             return U, False
         scale = 1.0 / math.sqrt(pivot)
         for j in range(k, n):
-            U[k, j] *= scale
-        for i in range(k + 1, n):
-            share = U[k, i]
-            for j in range(i, n):
-                U[i, j] -= share * U[k, j]
+            row[j] *= scale
     return U, True
 
 
@@ -105,16 +158,16 @@ def _factor_by_rows(S: Array) -> tuple[Array, bool]:
 def _solution_by_rows(U: Array, B: Array) -> Array:
     """Return (U'U)^-1 B by forward and back substitution of whole rows."""
     X: Array = B.copy()
-    n, columns = B.shape
-    for k in range(n):
-        scale = 1.0 / U[k, k]
-        for j in range(columns):
-            X[k, j] *= scale
-        for i in range(k + 1, n):
-            share = U[k, i]
-            for j in range(columns):
-                X[i, j] -= share * X[k, j]
+    _substitute_forward(U, X)
     _substitute_back(U, X)
+    return X
+
+
+@in_place_of(whitened)
+def _whitened_by_rows(U: Array, B: Array) -> Array:
+    """Return U'^-1 B."""
+    X: Array = B.copy()
+    _substitute_forward(U, X)
     return X
 
 

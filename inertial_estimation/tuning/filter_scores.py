@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.stats import chi2
 
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.signals import Array, Decision
 
 __all__ = ["kolmogorov_distance", "negative_log_likelihood"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.recorded_steps import RecordedSteps
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.signals import Array

@@ -21,10 +21,6 @@ def test_lines_are_differentiated_and_averaged_exactly(seed):
     assert weights.slope @ (3.0 - 2.0 * t) == pytest.approx(-2.0)
     assert weights.mean.sum() == pytest.approx(1.0)
     assert weights.mean @ t == pytest.approx(weights.centroid)
-    rows = np.stack((3.0 - 2.0 * t, 1.0 + t), axis=1)
-    mean, slope = weights.reduced(rows, 0.003)
-    assert mean == pytest.approx([3.0 - 2.0 * 0.003, 1.003])
-    assert slope == pytest.approx([-2.0, 1.0])
     assert np.all(weights.mean > -1e-12)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.signals import Decision
 from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
 

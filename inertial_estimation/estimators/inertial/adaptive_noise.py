@@ -24,7 +24,7 @@ the mean and variance of the NIS (Welch-Satterthwaite), where that is larger tha
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from inertial_estimation.compilation import (
     compiled,
     warm_up,
 )
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.nis_spread import NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.start_watch import START
@@ -85,7 +85,7 @@ class AdaptiveNoise:
         self._spread = NisSpread(len(row_names), quantile)
         self._used: Array = np.ones(len(groups))
         self._scales: Array | None = None
-        self._factors: dict[str, tuple[float, float]] | None = None  # since the last change
+        self._factors: Mapping[str, tuple[float, float]] | None = None  # since the last change
         self.reset()
 
     def reset(self) -> None:
@@ -121,13 +121,13 @@ class AdaptiveNoise:
             return False
         return bool(((self._used > OUTGROWN) & (self._recent * OUTGROWN < self._used)).any())
 
-    def factors(self) -> dict[str, tuple[float, float]]:
+    def factors(self) -> Mapping[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
         if self._factors is None:
             seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
             pairs = zip(seen, np.sqrt(self._used).tolist(), strict=True)
             self._factors = dict(zip(self._names, pairs, strict=True))
-        return dict(self._factors)
+        return self._factors
 
     def too_small(self, nis_factor: float) -> str:
         """Return which noise parameters are too small; empty if none is, or too few data have been seen.

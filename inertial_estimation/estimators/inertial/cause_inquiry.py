@@ -4,12 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.inertial_filter import (
-    FilterState,
-    FilterUpdate,
-    InertialFilter,
-    Innovation,
-)
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.input_causes import InputNames, most_direct_input
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from inertial_estimation.estimators.inertial.inertial_filter import Innovation
+from inertial_estimation.estimators.inertial.filter_values import Innovation
 from inertial_estimation.estimators.inertial.input_causes import (
     InputKind,
     InputNames,

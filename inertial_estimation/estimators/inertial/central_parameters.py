@@ -4,7 +4,15 @@ import math
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    inlined,
+)
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -110,14 +118,85 @@ def central_values(
         covariance: Written: covariances of mass, centre of mass and inertia of the estimated bodies, one
             below the other, shape (10 n, 10).
     """
-    n, D = len(pi_C), np.empty((10, 10))
+    n, pi = len(pi_C), np.empty(10)
     for i in range(n):
         rows = slice(10 * i, 10 * i + 10)
         X = to_link[rows]
-        pi = X @ pi_C[i]
-        central_parameters(X @ published_C[i], values[i])
+        turned(X, published_C[i], pi)
+        central_parameters(pi, values[i])
+        turned(X, pi_C[i] - nominal_C[i], pi)
+        central_parameters(pi, values[2 * n + i])
+        turned(X, pi_C[i], pi)
         central_parameters(pi, values[n + i])
-        central_parameters(X @ (pi_C[i] - nominal_C[i]), values[2 * n + i])
-        central_jacobian(pi, D)
-        by_C = D @ X
-        covariance[rows] = by_C @ covariance_C[rows] @ by_C.T
+        central_covariance(pi, X, covariance_C[rows], covariance[rows])
+
+
+def turned(X: Array, pi_C: Array, pi: Array) -> None:
+    """Write the parameters of a body about the link frame, shape (10,), from those in C, X pi_C."""
+    pi[:] = X @ pi_C
+
+
+@in_place_of(turned)
+def _turned(X: Array, pi_C: Array, pi: Array) -> None:
+    for i in range(10):
+        total = 0.0
+        for k in range(10):
+            total += X[i, k] * pi_C[k]
+        pi[i] = total
+
+
+def central_covariance(pi: Array, X: Array, C: Array, out: Array) -> None:
+    """Write the covariance of mass, centre of mass and inertia about it of a body.
+
+    Args:
+        pi: Its parameters about the link frame, shape (10,).
+        X: Map of the parameters from C to the link frame, shape (10, 10).
+        C: Covariance of the parameters in C, shape (10, 10).
+        out: Written, shape (10, 10).
+    """
+    D = np.empty((10, 10))
+    central_jacobian(pi, D)
+    by_C = D @ X
+    out[:] = by_C @ C @ by_C.T
+
+
+@in_place_of(central_covariance)
+def _central_covariance(pi: Array, X: Array, C: Array, out: Array) -> None:
+    by_C, half, by_Ct = np.empty((10, 10)), np.empty((10, 10)), np.empty((10, 10))
+    _central_map(pi, X, by_C)
+    for i in range(10):
+        for j in range(10):
+            by_Ct[j, i] = by_C[i, j]
+    for i in range(10):
+        _sum_of_rows(by_C[i], C, half[i])
+        _sum_of_rows(half[i], by_Ct, out[i])
+
+
+@inlined
+def _sum_of_rows(shares: Array, rows: Array, out: Array) -> None:
+    """Write the sum of ten rows, shape (10, 10), with their shares."""
+    for j in range(10):
+        out[j] = 0.0
+    for k in range(10):
+        share, row = shares[k], rows[k]
+        for j in range(10):
+            out[j] += share * row[j]
+
+
+@inlined
+def _central_map(pi: Array, X: Array, by_C: Array) -> None:
+    """Write D X, with D of `central_jacobian`, which has few entries."""
+    inverse = 1.0 / pi[0] if pi[0] != 0.0 else math.inf
+    x, y, z = pi[1] * inverse, pi[2] * inverse, pi[3] * inverse
+    m, hx, hy, hz = X[0], X[1], X[2], X[3]
+    for j in range(10):
+        by_C[0, j] = m[j]
+        by_C[1, j] = inverse * (hx[j] - x * m[j])
+        by_C[2, j] = inverse * (hy[j] - y * m[j])
+        by_C[3, j] = inverse * (hz[j] - z * m[j])
+        by_C[4, j] = X[4, j] + (y * y + z * z) * m[j] - 2.0 * (y * hy[j] + z * hz[j])
+        by_C[5, j] = X[5, j] - x * y * m[j] + y * hx[j] + x * hy[j]
+        by_C[6, j] = X[7, j] - x * z * m[j] + z * hx[j] + x * hz[j]
+        by_C[7, j] = X[6, j] + (x * x + z * z) * m[j] - 2.0 * (x * hx[j] + z * hz[j])
+        by_C[8, j] = X[8, j] - y * z * m[j] + z * hy[j] + y * hz[j]
+        by_C[9, j] = X[9, j] + (x * x + y * y) * m[j] - 2.0 * (x * hx[j] + y * hy[j])

@@ -2,12 +2,8 @@
 
 from enum import Enum
 
-from inertial_estimation.estimators.inertial.inertial_filter import (
-    FilterState,
-    FilterUpdate,
-    InertialFilter,
-    Innovation,
-)
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.fresh_start import FreshStart
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.start_watch import START, StartWatch
 from inertial_estimation.located_cause import Cause
@@ -83,32 +84,39 @@ class CorrectedFilter:
         An innovation of which the cause is known, as a push, or a load that may be a push, says nothing about
         the noise. Where the first seconds have taught something wrong, learning begins anew.
         """
-        self._report_for, self._wait_for = (max(0.0, t - dt) for t in (self._report_for, self._wait_for))
+        guarded = self.guarded
+        self._report_for, self._wait_for = max(0.0, self._report_for - dt), max(0.0, self._wait_for - dt)
         if self.bias.active:
-            update = self.guarded.filter.update(equation, dt, learn=False)
+            update = guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
             return replace(update, decision=decision)
-        if self.bias.bias.any():
+        if self.bias.is_known:
             equation = replace(equation, value=equation.value - self.bias.bias)
         corrected = self.noise.scaled(equation)
         if learn and self._wait_for > 0.0:
-            update = self.guarded.filter.update(corrected, dt, learn=False)
+            update = guarded.filter.update(corrected, dt, learn=False)
             return replace(update, decision=Decision.FROZEN)
-        update = self.guarded.update(corrected, dt, learn=learn)
-        known = update.decision is Decision.PUSHED or self.guarded.inquiry.found.is_open
-        if learn and not known:
-            self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
+        update = guarded.update(corrected, dt, learn=learn)
+        if not learn:
+            return update
+        known = update.decision is Decision.PUSHED or guarded.inquiry.found.is_open
+        if not known:
+            self.noise.feed(update, corrected, dt, suspect=guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
             self._start.feed(update.nis, dt)
-        fresh_is_better = learn and self._compare(corrected, update, dt, known=known)
-        doubted = self._starts < MOST_STARTS and (fresh_is_better or self._doubts_start())
-        over = self._starts <= MOST_STARTS and (self.noise.subsided or self._start.is_over)
-        if learn and (doubted or over):
+        fresh_is_better = self._compare(corrected, update, dt, known=known)
+        if self._starts <= MOST_STARTS and self._begins_anew(fresh_is_better=fresh_is_better):
             self._starts, self._report_for = self._starts + 1, REPORTED_FOR
-            self._cause = self.guarded.cause or self.guarded.inquiry.input_of(update, corrected) or INPUTS
+            self._cause = guarded.cause or guarded.inquiry.input_of(update, corrected) or INPUTS
             self._begin()
             self._wait_for = self._window
         return update
+
+    def _begins_anew(self, *, fresh_is_better: bool) -> bool:
+        """Return whether the first data have taught something wrong, or what was wrong with them is over."""
+        if self._starts < MOST_STARTS and (fresh_is_better or self._doubts_start()):
+            return True
+        return self.noise.subsided or self._start.is_over
 
     def compare_with(self, other: InertialFilter) -> None:
         """Compare the filter under watch, which has one more body now, with another one from a reset on."""

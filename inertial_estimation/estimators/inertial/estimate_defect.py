@@ -8,12 +8,11 @@ import numpy as np
 
 from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.estimators.inertial.link_estimates import LinkEstimates
+from inertial_estimation.estimators.inertial.link_soundness import are_clearly_real
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["estimate_defect", "have_finite_numbers", "inertia_defect"]
-
-BEYOND_ROUND_OFF = 1e-9  # principal minors of the second moments, over powers of their trace
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -27,16 +26,18 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not (math.isfinite(estimate.nis) and _is_finite(estimate.innovation)):
+    innovation, eigenvalues = estimate.innovation, estimate.information_eigenvalues
+    if not math.isfinite(estimate.nis + innovation.dot(innovation)):  # a product takes less than `isfinite`
         return "the innovation is not finite"
-    if not _is_finite(estimate.information_eigenvalues):
+    if not math.isfinite(eigenvalues.dot(eigenvalues)):
         return "the information of the data is not finite"
-    if not all(map(math.isfinite, estimate.friction.values())):
+    if estimate.friction and not all(map(math.isfinite, estimate.friction.values())):
         return "the friction is not finite"
-    if not all(map(math.isfinite, itertools.chain.from_iterable(estimate.sensor_errors.values()))):
+    errors = estimate.sensor_errors
+    if errors and not all(map(math.isfinite, itertools.chain.from_iterable(errors.values()))):
         return "an error of a sensor is not finite"
     links = estimate.links
-    if isinstance(links, LinkEstimates) and _are_sound(links.values, links.covariance):
+    if isinstance(links, LinkEstimates) and links.are_sound:
         return ""
     for link in links:
         if not _has_variances(np.ascontiguousarray(link.covariance)):
@@ -62,7 +63,7 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     """
     for link in links:
         numbers = _numbers(link)
-        if _are_clearly_real(*numbers):
+        if are_clearly_real(*numbers):
             continue
         if not _are_numbers(*numbers):
             return "a published inertia is not finite"
@@ -74,10 +75,6 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
 def _numbers(link: LinkInertia) -> tuple[float, Array, Array]:
     """Return mass, centre of mass and inertia as compiled functions take them."""
     return link.mass, np.ascontiguousarray(link.com_L), np.ascontiguousarray(link.inertia_Lcm)
-
-
-def _is_finite(values: Array) -> bool:
-    return b"\0" not in np.isfinite(values).tobytes()  # takes a fraction of the time of `all`
 
 
 @compiled
@@ -92,54 +89,7 @@ def _are_numbers(mass: float, com: Column, inertia: Table) -> bool:
     return math.isfinite(mass) and math.isfinite(com.sum()) and math.isfinite(inertia.sum())
 
 
-@compiled
-def _are_clearly_real(mass: float, com: Column, inertia: Table) -> bool:
-    """Return whether the numbers are those of a body that is real beyond round-off.
-
-    Its mass, and the second moments of mass, which are half the trace less the inertia, are positive
-    (definite: Sylvester's criterion).
-
-    Args:
-        mass: Mass [kg].
-        com: Its centre [m], shape (3,).
-        inertia: About it [kg m^2], shape (3, 3).
-    """
-    xx, xy, xz = inertia[0, 0], inertia[0, 1], inertia[0, 2]
-    yy, yz, zz = inertia[1, 1], inertia[1, 2], inertia[2, 2]
-    half = 0.5 * (xx + yy + zz)  # the trace of the second moments
-    a, b, c = half - xx, half - yy, half - zz
-    second = a * b - xy * xy
-    third = c * second - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
-    least = BEYOND_ROUND_OFF * half
-    definite = a > least and second > least * half and third > least * half * half
-    return definite and mass > 0.0 and math.isfinite(mass + com.sum() + third)
-
-
 def _is_real(inertia: Array) -> bool:
     """Whether the eigenvalues of the second moments of mass about the centre of mass are positive."""
     moments = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return bool(linear_algebra.eigvalsh(moments)[0] > 0.0)
-
-
-@compiled
-def _are_sound(values: Table, covariance: Table) -> bool:
-    """Return whether the estimates of all links are finite, and what is published is clearly real.
-
-    Args:
-        values: Of n bodies, published, estimated and their differences from nominal, as `central_values`
-            writes them, shape (3 n, 13).
-        covariance: Covariances of mass, centre of mass and inertia one below the other, shape (10 n, 10).
-    """
-    n = len(values) // 3
-    if not math.isfinite(covariance.sum()):
-        return False
-    for i in range(len(covariance)):
-        if not covariance[i, i % 10] >= 0.0:
-            return False
-    for i in range(n):
-        row = values[i]
-        if not _are_clearly_real(row[0], row[1:4], row[4:].reshape(3, 3)):
-            return False
-        if not math.isfinite(values[n + i].sum()):
-            return False
-    return True

@@ -1,5 +1,6 @@
 """Arithmetic of one update of an inertial filter: prediction, comparison with a measurement, correction.
 
+They are the parts of the compiled call that is a usual update (`usual_update`), and of others.
 Compiled functions write their results into arrays that their callers have made: an array that a compiled
 function returns costs a microsecond of its own.
 """
@@ -8,174 +9,167 @@ import math
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
 
-__all__ = ["compared", "corrected", "decayed", "largest_step", "predicted"]
+__all__ = [
+    "compared",
+    "corrected",
+    "decayed",
+    "largest_step",
+    "linearised",
+    "parameters_near",
+]
+
+BODY = 10  # coordinates of a body
 
 
-def decayed(
-    x: Array, centre: Array, P: Array, x_nominal: Array, P_prior: Array, decay: Array
-) -> tuple[Array, Array, Array]:
-    """Return state, centre of the prior and covariance after a time in which they decay to nominal.
+def decayed_covariance(P: Array, P_prior: Array, lost: Array, P_new: Array) -> None:
+    """Write a covariance after a time in which it decays to the stationary one.
 
     Args:
-        x: State, shape (n,).
-        centre: Mean of the prior, shape (n,).
-        P: Covariance of the state, shape (n, n).
-        x_nominal: State to which both decay, shape (n,).
+        P: Before, shape (n, n).
         P_prior: Stationary covariance, shape (n, n).
-        decay: exp(-dt / T) of each state, 0 to 1, shape (n,).
+        lost: 1 - exp(-dt / T) of each state, shape (n,): with time constants of days a step loses 1e-8, of
+            which a difference of exponentials would leave half of the digits.
+        P_new: Shape (n, n); written.
     """
-    out = np.empty_like(x), np.empty_like(x), np.empty_like(P)
-    _decayed(x, centre, P, x_nominal, P_prior, decay, *out)
-    return out
+    share = lost[:, None] + lost - lost[:, None] * lost
+    P_new[:] = P + share * (P_prior - P)
 
 
-def predicted(
-    state: tuple[Array, Array, Array],
-    nominal: tuple[Array, Array, Array],
-    at: tuple[Array, int, Array, Array],
-    measurement: tuple[Array, Array, Array],
-) -> tuple[tuple[Array, Array, Array], float, tuple[Array, Array, Array, Array, float, float]]:
-    """Let a state decay to nominal and compare a measurement with it, as `decayed` and `compared` do.
+@in_place_of(decayed_covariance)
+def _decayed_covariance(P: Array, P_prior: Array, lost: Array, P_new: Array) -> None:
+    n = len(lost)
+    for i in range(n):
+        own, row, prior, out = lost[i], P[i], P_prior[i], P_new[i]
+        for j in range(n):
+            share = own + lost[j] - own * lost[j]
+            out[j] = row[j] + share * (prior[j] - row[j])
+
+
+def linearised(A: Array, G: Array, curved: int, H: Array) -> None:
+    """Write H = A G, with G block diagonal by bodies and one for the parameters that follow them.
 
     Args:
-        state: State, centre of the prior and covariance.
-        nominal: Nominal state, stationary covariance, and exp(-dt / T) of each state.
-        at: Linearisation: dphi/dx, number of coordinates of bodies, the parameters phi, and the point.
-        measurement: A, z and R.
-
-    Returns:
-        Results of `decayed`, the distance of the coordinates of bodies from the point (`largest_step`), and
-        results of `compared`.
+        A: Regressor, shape (m, n).
+        G: dphi/dx, shape (n, n).
+        curved: Number of coordinates of bodies, the first ones.
+        H: Shape (m, n); written.
     """
-    x, _centre, P = state
-    G, curved, phi, x_at = at
-    regressor, value, noise = measurement
-    after = np.empty_like(x), np.empty_like(x), np.empty_like(P)
-    H, HP = regressor.copy(), np.empty_like(regressor)
-    y, S = np.empty_like(value), np.empty_like(noise)
-    out = (*after, H, HP, y, S)
-    distance, nis, log_det = _predicted(*state, *nominal, G, curved, phi, x_at, *measurement, *out)
-    return after, distance, (H, HP, y, S, nis, log_det)
+    np.matmul(A[:, :curved], G[:curved, :curved], out=H[:, :curved])
+    H[:, curved:] = A[:, curved:]
+
+
+@in_place_of(linearised)
+def _linearised(A: Array, G: Array, curved: int, H: Array) -> None:
+    for first in range(0, curved, BODY):
+        for i in range(len(A)):
+            row, out = A[i, first : first + BODY], H[i, first : first + BODY]
+            for j in range(BODY):
+                out[j] = 0.0
+            for k in range(BODY):
+                share, slope = row[k], G[first + k, first : first + BODY]
+                for j in range(BODY):
+                    out[j] += share * slope[j]
+    for i in range(len(A)):
+        for j in range(curved, A.shape[1]):
+            H[i, j] = A[i, j]
+
+
+def symmetric_part(A: Array, out: Array) -> None:
+    """Write (A + A') / 2, exactly symmetric, shape (n, n) both."""
+    np.add(A, A.T, out=out)
+    out *= 0.5
+
+
+@in_place_of(symmetric_part)
+def _symmetric_part(A: Array, out: Array) -> None:
+    for i in range(len(A)):
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = 0.5 * (A[i, j] + A[j, i])
 
 
 @compiled
 def largest_step(x: Column, x_at: Column, n: int) -> float:
     """Return the largest distance of the first n coordinates from those of another point."""
-    return float(np.abs(x[:n] - x_at[:n]).max())
+    return float(np.abs(x[:n] - x_at[:n]).max()) if n > 0 else 0.0
 
 
+@compiled
+def parameters_near(at: tuple[Table, Column, Column], x: Column, phi: MutableColumn) -> None:
+    """Write the parameters of a state by a linearisation, phi_at + G (x - x_at).
+
+    Args:
+        at: Linearisation: dphi/dx, shape (n, n), the parameters, shape (n,), and the point, shape (n,).
+        x: State, shape (n,).
+        phi: Shape (n,); written.
+    """
+    phi[:] = at[1] + at[0] @ (x - at[2])
+
+
+@compiled
+def decayed(
+    state: tuple[Column, Column, Table],
+    nominal: tuple[Column, Table, Column],
+    dt: float,
+    after: tuple[MutableColumn, MutableColumn, MutableTable],
+) -> None:
+    """Write state, centre of the prior and covariance after a time in which they decay to nominal.
+
+    Args:
+        state: State, shape (n,), mean of the prior, shape (n,), and covariance of the state, shape (n, n).
+        nominal: State to which both decay, shape (n,), stationary covariance, shape (n, n), and time
+            constant of each state [s], shape (n,).
+        dt: The time [s].
+        after: Those after it; written.
+    """
+    x, centre, P = state
+    x_nominal, P_prior, memories = nominal
+    lost = -np.expm1(-dt / memories)
+    after[0][:] = x + lost * (x_nominal - x)
+    after[1][:] = centre + lost * (x_nominal - centre)
+    decayed_covariance(P, P_prior, lost, after[2])
+
+
+@compiled
 def compared(
-    G: Array,
+    at: tuple[Table, Column, Column],
     curved: int,
-    phi: Array,
-    x_at: Array,
-    x: Array,
-    P: Array,
-    regressor: Array,
-    value: Array,
-    noise: Array,
-) -> tuple[Array, Array, Array, Array, float, float]:
+    state: tuple[Column, Table],
+    measurement: tuple[Table, Column, Table],
+    comparison: tuple[MutableTable, MutableTable, MutableColumn, MutableTable],
+) -> tuple[float, float]:
     """Compare a measurement with the prediction of a state.
 
     Args:
-        G: dphi/dx at the point of linearisation, shape (n, n).
+        at: Linearisation, as for `parameters_near`.
         curved: Number of coordinates of bodies, the first ones; the others are parameters themselves.
-        phi: Parameters there, shape (n,).
-        x_at: The point, shape (n,).
-        x: State, shape (n,).
-        P: Its covariance, shape (n, n).
-        regressor: A of the measurement, shape (m, n).
-        value: Its value z, shape (m,).
-        noise: Covariance R of its noise, shape (m, m).
+        state: State, shape (n,), and its covariance P, shape (n, n).
+        measurement: A, shape (m, n), its value z, shape (m,), and covariance R of its noise, shape (m, m).
+        comparison: H = A G and H P, shape (m, n), the innovation y = z - A (phi + G (x - x_at)), shape (m,),
+            and its covariance S = H P H' + R, shape (m, m); written.
 
     Returns:
-        H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R,
-        the NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
+        The NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
     """
-    H, HP = regressor.copy(), np.empty_like(regressor)
-    y, S = np.empty_like(value), np.empty_like(noise)
-    nis, log_det = _compared(G, curved, phi, x_at, x, P, regressor, value, noise, H, HP, y, S)
-    return H, HP, y, S, nis, log_det
-
-
-def corrected(
-    x: Array,
-    P: Array,
-    H: Array,
-    HP: Array,
-    y: Array,
-    S: Array,
-    noise: Array,
-    overlap: float,
-    gained: Array,
-) -> tuple[Array, Array, bool]:
-    """Correct a state and its covariance with one measurement.
-
-    P = (1 - K H) P (1 - K H)' + K R K' (Joseph), evaluated with the low rank of K, exactly symmetric.
-
-    Args:
-        x: State, shape (n,).
-        P: Its covariance, shape (n, n).
-        H: Jacobian of the measurement, shape (m, n).
-        HP: H P, shape (m, n).
-        y: Innovation, shape (m,).
-        S: Its covariance, shape (m, m).
-        noise: Part of the measurement's noise in it, shape (m, m).
-        overlap: Measurements that share their noise, which this one is corrected for: R = overlap noise.
-        gained: One for states that are corrected, zero for those that are considered, shape (n,).
-
-    Returns:
-        State, covariance, and whether floating point suffices for them; else they are as before.
-    """
-    x_new, P_new = np.empty_like(x), np.empty_like(P)
-    if not _corrected(x, P, H, HP, y, S, noise, overlap, gained, x_new, P_new):
-        return x, P, False
-    return x_new, P_new, True
-
-
-@compiled
-def _decayed(
-    x: Column,
-    centre: Column,
-    P: Table,
-    x_nominal: Column,
-    P_prior: Table,
-    decay: Column,
-    x_new: MutableColumn,
-    centre_new: MutableColumn,
-    P_new: MutableTable,
-) -> None:
-    kept = decay.reshape(-1, 1) * decay
-    x_new[:] = x_nominal + decay * (x - x_nominal)
-    centre_new[:] = x_nominal + decay * (centre - x_nominal)
-    P_new[:] = kept * P + (1.0 - kept) * P_prior
-
-
-@compiled
-def _compared(
-    G: Table,
-    curved: int,
-    phi: Column,
-    x_at: Column,
-    x: Column,
-    P: Table,
-    regressor: Table,
-    value: Column,
-    noise: Table,
-    H: MutableTable,
-    HP: MutableTable,
-    y: MutableColumn,
-    S: MutableTable,
-) -> tuple[float, float]:
-    """Write the results of `compared`, H the regressor at first; return NIS and log det S."""
-    H[:, :curved] = np.ascontiguousarray(H[:, :curved]) @ np.ascontiguousarray(G[:curved, :curved])
-    y[:] = value - regressor @ phi - H @ (x - x_at)
-    HP[:] = H @ P
-    S[:] = HP @ H.T + noise
+    G, phi, x_at = at
+    x, P = state
+    A, z, R = measurement
+    H, HP, y, S = comparison
+    linearised(A, G, curved, H)
+    y[:] = z - A @ phi - H @ (x - x_at)
+    np.dot(H, P, HP)
+    np.dot(HP, H.T, S)
+    S += R
     F, positive = factor(S)
     if not positive:
         return math.inf, math.nan
@@ -183,48 +177,32 @@ def _compared(
 
 
 @compiled
-def _predicted(
-    x: Column,
-    centre: Column,
-    P: Table,
-    x_nominal: Column,
-    P_prior: Table,
-    decay: Column,
-    G: Table,
-    curved: int,
-    phi: Column,
-    x_at: Column,
-    regressor: Table,
-    value: Column,
-    noise: Table,
-    x_new: MutableColumn,
-    centre_new: MutableColumn,
-    P_new: MutableTable,
-    H: MutableTable,
-    HP: MutableTable,
-    y: MutableColumn,
-    S: MutableTable,
-) -> tuple[float, float, float]:
-    """Write the results of `decayed` and `compared`; return the distance from x_at, NIS and log det S."""
-    _decayed(x, centre, P, x_nominal, P_prior, decay, x_new, centre_new, P_new)
-    nis, log_det = _compared(G, curved, phi, x_at, x_new, P_new, regressor, value, noise, H, HP, y, S)
-    return largest_step(x_new, x_at, curved) if curved > 0 else 0.0, nis, log_det
-
-
-@compiled
-def _corrected(
-    x: Column,
-    P: Table,
-    H: Table,
-    HP: Table,
-    y: Column,
-    S: Table,
+def corrected(
+    state: tuple[Column, Table],
+    comparison: tuple[Table, Table, Column, Table],
     noise: Table,
     overlap: float,
     gained: Column,
-    x_new: MutableColumn,
-    P_new: MutableTable,
+    after: tuple[MutableColumn, MutableTable],
 ) -> bool:
+    """Correct a state and its covariance with one measurement.
+
+    P = (1 - K H) P (1 - K H)' + K R K' (Joseph), evaluated with the low rank of K, exactly symmetric.
+
+    Args:
+        state: State, shape (n,), and its covariance, shape (n, n).
+        comparison: H and H P, shape (m, n), the innovation, shape (m,), and its covariance, shape (m, m).
+        noise: Part of the measurement's noise in it, shape (m, m).
+        overlap: Measurements that share their noise, which this one is corrected for: R = overlap noise.
+        gained: One for states that are corrected, zero for those that are considered, shape (n,).
+        after: State and covariance; written.
+
+    Returns:
+        Whether floating point suffices for them; else what is written has no meaning.
+    """
+    x, P = state
+    H, HP, y, S = comparison
+    x_new, P_new = after
     F, positive = factor(S + (overlap - 1.0) * noise)
     if not positive:
         return False
@@ -232,7 +210,11 @@ def _corrected(
     x_new[:] = x + y @ Kt
     if not math.isfinite(x_new.sum()):
         return False
-    half = P - Kt.T @ HP
-    half = half - (half @ H.T - overlap * (Kt.T @ noise)) @ Kt
-    P_new[:] = 0.5 * (half + half.T)
+    half, residual = np.empty(P.shape), np.empty((len(x), len(y)))
+    np.dot(Kt.T, HP, half)
+    half[:] = P - half
+    np.dot(half, H.T, residual)
+    residual -= overlap * np.dot(Kt.T, noise)
+    half -= np.dot(residual, Kt)
+    symmetric_part(half, P_new)
     return True

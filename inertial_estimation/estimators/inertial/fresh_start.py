@@ -13,7 +13,8 @@ sound data it is negative from the first measurement on: what has been learned h
 
 import math
 
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.start_watch import START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 

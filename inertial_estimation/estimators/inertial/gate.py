@@ -1,5 +1,6 @@
 """Gate on the normalised innovation: rejects impacts and re-opens on a persistent change."""
 
+import math
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
@@ -58,6 +59,11 @@ class InnovationGate:
     def bound(self) -> float:
         """Largest NIS that is accepted: the chi-square quantile, times the factor the NIS seen calls for."""
         return self.factor * self._quantile
+
+    @property
+    def limit(self) -> float:
+        """Largest NIS that `decide` accepts at once: the bound, infinite where the gate is switched off."""
+        return self.bound if self.config.enabled else math.inf
 
     def reset(self) -> None:
         """Reset the counter of rejected time."""

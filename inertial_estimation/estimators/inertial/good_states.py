@@ -4,7 +4,8 @@ from collections import deque
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
+from inertial_estimation.estimators.inertial.filter_values import FilterState
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
 
 __all__ = ["GoodStates"]

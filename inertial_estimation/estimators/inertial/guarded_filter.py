@@ -8,13 +8,9 @@ from enum import Enum
 
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
 from inertial_estimation.estimators.inertial.good_states import GoodStates
-from inertial_estimation.estimators.inertial.inertial_filter import (
-    FilterState,
-    FilterUpdate,
-    InertialFilter,
-    Innovation,
-)
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
@@ -161,15 +157,16 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
+        phase, good = self.phase, self.good
         self.level.look_at(equation)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
-        if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
+        if phase is WatchPhase.FROZEN or phase is WatchPhase.PUSHED:
             return self._update_waiting(equation, dt)
-        if self.phase is WatchPhase.GOOD:
-            self.good.held = self.filter.state
-        self.good.located.advance(dt)
+        if phase is WatchPhase.GOOD:
+            good.held = self.filter.state
+        good.located.advance(dt)
         update = self.filter.update(equation, dt, reopen=not self.level.is_known)
-        if self.phase is WatchPhase.TRIAL:
+        if phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
         if update.decision is Decision.REOPENED:
             self._begin_trial()
@@ -185,20 +182,21 @@ class GuardedFilter:
             self._set(WatchPhase.GOOD)
 
     def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
-        limit = self.level.limit(self.config.suspect)
-        suspect = self.level.is_known and not (update.accepted and update.nis <= limit)
+        level, good = self.level, self.good
+        limit = level.limit(self.config.suspect)
+        suspect = level.is_known and not (update.accepted and update.nis <= limit)
         if suspect and self.phase is WatchPhase.GOOD:
-            widest = self.level.limit(self.config.suspect, widest=True)
-            followed = self.good.located.follow(self.good.held, equation, widest)
+            widest = level.limit(self.config.suspect, widest=True)
+            followed = good.located.follow(good.held, equation, widest)
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
-            self.good.forget_probation()
-            self.level.forget_recent()
+            good.forget_probation()
+            level.forget_recent()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
-                self.inquiry.begin(self.filter, self.good.held, self.level.variance)
+                self.inquiry.begin(self.filter, good.held, level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
             elif self.in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
@@ -211,12 +209,12 @@ class GuardedFilter:
                 self._end_suspicion(equation, limit)
             return update
         if update.accepted:
-            self.level.feed(update.nis, dt)
-        self.good.located.observe(dt)
-        if not self.good.advance(dt):
+            level.feed(update.nis, dt)
+        good.located.observe(dt)
+        if not good.advance(dt):
             return update
         if self._loads.admits(self.filter) and is_sound(self.filter):
-            self.good.confirm()
+            good.confirm()
         else:
             self._freeze()
         return update

@@ -4,11 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import (
+    Column,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    warm_up,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
-__all__ = ["HandOver", "hand_over_distance"]
+__all__ = ["HandOver", "hand_over_distance", "moved_towards"]
 
 
 class HandOver:
@@ -37,6 +44,7 @@ class HandOver:
         self._nominal = nominal_C.copy()
         self.published: Array = nominal_C.copy()
         self._estimate: Array = nominal_C.copy()
+        self._none = np.zeros(len(nominal_C))
 
     def reset(self) -> None:
         """Return to nominal at once."""
@@ -53,13 +61,50 @@ class HandOver:
         Returns:
             Parameters to publish, in C, shape (n, 10).
         """
-        moved = self.published.copy()
-        _move(moved, estimate_C, self.rate * dt)
-        for body in followed:
-            if np.array_equal(self.published[body], self._estimate[body]):
-                moved[body] = estimate_C[body]
-        self.published, self._estimate = moved, estimate_C
+        moved = np.empty_like(self.published)
+        moved_towards(self.published, estimate_C, self.rate * dt, self.reached(followed), moved)
+        self.take(moved, estimate_C)
         return self.published
+
+    def reached(self, followed: Sequence[int]) -> Array:
+        """Return ones for followed bodies whose last estimate is published, zeros for others, shape (n,).
+
+        Args:
+            followed: Numbers of the bodies that are followed.
+        """
+        if not len(followed):
+            return self._none
+        reached = np.zeros(len(self.published))
+        for body in followed:
+            reached[body] = float(np.array_equal(self.published[body], self._estimate[body]))
+        return reached
+
+    def take(self, moved: Array, estimate_C: Array) -> None:
+        """Publish parameters that `moved_towards` has moved.
+
+        Args:
+            moved: Parameters to publish, in C, shape (n, 10).
+            estimate_C: What they were moved towards, shape (n, 10).
+        """
+        self.published, self._estimate = moved, estimate_C
+
+
+def largest_moment(change: Array) -> float:
+    """Return the largest magnitude of the entries of a pseudo-inertia.
+
+    Args:
+        change: Parameters in Pinocchio's order, shape (10,).
+    """
+    return float(np.abs(change @ TO_PSEUDO_INERTIA).max())
+
+
+@in_place_of(largest_moment)
+def _largest_moment(change: Array) -> float:
+    half = 0.5 * (change[4] + change[6] + change[9])
+    largest = max(abs(half - change[4]), abs(half - change[6]), abs(half - change[9]))
+    for i in (0, 1, 2, 3, 5, 7, 8):
+        largest = max(largest, abs(change[i]))
+    return float(largest)
 
 
 @compiled
@@ -70,14 +115,25 @@ def hand_over_distance(change: Column, mass: float) -> float:
         change: Of the parameters in C, whose lengths are in units of the gyration radius, shape (10,).
         mass: Of the body before [kg]; first and second moments count up to it.
     """
-    moments = np.abs(change @ TO_PSEUDO_INERTIA).max()
-    return float(max(abs(change[0]), min(moments, mass)))
+    return float(max(abs(change[0]), min(largest_moment(change), mass)))
 
 
 @compiled
-def _move(published: MutableTable, estimate: Table, limit: float) -> None:
-    """Move parameters towards others, each body by a limited distance [kg]."""
+def moved_towards(
+    published: Table, estimate: Table, limit: float, reached: Column, moved: MutableTable
+) -> None:
+    """Write parameters that have moved towards others, each body by a limited distance.
+
+    Args:
+        published: Parameters in C, shape (n, 10).
+        estimate: Those that they move towards, shape (n, 10).
+        limit: The distance [kg].
+        reached: Not zero for bodies that go with their estimate at any rate, shape (n,).
+        moved: Written, shape (n, 10).
+    """
     for i in range(len(published)):
         change = estimate[i] - published[i]
         distance = hand_over_distance(change, published[i, 0])
-        published[i] += change if distance <= limit else limit / distance * change
+        moved[i] = published[i] + (change if distance <= limit else limit / distance * change)
+        if reached[i] != 0.0:
+            moved[i] = estimate[i]

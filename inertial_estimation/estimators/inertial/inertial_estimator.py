@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterState, FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.input_causes import InputNames
@@ -19,6 +21,8 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
 __all__ = ["InertialEstimator", "MeasuredStep"]
+
+_estimate = made_of_checked(InertialEstimate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +128,8 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
-        return self._unsuspected.phi
+        guarded = self.corrected.guarded
+        return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
@@ -152,31 +157,32 @@ class InertialEstimator:
         guarded, noise = self.corrected.guarded, self.corrected.noise
         config = self.config
         located, lead = guarded.good.located, 0.5 * config.window
-        self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
+        rate = located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead)
         reported = guarded.reported
         self.posterior.update(reported, step.time_ns)
         pi_C, covariance_C = self.posterior.parameters_of(reported)
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
-        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
-        information = self.record.information
-        n = self.filter.kinds.inferred
-        information.update(step.time_ns, self.filter.P[:n, :n], self.filter.prior_factor[:n, :n])
-        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
-        return InertialEstimate(
-            stamp_ns=step.stamp_ns,
-            links=links,
-            row_names=self.model.measurement.row_names,
-            innovation=frozen_array("innovation", update.innovation),
-            nis=update.nis,
-            nis_bound=self.filter.gate.bound,
-            accepted=update.accepted,
-            decision=update.decision,
-            information_eigenvalues=information.eigenvalues,
-            informed_directions=information.informed,
-            friction=friction,
-            noise=noise.factors(),
-            located=guarded.inquiry.certain,
-            sensor_errors=self._sensor_errors(step),
+        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, rate, located.followed)
+        information, filter_, model = self.record.information, guarded.filter, self.model
+        if information.is_due(step.time_ns):
+            n = filter_.kinds.inferred
+            information.update(step.time_ns, filter_.P[:n, :n], filter_.prior_factor[:n, :n])
+        names = model.friction_names
+        return _estimate(
+            step.stamp_ns,
+            links,
+            model.measurement.row_names,
+            frozen_array("innovation", update.innovation),
+            update.nis,
+            filter_.gate.bound,
+            update.accepted,
+            update.decision,
+            information.eigenvalues,
+            information.informed,
+            dict(zip(names, filter_.friction.tolist(), strict=True)) if names else {},
+            noise.factors(),
+            guarded.inquiry.certain,
+            {} if model.errors is None else self._sensor_errors(step),
         )
 
     @property

@@ -22,11 +22,11 @@ linearisation, the accumulated information is relinearised at the new mean (`lin
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.compilation import warm_up
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
 from inertial_estimation.estimators.inertial.filter_steps import (
@@ -34,7 +34,13 @@ from inertial_estimation.estimators.inertial.filter_steps import (
     corrected,
     decayed,
     largest_step,
-    predicted,
+)
+from inertial_estimation.estimators.inertial.filter_values import (
+    FilterState,
+    FilterUpdate,
+    Innovation,
+    parameters_by,
+    unresolvable,
 )
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
@@ -46,90 +52,26 @@ from inertial_estimation.estimators.inertial.linearisation import (
 )
 from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
 from inertial_estimation.estimators.inertial.sensor_states import StateKinds
+from inertial_estimation.estimators.inertial.usual_update import CORRECTED, MOVED, usual_update
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation"]
+__all__ = ["InertialFilter"]
 
 CLOSED = 1e-6  # share of the prior variance of a body that does not take part yet
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
 MOST_RELINEARISATIONS = 30  # in one update; one or two suffice unless the mass changes by a large factor
+_EVERY_ROW = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FilterUpdate:
-    """Result of one update.
-
-    Attributes:
-        innovation: Measured minus predicted, before the update, shape (m,).
-        nis: y' S^-1 y.
-        accepted: Whether the state was corrected.
-        decision: ACCEPTED, REJECTED, REOPENED, UNRESOLVABLE or DISABLED.
-        iterations: Number of linearisations until the posterior is linearised at its new mean.
-        variance: Of each innovation before the update, the diagonal of S, shape (m,).
-        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
-    """
-
-    innovation: Array
-    nis: float
-    accepted: bool
-    decision: Decision
-    iterations: int
-    variance: Array
-    log_det: float = math.nan
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FilterState:
-    """All that the data have changed in a filter, to return to.
-
-    Attributes:
-        x: State, shape (n,).
-        P: Its covariance, shape (n, n).
-        centre: Mean of the prior, shape (n,).
-        at: Linearisation of the posterior.
-    """
-
-    x: Array
-    P: Array
-    centre: Array
-    at: BodyLinearisation
-
-    @property
-    def phi(self) -> Array:
-        """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
-        phi: Array = self.at.phi + self.at.dphi @ (self.x - self.at.x)
-        return phi
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Innovation:
-    """A measurement compared with the prediction of a state.
-
-    Attributes:
-        y: Measured minus predicted, shape (m,).
-        nis: y' S^-1 y; infinite where floating point cannot factorise S.
-        S: Its covariance, shape (m, m).
-        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
-    """
-
-    y: Array
-    nis: float
-    S: Array
-    log_det: float
-
-    def reported(self) -> FilterUpdate:
-        """Return the outcome of a measurement from which nothing is learned.
-
-        Raises:
-            MeasurementError: If the measurement is not finite.
-        """
-        if not math.isfinite(self.nis):
-            return _unresolvable(self.y, self.S.diagonal())
-        return FilterUpdate(self.y, self.nis, False, Decision.DISABLED, 0, self.S.diagonal(), self.log_det)
+Figures = tuple[float, float]  # NIS and log det S
+Comparison = tuple[
+    Array, Array, Array, Array
+]  # H, H P, innovation and its covariance (`filter_steps.compared`)
+_state, _update = made_of_checked(FilterState), made_of_checked(FilterUpdate)
 
 
 class InertialFilter(BodyCoordinates):
@@ -141,6 +83,7 @@ class InertialFilter(BodyCoordinates):
         bodies: The bodies, in the order of the state.
         kinds: Which states are those of bodies and friction, and which errors of sensors.
         overlap: Updates per independent measurement, at least one.
+        prior_factor: Lower Cholesky factor of the prior covariance, shape (n, n).
     """
 
     def __init__(
@@ -173,8 +116,9 @@ class InertialFilter(BodyCoordinates):
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._Q = None if walk is None else prior_covariance(walk, bodies, jacobians)
-        self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
+        self.prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
+        self._predicted = np.empty_like(self._x_nominal), np.empty_like(self._P_prior)  # by the last update
         self.reset()
 
     @property
@@ -188,11 +132,6 @@ class InertialFilter(BodyCoordinates):
         """Whether parameters depend nonlinearly on the state, and the data's information is known apart."""
         return not self.linear and self._Q is None
 
-    @property
-    def prior_factor(self) -> Array:
-        """Lower Cholesky factor of the prior covariance, shape (n, n)."""
-        return self._prior_factor
-
     def reset(self) -> None:
         """Return to the nominal parameters and the prior covariance."""
         self.x: Array = self._x_nominal.copy()
@@ -202,9 +141,14 @@ class InertialFilter(BodyCoordinates):
         self.gate.reset()
 
     @property
+    def phi(self) -> Array:
+        """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
+        return parameters_by(self._at, self.x)
+
+    @property
     def state(self) -> FilterState:
         """The state, to be given back to `restore`: no array of it is changed in place."""
-        return FilterState(self.x, self.P, self._centre, self._at)
+        return _state(self.x, self.P, self._centre, self._at)
 
     def restore(self, state: FilterState) -> None:
         """Return to an earlier state."""
@@ -232,7 +176,7 @@ class InertialFilter(BodyCoordinates):
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
-        _H, _HP, y, S, nis, log_det = _compare(state.at, state.x, state.P, equation)
+        (_H, _HP, y, S), (nis, log_det) = _compare(state.at, state.x, state.P, equation)
         return Innovation(y, nis, S, log_det)
 
     def data_of(self, state: FilterState) -> DataInformation:
@@ -246,7 +190,7 @@ class InertialFilter(BodyCoordinates):
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
-        prediction: Array = equation.regressor @ self.state.phi
+        prediction: Array = equation.regressor @ self.phi
         return prediction
 
     def propagate(self, dt: float) -> None:
@@ -259,9 +203,10 @@ class InertialFilter(BodyCoordinates):
             self.P = self.P + dt * self._Q
             self._at = self._linearisation(self.bounded(self.x))
             return
-        decay = self.kinds.decay(dt)
         state = self.x, self._centre, self.P
-        self.x, self._centre, self.P = decayed(*state, self._x_nominal, self._P_prior, decay)
+        after = np.empty_like(self.x), np.empty_like(self.x), np.empty_like(self.P)
+        decayed(state, (self._x_nominal, self._P_prior, self.kinds.memories), dt, after)
+        self.x, self._centre, self.P = after
         self._relinearise()
 
     def update(
@@ -283,10 +228,43 @@ class InertialFilter(BodyCoordinates):
         """
         if not learn:
             return self.innovation_of(self.state, equation).reported()
-        H, HP, innovation, S, nis, log_det = self._predict_and_compare(equation, dt)
-        variance = S.diagonal()
+        if self._Q is not None:
+            self.propagate(dt)
+            return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
+        n, m, at, informing = len(self.x), len(equation.value), self._at, self.kinds.informing
+        (x, P), centre, after = self._predicted, np.empty(n), (np.empty(n), np.empty((n, n)))
+        innovation, variance = np.empty(m), np.empty(m)
+        farthest = RELINEARISATION_DISTANCE if self.is_curved else math.inf
+        outcome, nis, log_det, distance = usual_update(
+            (self.x, self._centre, self.P),
+            (self._x_nominal, self._P_prior, self.kinds.memories),
+            (at.dphi, at.phi, at.x),
+            (equation.regressor, equation.value, equation.noise),
+            (self.kinds.corrected, _EVERY_ROW if informing is None else informing),
+            (dt, self.gate.limit, self.overlap, farthest),
+            self._n_inertial,
+            *((x, centre, P), (innovation, variance), after),
+        )
+        self._centre = centre
+        if outcome != CORRECTED:
+            self.x, self.P = x.copy(), P.copy()
+            if outcome == MOVED:
+                self._relinearise()
+            return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
+        self.gate.decide(nis, dt)
+        innovation.setflags(write=False)  # the estimate holds it as it is
+        self.x, self.P = after
+        iterations = 0 if distance < farthest else self._relinearise()
+        return _update(innovation, nis, True, Decision.ACCEPTED, iterations, variance, log_det)
+
+    def _judge(
+        self, compared_: tuple[Comparison, Figures], equation: LinearEquation, dt: float, *, reopen: bool
+    ) -> FilterUpdate:
+        """Decide about a measurement and correct the state if it is accepted."""
+        (H, HP, innovation, S), (nis, log_det) = compared_
+        variance = S.diagonal().copy()
         if not math.isfinite(nis):
-            return _unresolvable(innovation, variance)
+            return unresolvable(innovation, variance)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REOPENED and not reopen:
             decision = Decision.REJECTED
@@ -296,30 +274,12 @@ class InertialFilter(BodyCoordinates):
             self.admit_change()
             HP = H @ self.P
             S = HP @ H.T + equation.noise
-        informed = self.kinds.informed(H, HP, innovation, S, equation.noise)
-        self.x, self.P, resolved = corrected(self.x, self.P, *informed, self.overlap, self.kinds.corrected)
-        if not resolved:
-            return _unresolvable(innovation, variance)
+        comparison, noise = self.kinds.informed((H, HP, innovation, S), equation.noise)
+        after = np.empty_like(self.x), np.empty_like(self.P)
+        if not corrected((self.x, self.P), comparison, noise, self.overlap, self.kinds.corrected, after):
+            return unresolvable(innovation, variance)
+        self.x, self.P = after
         return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
-
-    def _predict_and_compare(
-        self, equation: LinearEquation, dt: float
-    ) -> tuple[Array, Array, Array, Array, float, float]:
-        """Predict the state as `propagate`, and compare a measurement with it."""
-        if self._Q is not None:
-            self.propagate(dt)
-            return _compare(self._at, self.x, self.P, equation)
-        at, nominal = self._at, (self._x_nominal, self._P_prior, self.kinds.decay(dt))
-        (self.x, self._centre, self.P), distance, comparison = predicted(
-            (self.x, self._centre, self.P),
-            nominal,
-            (at.dphi, self._n_inertial, at.phi, at.x),
-            (equation.regressor, equation.value, equation.noise),
-        )
-        if self.is_curved and not distance < RELINEARISATION_DISTANCE:
-            self._relinearise()
-            return _compare(self._at, self.x, self.P, equation)
-        return comparison
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
@@ -375,23 +335,9 @@ class InertialFilter(BodyCoordinates):
 
 def _compare(
     at: BodyLinearisation, x: Array, P: Array, equation: LinearEquation
-) -> tuple[Array, Array, Array, Array, float, float]:
+) -> tuple[Comparison, Figures]:
     """Compare a measurement with the prediction of a state, as `compared` does."""
+    A, value, noise = equation.regressor, equation.value, equation.noise
+    comparison = np.empty_like(A), np.empty_like(A), np.empty_like(value), np.empty_like(noise)
     curved = 10 * len(at.pi_C)
-    return compared(at.dphi, curved, at.phi, at.x, x, P, equation.regressor, equation.value, equation.noise)
-
-
-def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:
-    """Return the outcome of a measurement that floating point cannot relate to the state.
-
-    Its NIS is that of rows taken as independent.
-
-    Raises:
-        MeasurementError: If it is not finite.
-    """
-    nis = float((innovation**2 / np.maximum(variance, np.finfo(float).tiny)).sum())
-    if not math.isfinite(nis):
-        raise MeasurementError(
-            "the measurement equation is not finite: readings are beyond any sensor's range"
-        )
-    return FilterUpdate(innovation, nis, False, Decision.UNRESOLVABLE, 0, variance)
+    return comparison, compared((at.dphi, at.phi, at.x), curved, (x, P), (A, value, noise), comparison)

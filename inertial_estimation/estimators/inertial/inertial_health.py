@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from inertial_estimation.errors import listing
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array, Decision, Health, HealthLevel

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
@@ -34,6 +35,8 @@ from inertial_estimation.signals import (
 )
 
 __all__ = ["InertialPipeline", "InertialPipelineConfig"]
+
+_measured = made_of_checked(MeasuredStep)
 
 
 class InertialPipeline:
@@ -221,7 +224,7 @@ class InertialPipeline:
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             equation = self.model.measurement.equation(state, self.estimator.believed())
-            step = MeasuredStep(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
+            step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
             self._restarted = False
             if self.kept_steps is not None:
                 self.kept_steps.append(step)

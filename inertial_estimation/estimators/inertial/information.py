@@ -62,6 +62,15 @@ class InformationReport:
         self.informed = 0
         self._computed_at_ns: int | None = None
 
+    def is_due(self, time_ns: int) -> bool:
+        """Return whether the period has passed since the last computation.
+
+        Args:
+            time_ns: Time of the covariance [ns].
+        """
+        last = self._computed_at_ns
+        return last is None or not 0.0 <= seconds(time_ns - last) < self.period
+
     def update(self, time_ns: int, P: Array, prior_factor: Array) -> None:
         """Compute the eigenvalues if the period has passed since the last computation.
 
@@ -70,8 +79,7 @@ class InformationReport:
             P: Covariance, shape (n, n).
             prior_factor: Lower Cholesky factor of the prior covariance, shape (n, n).
         """
-        last = self._computed_at_ns
-        if last is not None and 0.0 <= seconds(time_ns - last) < self.period:
+        if not self.is_due(time_ns):
             return
         self._computed_at_ns = time_ns
         self.eigenvalues = frozen_array("information", relative_information(P, prior_factor))

@@ -57,14 +57,10 @@ class InertialJointRows:
             row = np.concatenate((row, self._direction_after(row[self.columns.v], reading.stamp_ns)))
         return row
 
-    def signs(self, rows: Array) -> Array | None:
-        """Return the signs of Coulomb friction of rows, shape (k, n_joints); None where not needed."""
-        if not self._needs_sign:
-            return None
-        stored = self.columns.coulomb_sign
-        if stored is not None:
-            return rows[:, stored]
-        return smooth_sign(rows[:, self.columns.v], self._law.smoothing_speed)
+    @property
+    def sign_speed(self) -> float:
+        """Speed over which signs of friction are smoothed [rad/s]; 0 where rows hold them, or need none."""
+        return self._law.smoothing_speed if self._needs_sign and not self.columns.sign else 0.0
 
     def _direction_after(self, v: Array, stamp_ns: int) -> Array:
         """Integrate the sign of Coulomb friction over a step; it begins anew after a gap.

@@ -5,14 +5,15 @@ from typing import overload
 
 import numpy as np
 
-from inertial_estimation.compilation import warm_up
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.estimators.inertial.central_parameters import (
     CENTRAL,
     INERTIA_ENTRIES,
     UPPER_ENTRIES,
     central_values,
 )
-from inertial_estimation.estimators.inertial.hand_over import HandOver
+from inertial_estimation.estimators.inertial.hand_over import HandOver, moved_towards
+from inertial_estimation.estimators.inertial.link_soundness import are_sound
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
@@ -77,19 +78,21 @@ class LinkEstimates(Sequence[LinkEstimate]):
     Attributes:
         values: The numbers of the inertias, as `central_values` writes them, shape (3 n, 13).
         covariance: The covariances of n bodies one below the other, shape (10 n, 10).
+        are_sound: Whether they are finite, and what is published is clearly that of real bodies.
     """
 
-    __slots__ = ("_links", "covariance", "values")
+    __slots__ = ("_links", "are_sound", "covariance", "values")
 
-    def __init__(self, links: tuple[str, ...], values: Array, covariance: Array) -> None:
+    def __init__(self, links: tuple[str, ...], values: Array, covariance: Array, *, are_sound: bool) -> None:
         """Take numbers as `central_values` writes them.
 
         Args:
             links: Names of n links.
             values: Shape (3 n, 13).
             covariance: Shape (10 n, 10).
+            are_sound: Whether they are, as `link_soundness.are_sound` finds.
         """
-        self._links, self.values, self.covariance = links, values, covariance
+        self._links, self.values, self.covariance, self.are_sound = links, values, covariance, are_sound
 
     def __len__(self) -> int:
         return len(self._links)
@@ -135,12 +138,64 @@ class LinkReport:
             covariance_C: Their covariances, shape (n, 10, 10).
             published_C: Parameters handed over, in C, shape (n, 10).
         """
+        hand_over = HandOver(published_C, 0.0)
+        return self.handed_over(hand_over, pi_C, covariance_C, published_C, 0.0)
+
+    def handed_over(
+        self,
+        hand_over: HandOver,
+        pi_C: Array,
+        covariance_C: Array,
+        trusted_C: Array,
+        dt: float,
+        followed: Sequence[int] = (),
+    ) -> LinkEstimates:
+        """Move published parameters towards trusted ones, and return one estimate per body, in link axes.
+
+        Args:
+            hand_over: Moves them.
+            pi_C: Estimated parameters in C, shape (n, 10).
+            covariance_C: Their covariances, shape (n, 10, 10).
+            trusted_C: Parameters that may be published, in C, shape (n, 10).
+            dt: Time since the last call [s].
+            followed: Numbers of the bodies whose loads are followed.
+        """
         n = len(self._links)
-        values, covariance = np.empty((3 * n, CENTRAL)), np.empty((10 * n, 10))
-        covariances_C = np.ascontiguousarray(covariance_C).reshape(-1, 10)
-        arguments = pi_C, self._nominal_C, published_C, covariances_C
-        central_values(self._to_link, *arguments, values, covariance)
-        return LinkEstimates(self._links, values, covariance)
+        moved, values, covariance = np.empty((n, 10)), np.empty((3 * n, CENTRAL)), np.empty((10 * n, 10))
+        are_sound = _hand_over_and_report(
+            (hand_over.published, trusted_C, hand_over.reached(followed)),
+            hand_over.rate * dt,
+            (self._to_link, pi_C, self._nominal_C, covariance_C.reshape(-1, 10)),
+            *(moved, values, covariance),
+        )
+        hand_over.take(moved, trusted_C)
+        return LinkEstimates(self._links, values, covariance, are_sound=are_sound)
+
+
+@compiled
+def _hand_over_and_report(
+    hand_over: tuple[Table, Table, Column],
+    limit: float,
+    bodies: tuple[Table, Table, Table, Table],
+    moved: MutableTable,
+    values: MutableTable,
+    covariance: MutableTable,
+) -> bool:
+    """Move published parameters, and write what is reported; return whether that is sound (`are_sound`).
+
+    Args:
+        hand_over: Published parameters, trusted ones, and which bodies go with these, as `moved_towards`.
+        limit: Distance by which they are moved [kg].
+        bodies: Maps to the link frames, estimated and nominal parameters, and covariances, as
+            `central_values`.
+        moved: Published parameters after it; written, shape (n, 10).
+        values: As `central_values`.
+        covariance: As `central_values`.
+    """
+    moved_towards(hand_over[0], hand_over[1], limit, hand_over[2], moved)
+    to_link, pi_C, nominal_C, covariance_C = bodies
+    central_values(to_link, pi_C, nominal_C, moved, covariance_C, values, covariance)
+    return are_sound(values, covariance)
 
 
 class PublishedLinks:
@@ -177,16 +232,13 @@ class PublishedLinks:
         """Return to nominal at once."""
         self._hand_over.reset()
 
-    def set_rate(self, rate: float) -> None:
-        """Set the largest rate of change of a published mass [kg/s]."""
-        self._hand_over.rate = rate
-
     def advance(
         self,
         pi_C: Array,
         covariance_C: Array,
         trusted_C: Array,
         dt: float,
+        rate: float,
         followed: Sequence[int] = (),
     ) -> LinkEstimates:
         """Move the published parameters towards the trusted ones and return them with the estimates.
@@ -196,21 +248,23 @@ class PublishedLinks:
             covariance_C: Their covariances, shape (n, 10, 10).
             trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
+            rate: Largest rate of change of a published mass [kg/s].
             followed: Numbers of the estimated bodies whose loads are followed.
 
         Returns:
             One estimate for each published body, in link axes.
         """
-        nominal_C, idle_C = self._idle
-        pi_C, trusted_C = self._among(nominal_C, pi_C), self._among(nominal_C, trusted_C)
-        places = followed if self._places is None else [self._places[body] for body in followed]
-        published_C = self._hand_over.advance(trusted_C, dt, places)
-        return self._report.estimates(pi_C, self._among(idle_C, covariance_C), published_C)
+        self._hand_over.rate, places = rate, self._places
+        if places is not None:
+            nominal_C, idle_C = self._idle
+            pi_C, trusted_C = _among(nominal_C, places, pi_C), _among(nominal_C, places, trusted_C)
+            covariance_C = _among(idle_C, places, covariance_C)
+            followed = [places[body] for body in followed]
+        return self._report.handed_over(self._hand_over, pi_C, covariance_C, trusted_C, dt, followed)
 
-    def _among(self, idle: Array, estimated: Array) -> Array:
-        """Return the values of all published bodies from those of the estimated ones."""
-        if self._places is None:
-            return estimated
-        values: Array = idle.copy()
-        values[self._places] = estimated
-        return values
+
+def _among(idle: Array, places: list[int], estimated: Array) -> Array:
+    """Return the values of all published bodies from those of the estimated ones."""
+    values: Array = idle.copy()
+    values[places] = estimated
+    return values

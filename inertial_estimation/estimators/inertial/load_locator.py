@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.cause_bank import CauseBank, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
-from inertial_estimation.estimators.inertial.inertial_filter import Innovation
+from inertial_estimation.estimators.inertial.filter_values import Innovation
 from inertial_estimation.estimators.inertial.load_prior import log_pressing
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals

@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate
 from inertial_estimation.estimators.inertial.hand_over import hand_over_distance
-from inertial_estimation.estimators.inertial.inertial_filter import (
-    FilterState,
-    FilterUpdate,
-    InertialFilter,
-)
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_extrapolation import LoadExtrapolation
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
@@ -98,7 +95,8 @@ class LocatedChanges:
             dt: The time [s].
         """
         self._age += dt
-        self._ages = {body: age + dt for body, age in self._ages.items() if age + dt < self.memory}
+        if self._ages:
+            self._ages = {body: age + dt for body, age in self._ages.items() if age + dt < self.memory}
         for body in self._varying:
             self._filter.admit_change(body, -math.expm1(-2.0 * dt / FORGETTING))
 
@@ -207,6 +205,5 @@ class LocatedChanges:
             time: In which a load that has been located on one body, or is off again, is handed over [s].
             lead: Lag of the estimates, half of a window, in which a load that varies is caught up with [s].
         """
-        span = max((load.most - load.least for load in self._varying.values()), default=0.0)
-        recent = self._size if self._age <= HAND_OVERS * time else 0.0
-        return max(slowest, span / lead, recent / time)
+        rate = max(slowest, self._size / time) if self._age <= HAND_OVERS * time else slowest
+        return max([rate, *((load.most - load.least) / lead for load in self._varying.values())])

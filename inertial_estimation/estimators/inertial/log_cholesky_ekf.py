@@ -13,9 +13,9 @@ from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
     condition_bounds,
     contracted_curvature,
+    fill_parameters,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
-    parameters_from_log_cholesky,
 )
 
 __all__ = ["LogCholeskyEkf"]
@@ -55,7 +55,7 @@ class LogCholeskyEkf(InertialFilter):
             raise ConfigurationError(
                 f"no log-Cholesky convention '{convention}'; there are {listing(CONVENTIONS)}"
             )
-        self.convention = convention
+        self.convention, self._is_foster = convention, convention == "foster"
         super().__init__(bodies, prior, gate, memory, overlap, walk)
         nominal = condition_bounds(self.body_coordinates(self._x_nominal))
         self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * nominal)
@@ -88,7 +88,9 @@ class LogCholeskyEkf(InertialFilter):
 
     def parameters_at(self, coordinates: Array) -> Array:
         """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
-        return parameters_from_log_cholesky(coordinates, self.convention)
+        pi_C = np.empty(coordinates.shape)
+        fill_parameters(coordinates, self._is_foster, pi_C)
+        return pi_C
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)

@@ -24,7 +24,8 @@ import numpy as np
 from inertial_estimation.compilation import Table, compiled
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_steps import largest_step
-from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
+from inertial_estimation.estimators.inertial.filter_values import FilterState
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.linearisation import DataInformation
 from inertial_estimation.estimators.inertial.posterior_steps import (
     body_points,

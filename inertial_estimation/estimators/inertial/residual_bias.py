@@ -16,6 +16,7 @@ class ResidualBias:
 
     Attributes:
         bias: Subtracted from the measured rows [Nm, N], shape (m,).
+        is_known: Whether there is one.
         active: Whether a calibration is under way.
     """
 
@@ -30,13 +31,13 @@ class ResidualBias:
         self.window = window
         self.rest_speed = rest_speed
         self.bias: Array = np.zeros(rows)
-        self.active = False
+        self.active = self.is_known = False
         self._clear()
 
     def start(self) -> None:
         """Begin a calibration; the previous bias and any residuals averaged so far are dropped."""
         self.bias = np.zeros_like(self.bias)
-        self.active = True
+        self.active, self.is_known = True, False
         self._clear()
 
     def reset(self) -> None:
@@ -64,7 +65,7 @@ class ResidualBias:
         if self._gathered < self.window:
             return Decision.CALIBRATING
         self.bias = self._sum / self._count
-        self.active = False
+        self.active, self.is_known = False, True
         self._clear()
         return Decision.CALIBRATED
 

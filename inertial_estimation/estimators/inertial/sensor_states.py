@@ -66,28 +66,17 @@ class StateKinds:
         return cls(inferred, memories, corrected, sensors.informing)
 
     def informed(
-        self, H: Array, HP: Array, y: Array, S: Array, noise: Array
-    ) -> tuple[Array, Array, Array, Array, Array]:
+        self, comparison: tuple[Array, Array, Array, Array], noise: Array
+    ) -> tuple[tuple[Array, Array, Array, Array], Array]:
         """Return the parts of a compared measurement that correct the state.
 
         Args:
-            H: Its Jacobian, shape (m, n).
-            HP: H P, shape (m, n).
-            y: Innovation, shape (m,).
-            S: Its covariance, shape (m, m).
+            comparison: Its Jacobian H and H P, shape (m, n), innovation, shape (m,), and covariance of that,
+                shape (m, m).
             noise: Covariance of the measurement's noise, shape (m, m).
         """
         rows = self.informing
         if rows is None:
-            return H, HP, y, S, noise
-        square = rows[:, None], rows
-        return H[rows], HP[rows], y[rows], S[square], noise[square]
-
-    def decay(self, dt: float) -> Array:
-        """Return exp(-dt / T) of each state, shape (n,).
-
-        Args:
-            dt: Time [s].
-        """
-        decay: Array = np.exp(-dt / self.memories)
-        return decay
+            return comparison, noise
+        (H, HP, y, S), square = comparison, (rows[:, None], rows)
+        return (H[rows], HP[rows], y[rows], S[square]), noise[square]

@@ -1,17 +1,25 @@
 """Reduction of the aligned streams over one window to the state of the measurement equation."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from inertial_estimation.compilation import warm_up
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
+from inertial_estimation.estimators.inertial.window_means import (
+    base_state_motion,
+    imu_motion,
+    mean_and_slope,
+    mean_of,
+    mean_sign,
+)
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
@@ -28,15 +36,17 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
 from inertial_estimation.models.dynamics_measurement import MeasuredState
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, seconds
+from inertial_estimation.signals import Array
 
 __all__ = ["InertialInputs", "StateWindows"]
+
+IMU_COLUMNS = (IMU_ROW.f.start, IMU_ROW.w.start)
+BASE_COLUMNS = (BASE_STATE_ROW.v.start, BASE_STATE_ROW.w.start, BASE_STATE_ROW.vertical.start)
+_measured = made_of_checked(MeasuredState)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +101,10 @@ class InertialInputs:
         if self.base_state:
             others.append(base_state_spec(inputs))
         driver = joint_spec(joints, inputs, robot)
-        return SignalAligner(driver, tuple(others), inputs, rate=config.rate, half_window=0.5 * config.window)
+        half_window = 0.5 * config.window
+        return SignalAligner(
+            driver, tuple(others), inputs, rate=config.rate, half_window=half_window, numbers=False
+        )
 
 
 class StateWindows:
@@ -108,11 +121,18 @@ class StateWindows:
         self, robot: RobotModel, inputs: InertialInputs, joints: InertialJointRows, aligner: SignalAligner
     ) -> None:
         warm_up()
-        self._joints = joints
-        self._aligner = aligner
-        self._imu = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
-        self._with_base_state = inputs.base_state
-        self._wrench_streams = {wrench_stream(contact): i for contact, i in inputs.contacts.items()}
+        self._half_ns = aligner.limits.half_window_ns
+        columns = joints.columns
+        self._joints, self._width = aligner.buffer(JOINTS), columns.width
+        self._columns = columns.q, columns.v, columns.tau, columns.coulomb_sign
+        self._sign_speed = joints.sign_speed
+        self._to_base = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
+        self._base = (
+            aligner.buffer(IMU if inputs.imu is not None else BASE_STATE) if robot.floating_base else None
+        )
+        self._contacts = [
+            (aligner.buffer(wrench_stream(contact)), i) for contact, i in inputs.contacts.items()
+        ]
         self._n_contacts = inputs.n_contacts
         self.short = 0
 
@@ -127,77 +147,52 @@ class StateWindows:
         """
         if not sample.complete:
             return None
-        found = self._window(JOINTS, sample.time_ns)
-        if found is None:
-            return None
-        weights, rows = found
-        columns = self._joints.columns
-        mean, slope = weights.reduced(rows, weights.centroid)
-        signs = self._joints.signs(rows)
-        sign = weights.mean @ signs if signs is not None else None
-        joints = (mean[columns.q], mean[columns.v], slope[columns.v])
-        base = self._base_motion(sample.time_ns, weights.centroid, joints)
-        wrenches = self._wrenches(sample.time_ns, weights.centroid)
-        if base is None or wrenches is None:
-            return None
-        tau = mean[columns.tau] if columns.tau is not None else None
-        return MeasuredState(*joints, tau, *base, wrenches, sign)
-
-    def _window(self, stream: str, time_ns: int) -> tuple[WindowWeights, Array] | None:
-        stamps, rows = self._aligner.window(stream, time_ns)
-        if len(stamps) < FEWEST_SAMPLES:
+        window, joints, reduced = (sample.time_ns, self._half_ns), self._joints, np.empty((2, self._width))
+        time = mean_and_slope(*window, math.nan, joints.times, joints.rows, reduced)
+        if math.isnan(time):
             self.short += 1
             return None
-        return _weights_at(stamps.tobytes()), rows
+        mean, (of_q, of_v, of_tau, of_sign) = reduced[0], self._columns
+        motion = (mean[of_q], mean[of_v], reduced[1, of_v])
+        base = self._base_motion((*window, time), motion)
+        wrenches = self._wrenches((*window, time))
+        if base is None or wrenches is None:
+            return None
+        tau = mean[of_tau] if of_tau is not None else None
+        sign = mean[of_sign] if of_sign is not None else self._sign_of_speeds(window)
+        return _measured(*motion, tau, *base, wrenches, sign)
 
-    def _reduce(self, stream: str, time_ns: int, centroid: float) -> Array | None:
-        """Return mean and slope of a stream over the window, shape (2, width); None where it is too short."""
-        found = self._window(stream, time_ns)
-        return None if found is None else found[0].reduced(found[1], centroid)
+    def _sign_of_speeds(self, window: tuple[int, int]) -> Array | None:
+        """Return the mean smoothed sign of the velocities; None where it is not needed."""
+        if not self._sign_speed:
+            return None
+        joints, v = self._joints, self._columns[1]
+        sign = np.empty(v.stop - v.start)
+        mean_sign(*window, joints.times, joints.rows, v.start, self._sign_speed, sign)
+        return sign
 
     def _base_motion(
-        self, time_ns: int, centroid: float, joints: tuple[Array, Array, Array]
+        self, window: tuple[int, int, float], joints: tuple[Array, Array, Array]
     ) -> tuple[Array | None, Array | None, Array | None] | None:
         """Return proper acceleration, rate and angular acceleration of the base; all None if it is fixed."""
-        if self._imu is not None:
-            reduced = self._reduce(IMU, time_ns, centroid)
-            if reduced is None:
-                return None
-            mean, slope = reduced
-            return self._imu.base_motion(joints, mean[IMU_ROW.f], mean[IMU_ROW.w], slope[IMU_ROW.w])
-        if self._with_base_state:
-            reduced = self._reduce(BASE_STATE, time_ns, centroid)
-            if reduced is None:
-                return None
-            return _differentiated(*reduced)
-        return None, None, None
+        base, to_base = self._base, self._to_base
+        if base is None:
+            return None, None, None
+        motion = np.empty((3, 3))
+        if to_base is not None:
+            chain = to_base.chain, to_base.joints
+            enough = imu_motion(*window, base.times, base.rows, IMU_COLUMNS, *chain, *joints, motion)
+        else:
+            enough = base_state_motion(*window, base.times, base.rows, BASE_COLUMNS, motion)
+        if not enough:
+            self.short += 1
+            return None
+        return motion[0], motion[1], motion[2]
 
-    def _wrenches(self, time_ns: int, centroid: float) -> Array | None:
+    def _wrenches(self, window: tuple[int, int, float]) -> Array | None:
         wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
-        for stream, i in self._wrench_streams.items():
-            reduced = self._reduce(stream, time_ns, centroid)
-            if reduced is None:
+        for stream, i in self._contacts:
+            if not mean_of(*window, stream.times, stream.rows, wrenches, i):
+                self.short += 1
                 return None
-            wrenches[i] = reduced[0]
         return wrenches
-
-
-def _differentiated(mean: Array, change: Array) -> tuple[Array, Array, Array]:
-    """Return proper acceleration, rate and angular acceleration of the base from mean and slope of its state.
-
-    The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
-    """
-    columns = BASE_STATE_ROW
-    turning = np.cross(mean[columns.w], mean[columns.v])
-    f_B = change[columns.v] + turning + STANDARD_GRAVITY * mean[columns.vertical]
-    return f_B, mean[columns.w], change[columns.w]
-
-
-@lru_cache(maxsize=16)
-def _weights_at(stamps: bytes) -> WindowWeights:
-    """Return the weights of a window, cached for streams with equal stamps and for regular windows.
-
-    Args:
-        stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.
-    """
-    return window_weights(seconds(np.frombuffer(stamps, np.int64)))

@@ -28,6 +28,7 @@ class _Usual:
     Attributes:
         mean: The level.
         factor: Of the level, from which on data stand out.
+        is_known: Whether enough data have been seen.
     """
 
     def __init__(self, least: float) -> None:
@@ -42,13 +43,9 @@ class _Usual:
     def reset(self) -> None:
         """Discard the data."""
         self.mean = self._seen = 0.0
+        self.is_known = False
         self._spread, self._spread_seen = STATED_SPREAD, STATED_TIME
         self.factor, self._factor_age = _factor(self._spread), 0.0
-
-    @property
-    def is_known(self) -> bool:
-        """Whether enough data have been seen."""
-        return self._seen >= FIRST
 
     @property
     def level(self) -> float:
@@ -57,12 +54,11 @@ class _Usual:
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of a time [s]."""
-        self._seen = min(self._seen + dt, WINDOW)
-        self.mean += min(dt / self._seen, 1.0) * (nis - self.mean) if self._seen > 0.0 else nis
-        if self.is_known:
-            self._feed_spread(min(nis / self.level, MOST_RATIO), dt)
-
-    def _feed_spread(self, ratio: float, dt: float) -> None:
+        self._seen = seen = min(self._seen + dt, WINDOW)
+        self.mean += min(dt / seen, 1.0) * (nis - self.mean) if seen > 0.0 else nis
+        if seen < FIRST:
+            return
+        self.is_known, ratio = True, min(nis / max(self.mean, self._least), MOST_RATIO)
         self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
         self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
         self._factor_age += dt
@@ -111,7 +107,7 @@ class UsualLevel:
     @property
     def is_known(self) -> bool:
         """Whether enough data have been seen, at rest or in motion."""
-        return self._rest.is_known or self._motion.is_known
+        return self._motion.is_known or self._rest.is_known
 
     @property
     def variance(self) -> float:
@@ -157,12 +153,13 @@ class UsualLevel:
             factor: Largest multiple; a smaller one where the NIS seen varies by less.
             widest: Whether it is the largest multiple in any case.
         """
+        bound = self._gate.bound
         if not self.is_known:
-            return self._gate.bound
+            return bound
         usual = self._usual
         unseen_motion = self.moving and usual is self._rest
         multiple = factor if widest or unseen_motion else min(factor, usual.factor)
-        return min(multiple * usual.level, self._gate.bound)
+        return min(multiple * usual.level, bound)
 
     @property
     def _usual(self) -> _Usual:

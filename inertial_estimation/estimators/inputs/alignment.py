@@ -31,7 +31,7 @@ from inertial_estimation.estimators.inputs.input_stream import InputStream, Stre
 from inertial_estimation.estimators.inputs.ready_steps import OVERRUN, WAITING, all_present, next_step
 from inertial_estimation.estimators.inputs.row_entry import CLOCK, IMPLAUSIBLE, IRREGULAR, LOOK_AT, STORED
 from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
-from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, Stamps
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.stream_health import stream_health
 from inertial_estimation.models.drop_reasons import DropReason
@@ -199,10 +199,6 @@ class SignalAligner:
     def buffer(self, stream: str) -> StampedBuffer:
         """Return the rows of a stream, for windows of them."""
         return self._streams[stream].buffer
-
-    def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
-        """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self.limits.half_window_ns)
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""

@@ -1,4 +1,4 @@
-"""Rows of numbers by stamp: interpolated at a stamp, or taken over a window."""
+"""Rows of numbers by stamp: interpolated at a stamp, or those of a window."""
 
 from bisect import bisect_left, bisect_right
 from typing import Any
@@ -11,13 +11,14 @@ from inertial_estimation.compilation import (
     Integers,
     MutableColumn,
     compiled,
+    in_place_of,
     inlined,
     integers,
     warm_up,
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["CAPACITY", "FIRST", "StampedBuffer", "append_row", "interpolated_rows", "row_at"]
+__all__ = ["CAPACITY", "FIRST", "StampedBuffer", "append_row", "interpolated_rows", "row_at", "rows_between"]
 
 Stamps = NDArray[np.int64]
 BEGIN, END, FIRST = range(3)  # integers of a buffer: places of the oldest row, behind the newest; then times
@@ -101,22 +102,6 @@ class StampedBuffer:
         row: Array = self.rows[index - 1 - FIRST].copy()
         return row
 
-    def window(self, time_ns: int, half_width_ns: int) -> tuple[Stamps, Array]:
-        """Return the rows within a half width of a time.
-
-        Args:
-            time_ns: Centre of the window [ns].
-            half_width_ns: Half of its width, ends included [ns].
-
-        Returns:
-            Times relative to the centre [ns], shape (n,), and rows, shape (n, width): copies.
-        """
-        n, end = self._n, FIRST + self._n[END]
-        low = bisect_left(n, time_ns - half_width_ns, FIRST + n[BEGIN], end)
-        high = bisect_right(n, time_ns + half_width_ns, low, end)
-        times = np.asarray(self.times[low:high], dtype=np.int64)
-        return times - time_ns, self.rows[low - FIRST : high - FIRST].copy()
-
 
 @inlined
 def append_row(time: int, row: Column, times: Integers, rows: MutableColumn) -> None:
@@ -181,6 +166,39 @@ def row_at(time: int, max_gap: int, times: Integers, rows: Column, out: MutableC
 @compiled
 def _row_at(time: int, max_gap: int, times: Integers, rows: Column, out: MutableColumn) -> bool:
     return row_at(time, max_gap, times, rows, out)
+
+
+def rows_between(begin: int, end: int, times: Integers) -> tuple[int, int]:
+    """Return the place of the first row of a time span, and that behind its last row.
+
+    Args:
+        begin: First time of the span [ns].
+        end: Last time of the span [ns].
+        times: `StampedBuffer.times`.
+    """
+    behind = FIRST + times[END]
+    low = bisect_left(times, begin, FIRST + times[BEGIN], behind)
+    return low - FIRST, bisect_right(times, end, low, behind) - FIRST
+
+
+@in_place_of(rows_between)
+def _rows_between(begin: int, end: int, times: Integers) -> tuple[int, int]:
+    low, behind = FIRST + times[BEGIN], FIRST + times[END]
+    high = behind
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < begin:
+            low = middle + 1
+        else:
+            high = middle
+    first, high = low, behind
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] <= end:
+            low = middle + 1
+        else:
+            high = middle
+    return first - FIRST, low - FIRST
 
 
 def interpolated_rows(

@@ -7,7 +7,7 @@ import pytest
 from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 
 from inertial_estimation.estimators.inertial.adaptive_noise import MOST_EXCUSED, AdaptiveNoise
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.nis_spread import LOOSEST, NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig

@@ -6,7 +6,12 @@ import pytest
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.estimators.inertial import filter_steps
 
-SIZES = [(12, 5), (3, 14)]  # more rows than states, and fewer
+SIZES = [
+    (12, 5),
+    (3, 14),
+    (9, 23),
+]  # more rows than states, and fewer; coordinates of two bodies and three more
+DT = 0.2
 
 
 class Case:
@@ -18,16 +23,40 @@ class Case:
         Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
         self.P = (Q * scale**2) @ Q.T
         self.P = 0.5 * (self.P + self.P.T)
-        self.x, self.x_at, self.phi = rng.normal(size=(3, n))
-        self.G = rng.normal(size=(n, n))
+        self.x, self.x_at, self.phi, self.centre = rng.normal(size=(4, n))
+        self.curved = 10 * (n // 10)
+        self.G = np.eye(n)
+        for first in range(0, self.curved, 10):
+            self.G[first : first + 10, first : first + 10] = rng.normal(size=(10, 10))
         self.A, self.z = rng.normal(size=(m, n)), rng.normal(size=m)
         L = rng.normal(size=(m, m))
         self.R = L @ L.T + np.eye(m)
 
-    def compared(self):
-        return filter_steps.compared(
-            self.G, len(self.x), self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R
-        )
+    @property
+    def at(self):
+        return self.G, self.phi, self.x_at
+
+    @property
+    def nominal(self):
+        n = len(self.x)
+        return self.phi, self.P + np.eye(n), np.linspace(0.5, 9.0, n)
+
+    def compared(self, compared=filter_steps.compared):
+        m, n = self.A.shape
+        comparison = np.empty((m, n)), np.empty((m, n)), np.empty(m), np.empty((m, m))
+        measurement = self.A, self.z, self.R
+        return comparison, compared(self.at, self.curved, (self.x, self.P), measurement, comparison)
+
+    def corrected(self, comparison, overlap, corrected=filter_steps.corrected):
+        n = len(self.x)
+        after = np.empty(n), np.empty((n, n))
+        return corrected((self.x, self.P), comparison, self.R, overlap, np.ones(n), after), after
+
+    def decayed(self, decayed=filter_steps.decayed):
+        n = len(self.x)
+        after = np.empty(n), np.empty(n), np.empty((n, n))
+        decayed((self.x, self.centre, self.P), self.nominal, DT, after)
+        return after
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,11 +68,13 @@ def compiled():
 @pytest.mark.parametrize("overlap", [1.0, 7.0])
 def test_a_correction_adds_the_information_of_the_measurement(m, n, overlap):
     case = Case(m, n)
-    H, HP, y, S, nis, log_det = case.compared()
+    comparison, (nis, log_det) = case.compared()
+    H, _HP, y, S = comparison
+    assert np.allclose(H, case.A @ case.G)
     assert np.allclose(y, case.z - case.A @ (case.phi + case.G @ (case.x - case.x_at)))
     assert nis == pytest.approx(y @ np.linalg.inv(H @ case.P @ H.T + case.R) @ y, rel=1e-10)
     assert log_det == pytest.approx(np.linalg.slogdet(S)[1], abs=1e-10)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap, np.ones(n))
+    resolved, (x, P) = case.corrected(comparison, overlap)
     assert resolved
     R = overlap * case.R
     expected = np.linalg.inv(np.linalg.inv(case.P) + H.T @ np.linalg.inv(R) @ H)
@@ -55,36 +86,27 @@ def test_a_correction_adds_the_information_of_the_measurement(m, n, overlap):
 def test_a_covariance_stays_positive_definite_where_a_measurement_is_nearly_exact():
     case = Case(5, 5, condition=1e8)
     case.R = 1e-14 * np.eye(5)
-    H, HP, y, S, _nis, _log_det = case.compared()
-    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
+    _resolved, (_x, P) = case.corrected(case.compared()[0], 1.0)
     assert np.linalg.eigvalsh(P).min() > 0.0
 
 
 def test_a_covariance_that_is_not_positive_definite_is_told():
     case = Case(4, 6)
     case.P = -case.P
-    H, HP, y, S, nis, log_det = case.compared()
+    comparison, (nis, log_det) = case.compared()
     assert np.isinf(nis)
     assert np.isnan(log_det)
-    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0, np.ones(5))
-    assert not resolved
-    assert np.array_equal(x, case.x)
-    assert np.array_equal(P, case.P)
+    assert not case.corrected(comparison, 1.0)[0]
 
 
-@pytest.mark.parametrize(("m", "n"), SIZES)
-def test_a_prediction_with_its_comparison_is_both_in_turn(m, n):
-    case = Case(m, n)
-    before, nominal = (case.x, case.x_at, case.P), (case.phi, case.P + np.eye(n), np.full(n, 0.9))
-    at, measurement = (case.G, n, case.phi, case.x_at), (case.A, case.z, case.R)
-    after, distance, comparison = filter_steps.predicted(before, nominal, at, measurement)
-    x, centre, P = filter_steps.decayed(*before, *nominal)
-    for one, other in zip(after, (x, centre, P), strict=True):
-        assert np.array_equal(one, other)
-    assert distance == np.abs(x - case.x_at).max()
-    expected = filter_steps.compared(*at, x, P, *measurement)
-    for one, other in zip(comparison, expected, strict=True):
-        assert np.array_equal(one, other)
+def test_a_state_decays_to_nominal_with_the_time_constant_of_each_coordinate():
+    case = Case(3, 14)
+    x_nominal, P_prior, memories = case.nominal
+    kept = np.exp(-DT / memories)
+    x, centre, P = case.decayed()
+    assert np.allclose(x - x_nominal, kept * (case.x - x_nominal))
+    assert np.allclose(centre - x_nominal, kept * (case.centre - x_nominal))
+    assert np.allclose(P - P_prior, np.outer(kept, kept) * (case.P - P_prior))
 
 
 def flat(result):
@@ -97,23 +119,15 @@ def test_compiled_functions_give_the_numbers_of_their_source(m, n, monkeypatch):
     case = Case(m, n)
     if not hasattr(filter_steps.largest_step, "py_func"):
         pytest.skip("nothing is compiled here")
-    H, HP, y, S, *_figures = case.compared()
-    calls = {
-        "compared": (case.G, n, case.phi, case.x_at, case.x, case.P, case.A, case.z, case.R),
-        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0, np.ones(n)),
-        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, np.full(n, 0.9)),
-        "largest_step": (case.x, case.x_at, n - 1),
-        "predicted": (
-            (case.x, case.x_at, case.P),
-            (case.phi, case.P, np.full(n, 0.9)),
-            (case.G, n, case.phi, case.x_at),
-            (case.A, case.z, case.R),
-        ),
-    }
-    compiled = {name: getattr(filter_steps, name)(*values) for name, values in calls.items()}
-    for name in ("_compared", "_corrected", "_decayed", "_predicted", "largest_step"):
+
+    def results():
+        phi, comparison = np.empty(n), case.compared(filter_steps.compared)
+        filter_steps.parameters_near(case.at, case.x, phi)
+        corrected = case.corrected(comparison[0], 3.0, filter_steps.corrected)
+        return phi, comparison, corrected, case.decayed(filter_steps.decayed)
+
+    found = results()
+    for name in ("largest_step", "parameters_near", "decayed", "compared", "corrected"):
         monkeypatch.setattr(filter_steps, name, getattr(filter_steps, name).py_func)
-    for name, values in calls.items():
-        results = (compiled[name], getattr(filter_steps, name)(*values))
-        for one, other in zip(*map(flat, results), strict=True):
-            assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
+    for one, other in zip(*map(flat, (found, results())), strict=True):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-12)

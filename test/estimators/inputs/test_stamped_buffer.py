@@ -2,7 +2,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, interpolated_rows
+from inertial_estimation.estimators.inputs.stamped_buffer import (
+    FIRST,
+    StampedBuffer,
+    interpolated_rows,
+    row_at,
+    rows_between,
+)
 
 MS = 1_000_000
 
@@ -64,9 +70,26 @@ def test_old_rows_are_forgotten_and_the_rest_stays_right():
 
 
 def test_window_is_centred_and_closed():
-    times, rows = filled().window(5 * MS, 2 * MS)
-    np.testing.assert_array_equal(times, np.array([-2, -1, 0, 1, 2]) * MS)
-    np.testing.assert_array_equal(rows[:, 0], [3, 4, 5, 6, 7])
+    buffer = filled()
+    first, last = rows_between(3 * MS, 7 * MS, buffer.times)
+    np.testing.assert_array_equal(buffer.times[FIRST + first : FIRST + last], np.array([3, 4, 5, 6, 7]) * MS)
+    np.testing.assert_array_equal(buffer.rows[first:last, 0], [3, 4, 5, 6, 7])
+
+
+@given(st.integers(-2 * MS, 12 * MS), st.integers(0, 12 * MS))
+def test_rows_of_a_span_are_those_whose_times_lie_in_it(begin, length):
+    buffer = filled()
+    first, last = rows_between(begin, begin + length, buffer.times)
+    inside = [row[0] for row in buffer.rows[:10] if begin <= row[0] * MS <= begin + length]
+    np.testing.assert_array_equal(buffer.rows[first:last, 0], inside)
+
+
+@given(st.integers(-2 * MS, 22 * MS), st.sampled_from([MS, 20 * MS]))
+def test_a_row_of_no_numbers_is_there_where_one_can_be_interpolated(time_ns, max_gap_ns):
+    buffer = filled()
+    buffer.append(20 * MS, np.zeros(2))
+    there = row_at(time_ns, max_gap_ns, buffer.times, buffer.rows.ravel(), np.empty(0))
+    assert there == (buffer.at(time_ns, max_gap_ns) is not None)
 
 
 def test_latest_is_at_or_before_and_not_too_old():

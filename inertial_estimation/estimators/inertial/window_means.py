@@ -1,0 +1,257 @@
+"""Means and slopes of one input over the window around a step, in one compiled call for each input.
+
+An input is told by the memory of its buffer (`StampedBuffer.times`, `StampedBuffer.rows`). Its mean is moved
+along its slope to the time that all inputs of a step share, the centroid of the joint states' weights.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    inlined,
+)
+from inertial_estimation.estimators.inputs.stamped_buffer import FIRST, rows_between
+from inertial_estimation.models.base_acceleration import motion_of_base
+from inertial_estimation.models.coulomb import smooth_sign
+from inertial_estimation.models.differentiation import (
+    FEWEST_SAMPLES,
+    WindowWeights,
+    fill_weights,
+    window_weights,
+)
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array, seconds
+from inertial_estimation.spatial.vectors import add, combine, cross, store, vector_of
+
+__all__ = ["base_state_motion", "imu_motion", "mean_and_slope", "mean_of", "mean_sign"]
+
+SECOND = 1e-9  # of a nanosecond [s]
+
+
+def weights_about(centre: int, first: int, last: int, times: Integers) -> tuple[Array, Array, float]:
+    """Return the weights of mean and slope of some rows of a buffer, and the centroid of the mean [s].
+
+    Args:
+        centre: Time that the centroid is relative to [ns].
+        first: Place of the first row.
+        last: Place behind the last row.
+        times: Times of the buffer.
+    """
+    stamps = np.asarray(times[FIRST + first : FIRST + last], dtype=np.int64) - centre
+    weights = _cached_weights(stamps.tobytes())
+    return weights.mean, weights.slope, weights.centroid
+
+
+@lru_cache(maxsize=16)
+def _cached_weights(stamps: bytes) -> WindowWeights:
+    """Return the weights of a window, cached for streams with equal stamps and for regular windows.
+
+    Args:
+        stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.
+    """
+    return window_weights(seconds(np.frombuffer(stamps, np.int64)))
+
+
+@in_place_of(weights_about)
+def _weights_about(centre: int, first: int, last: int, times: Integers) -> tuple[Array, Array, float]:
+    n = last - first
+    relative, mean, slope = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        relative[i] = (times[FIRST + first + i] - centre) * SECOND
+    centroid = fill_weights(relative, mean, slope)
+    return mean, slope, centroid
+
+
+def weighted_sums(mean: Array, slope: Array, rows: Array, reduced: Array) -> None:
+    """Write two weighted sums of rows.
+
+    Args:
+        mean: Weights of the first one, shape (n,).
+        slope: Weights of the second one, shape (n,).
+        rows: Shape (n, width).
+        reduced: The sums, shape (2, width); written.
+    """
+    reduced[0], reduced[1] = mean @ rows, slope @ rows
+
+
+@in_place_of(weighted_sums)
+def _weighted_sums(mean: Array, slope: Array, rows: Array, reduced: Array) -> None:
+    """Read every row once, four of them at a time."""
+    n, width = rows.shape
+    first, second = reduced[0], reduced[1]
+    first[:] = 0.0
+    second[:] = 0.0
+    i = 0
+    while i + 4 <= n:
+        a, b, c, d = mean[i], mean[i + 1], mean[i + 2], mean[i + 3]
+        e, f, g, h = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
+        row, row1, row2, row3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for j in range(width):
+            first[j] += a * row[j] + b * row1[j] + c * row2[j] + d * row3[j]
+            second[j] += e * row[j] + f * row1[j] + g * row2[j] + h * row3[j]
+        i += 4
+    while i < n:
+        a, e, row = mean[i], slope[i], rows[i]
+        for j in range(width):
+            first[j] += a * row[j]
+            second[j] += e * row[j]
+        i += 1
+
+
+@inlined
+def _reduce(
+    centre: int, half_width: int, time: float, times: Integers, rows: Table, reduced: MutableTable
+) -> float:
+    """Write mean and slope over a window; return the centroid, as `mean_and_slope`."""
+    first, last = rows_between(centre - half_width, centre + half_width, times)
+    if last - first < FEWEST_SAMPLES:
+        return math.nan
+    mean, slope, centroid = weights_about(centre, first, last, times)
+    weighted_sums(mean, slope, rows[first:last], reduced)
+    if time == time:  # not NaN
+        reduced[0] += (time - centroid) * reduced[1]
+    return centroid
+
+
+@compiled
+def mean_and_slope(
+    centre: int, half_width: int, time: float, times: Integers, rows: Table, reduced: MutableTable
+) -> float:
+    """Write mean and slope of an input over a window.
+
+    Args:
+        centre: Centre of the window [ns].
+        half_width: Half of its width, ends included [ns].
+        time: Time to which the mean shall belong, relative to the centre [s]; near the centroid, for which it
+            is exact for linear signals. NaN: the centroid.
+        times: Times of the buffer.
+        rows: Rows of the buffer.
+        reduced: Mean, and slope [1/s], shape (2, width); written.
+
+    Returns:
+        Centroid of the weights of the mean, relative to the centre [s]; NaN where there are too few rows, and
+        then nothing is written.
+    """
+    return _reduce(centre, half_width, time, times, rows, reduced)
+
+
+@compiled
+def mean_of(
+    centre: int, half_width: int, time: float, times: Integers, rows: Table, means: MutableTable, i: int
+) -> bool:
+    """Write the mean of an input over a window into row i of a table; return whether there are enough rows.
+
+    Arguments are those of `mean_and_slope`.
+    """
+    reduced = np.empty((2, rows.shape[1]))
+    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+        return False
+    means[i] = reduced[0]
+    return True
+
+
+@compiled
+def imu_motion(
+    centre: int,
+    half_width: int,
+    time: float,
+    times: Integers,
+    rows: Table,
+    columns: tuple[int, int],
+    chain: Table,
+    joints: Integers,
+    q: Column,
+    v: Column,
+    a: Column,
+    motion: MutableTable,
+) -> bool:
+    """Write the motion of the base by that of an IMU; return whether there are enough rows.
+
+    Args:
+        centre: Centre of the window [ns].
+        half_width: Half of its width [ns].
+        time: Time to which the motion shall belong, relative to the centre [s].
+        times: Times of the buffer.
+        rows: Its rows.
+        columns: First ones of specific force and angular rate in a row.
+        chain: Joints between base and IMU, as `ImuToBase.chain`.
+        joints: As `ImuToBase.joints`.
+        q: Positions of all joints at that time.
+        v: Their velocities.
+        a: Their accelerations.
+        motion: Proper acceleration [m/s^2], angular velocity [rad/s] and angular acceleration [rad/s^2] of
+            the base, its axes, shape (3, 3); written.
+    """
+    reduced = np.empty((2, rows.shape[1]))
+    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+        return False
+    f_I, w_I = vector_of(reduced[0], columns[0]), vector_of(reduced[0], columns[1])
+    f, w, wd = motion_of_base(chain, joints, q, v, a, (f_I, w_I, vector_of(reduced[1], columns[1])))
+    store(motion[0], 0, f)
+    store(motion[1], 0, w)
+    store(motion[2], 0, wd)
+    return True
+
+
+@compiled
+def base_state_motion(
+    centre: int,
+    half_width: int,
+    time: float,
+    times: Integers,
+    rows: Table,
+    columns: tuple[int, int, int],
+    motion: MutableTable,
+) -> bool:
+    """Write the motion of the base by differences of its state; return whether there are enough rows.
+
+    The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
+    Arguments are those of `imu_motion`; the columns are the first ones of velocity, angular velocity and
+    vertical.
+    """
+    reduced = np.empty((2, rows.shape[1]))
+    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+        return False
+    mean, slope = reduced[0], reduced[1]
+    w = vector_of(mean, columns[1])
+    f = add(vector_of(slope, columns[0]), cross(w, vector_of(mean, columns[0])))
+    store(motion[0], 0, combine(f, STANDARD_GRAVITY, vector_of(mean, columns[2])))
+    store(motion[1], 0, w)
+    store(motion[2], 0, vector_of(slope, columns[1]))
+    return True
+
+
+@compiled
+def mean_sign(
+    centre: int,
+    half_width: int,
+    times: Integers,
+    rows: Table,
+    first_column: int,
+    speed: float,
+    sign: MutableColumn,
+) -> None:
+    """Write the mean over a window of the smoothed sign of velocities.
+
+    Args:
+        centre: Centre of the window [ns], which holds enough rows.
+        half_width: Half of its width [ns].
+        times: Times of the buffer.
+        rows: Rows of the buffer.
+        first_column: Of the velocities.
+        speed: Over which the sign is smoothed.
+        sign: Written, shape (n,).
+    """
+    first, last = rows_between(centre - half_width, centre + half_width, times)
+    mean, _slope, _centroid = weights_about(centre, first, last, times)
+    v = rows[first:last, first_column : first_column + len(sign)]
+    sign[:] = mean @ smooth_sign(v, speed)

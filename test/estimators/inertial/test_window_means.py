@@ -1,0 +1,143 @@
+"""Windows of an input in one call: lines are exact at any stamps, as the weights of the window say."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial import window_means
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.coulomb import smooth_sign
+from inertial_estimation.models.differentiation import window_weights
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_model import RobotModel
+
+MS = 1_000_000
+HALF = 50 * MS
+START = 10**18
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    warm_up()
+
+
+def irregular(seed, width, capacity=64):
+    """A buffer with rows at irregular stamps, what it holds of them, and the time of one of them [ns]."""
+    rng = np.random.default_rng(seed)
+    stamps = START + np.cumsum(rng.integers(MS // 2, 6 * MS, 60))
+    rows = rng.normal(size=(60, width))
+    buffer = StampedBuffer(width, capacity)
+    for stamp, row in zip(stamps.tolist(), rows, strict=True):
+        buffer.append(stamp, row)
+    return buffer, stamps[-capacity:], rows[-capacity:], int(stamps[30])
+
+
+def window_of(buffer):
+    return buffer.times, buffer.rows
+
+
+@given(st.integers(0, 10**6), st.integers(8, 64))
+def test_mean_and_slope_are_those_of_the_weights_of_the_window(seed, capacity):
+    buffer, stamps, rows, centre = irregular(seed, 4, capacity)
+    inside = np.abs(stamps - centre) <= HALF
+    reduced = np.full((2, 4), 7.0)
+    centroid = window_means.mean_and_slope(centre, HALF, np.nan, *window_of(buffer), reduced)
+    if inside.sum() < 3:
+        assert np.isnan(centroid)
+        assert np.all(reduced == 7.0)
+        return
+    weights = window_weights(1e-9 * (stamps[inside] - centre))
+    assert centroid == pytest.approx(weights.centroid, abs=1e-15)
+    np.testing.assert_allclose(reduced[0], weights.mean @ rows[inside], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(reduced[1], weights.slope @ rows[inside], rtol=1e-12, atol=1e-10)
+
+
+@given(st.integers(0, 10**6))
+def test_a_line_is_exact_at_any_time_of_the_window(seed):
+    buffer, stamps, _rows, centre = irregular(seed, 2)
+    buffer.clear()
+    for stamp in stamps.tolist():
+        t = 1e-9 * (stamp - centre)
+        buffer.append(stamp, np.array([3.0 - 2.0 * t, 1.0 + t]))
+    reduced, means = np.empty((2, 2)), np.zeros((3, 2))
+    window_means.mean_and_slope(centre, HALF, 0.003, *window_of(buffer), reduced)
+    assert reduced[0] == pytest.approx([3.0 - 2.0 * 0.003, 1.003])
+    assert reduced[1] == pytest.approx([-2.0, 1.0])
+    assert window_means.mean_of(centre, HALF, 0.003, *window_of(buffer), means, 1)
+    np.testing.assert_array_equal(means, [[0.0, 0.0], reduced[0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("frame", ["base_link", "head_2_link"])
+def test_motion_by_an_imu_is_that_of_its_mean_and_slope(frame):
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+    to_base = ImuToBase(robot, ImuMount.on(robot, frame))
+    buffer, _stamps, _rows, centre = irregular(5, 6)
+    joints = np.random.default_rng(6).normal(size=(3, robot.n_joints))
+    reduced, motion = np.empty((2, 6)), np.empty((3, 3))
+    window = (centre, HALF, 0.001, *window_of(buffer))
+    window_means.mean_and_slope(*window, reduced)
+    assert window_means.imu_motion(*window, (0, 3), to_base.chain, to_base.joints, *joints, motion)
+    f_I, w_I, wd_I = reduced[0, :3], reduced[0, 3:], reduced[1, 3:]
+    np.testing.assert_allclose(motion, to_base.base_motion(tuple(joints), f_I, w_I, wd_I), rtol=1e-12)
+
+
+def test_motion_by_the_base_state_adds_gravity_and_what_the_turning_axes_hide():
+    buffer, _stamps, _rows, centre = irregular(7, 9)
+    reduced, motion = np.empty((2, 9)), np.empty((3, 3))
+    window = (centre, HALF, 0.001, *window_of(buffer))
+    window_means.mean_and_slope(*window, reduced)
+    assert window_means.base_state_motion(*window, (0, 3, 6), motion)
+    (v, w, up), (v_dot, w_dot, _) = reduced.reshape(2, 3, 3)
+    np.testing.assert_allclose(motion, [v_dot + np.cross(w, v) + 9.80665 * up, w, w_dot], rtol=1e-5)
+
+
+def test_the_mean_sign_is_that_of_the_smoothed_signs_of_the_window():
+    buffer, stamps, rows, centre = irregular(8, 6)
+    inside = np.abs(stamps - centre) <= HALF
+    weights = window_weights(1e-9 * (stamps[inside] - centre))
+    sign = np.empty(2)
+    window_means.mean_sign(centre, HALF, *window_of(buffer), 3, 0.5, sign)
+    np.testing.assert_allclose(sign, weights.mean @ smooth_sign(rows[inside, 3:5], 0.5), rtol=1e-12)
+
+
+def calls_of(name, buffer, centre):
+    """Arguments of a function of a window, without what it writes, and the shape of that."""
+    chain = np.zeros((2, 16))
+    chain[:, [0, 4, 8]] = 1.0
+    chain[0, 9:] = [0.1, 0.2, 0.3, 0.0, 0.6, 0.8, 1.0]
+    joints = (np.array([1]), *np.random.default_rng(3).normal(size=(3, 2)))
+    window = (centre, HALF, *window_of(buffer))
+    timed = (centre, HALF, 0.001, *window_of(buffer))
+    return {
+        "mean_and_slope": (timed, (2, 9)),
+        "mean_of": (timed, (1, 9)),
+        "imu_motion": ((*timed, (0, 3), chain, *joints), (3, 3)),
+        "base_state_motion": ((*timed, (0, 3, 6)), (3, 3)),
+        "mean_sign": ((*window, 2, 0.5), (3,)),
+    }[name]
+
+
+@pytest.mark.parametrize("capacity", [4, 64])
+@pytest.mark.parametrize(
+    "name", ["mean_and_slope", "mean_of", "imu_motion", "base_state_motion", "mean_sign"]
+)
+def test_compiled_functions_give_the_numbers_of_their_source(name, capacity):
+    function = getattr(window_means, name)
+    if not hasattr(function, "py_func"):
+        pytest.skip("nothing is compiled here")
+    buffer, stamps, _rows, _centre = irregular(1, 9, capacity)
+    for centre in (int(stamps[0]), int(stamps[-1]) + 1, int(stamps[-1]) + 200 * MS):
+        if name == "mean_sign" and centre > stamps[-1] + HALF:
+            continue
+        arguments, shape = calls_of(name, buffer, centre)
+        outputs = [np.full(shape, 7.0), np.full(shape, 7.0)]
+        more = (0,) if name == "mean_of" else ()
+        results = [
+            f(*arguments, out, *more) for f, out in zip((function, function.py_func), outputs, strict=True)
+        ]
+        assert results[0] == pytest.approx(results[1], abs=1e-12, nan_ok=True)
+        np.testing.assert_allclose(*outputs, rtol=1e-11, atol=1e-11)
