@@ -32,6 +32,7 @@ __all__ = [
     "MutableColumn",
     "MutableTable",
     "Table",
+    "cells",
     "compiled",
     "compiling",
     "compiling_within",
@@ -155,6 +156,18 @@ def integers(count: int) -> tuple[Any, Any]:
     """
     made = np.zeros(count, dtype=np.int64)
     return (made if compiling() else made.data), made.data
+
+
+def cells(row: Array) -> Any:
+    """Return the memory of a row as Python reads and writes it fast, number by number.
+
+    Args:
+        row: What compiled functions take: made by `zeros` or `numbers`, or a row of such a table.
+
+    Returns:
+        A view of an array; the list itself where functions run as Python functions.
+    """
+    return row.data if compiling() else row
 
 
 def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> None:

@@ -1,145 +1,45 @@
 """Kinematics of the contacts relative to the IMU, and of the IMU relative to the base."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.compilation import (
     Column,
+    Integers,
     MutableColumn,
-    MutableTable,
-    Table,
     compiled,
-    compiling,
-    inlined,
     numbers,
     warm_up,
     zeros,
 )
+from inertial_estimation.models.contact_motions import (
+    BLOCKS,
+    CARRIERS,
+    IMU,
+    IMU_PLACEMENT,
+    MOTION_WIDTH,
+    MOTIONS,
+    PLACEMENTS,
+    SINGLE_ROWS,
+    VELOCITIES,
+    WRENCH_FRAMES,
+    Kinematics,
+    KinematicState,
+    motion_in_base,
+    rows_of_contacts,
+    update_contacts,
+)
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.joint_motions import JointMotions
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel, reduced_model
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import (
-    Matrix,
-    Vector,
-    add,
-    combine,
-    cross,
-    matrix_of,
-    product,
-    store,
-    store_matrix,
-    times,
-    transposed,
-    vector_of,
-)
 
-__all__ = ["ContactKinematics", "KinematicState", "RelativeContact", "locked_robot", "supporting_joints"]
+__all__ = ["ContactKinematics", "locked_robot", "supporting_joints"]
 
 SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
-
-
-class RelativeContact(NamedTuple):
-    """One contact relative to the IMU, in the IMU frame.
-
-    Attributes:
-        R_IC: Orientation of the contact frame.
-        r_I: Position of its origin [m].
-        v_I: Velocity of its origin relative to the IMU [m/s].
-        w_I: Angular velocity relative to the IMU [rad/s].
-        R_CF: Orientation of the wrench frame in the contact frame.
-        p_CF: Position of the wrench frame in the contact frame [m].
-    """
-
-    R_IC: Matrix
-    r_I: Vector
-    v_I: Vector
-    w_I: Vector
-    R_CF: Matrix
-    p_CF: Vector
-
-
-class KinematicState(NamedTuple):
-    """Contacts and base relative to the IMU at one instant, as numbers for compiled functions.
-
-    Attributes:
-        motions: A row for each contact in the configured order: R_IC by rows, r_I, v_I, w_I as in
-            `RelativeContact`.
-        imu: Motion of the IMU relative to the base: R_BI by rows, p_BI [m], v_BI_B [m/s], w_BI_B [rad/s], the
-            last two in base axes.
-        wrench_frames: A row for each contact: R_CF by rows, p_CF.
-    """
-
-    motions: Array
-    imu: Array
-    wrench_frames: Array
-
-    @property
-    def contacts(self) -> tuple[RelativeContact, ...]:
-        """One entry per contact, in the configured order."""
-        rows = zip(self.motions, self.wrench_frames, strict=True)
-        return tuple(
-            RelativeContact(
-                matrix_of(m, 0),
-                vector_of(m, 9),
-                vector_of(m, 12),
-                vector_of(m, 15),
-                matrix_of(f, 0),
-                vector_of(f, 9),
-            )
-            for m, f in rows
-        )
-
-    @property
-    def R_BI(self) -> Matrix:
-        """Orientation of the IMU in the base."""
-        return matrix_of(self.imu, 0)
-
-    @property
-    def p_BI(self) -> Vector:
-        """Position of the IMU in the base [m]."""
-        return vector_of(self.imu, 9)
-
-    @property
-    def v_BI_B(self) -> Vector:
-        """Velocity of the IMU relative to the base, base frame [m/s]."""
-        return vector_of(self.imu, 12)
-
-    @property
-    def w_BI_B(self) -> Vector:
-        """Angular velocity of the IMU relative to the base, base frame [rad/s]."""
-        return vector_of(self.imu, 15)
-
-
-class _Frame:
-    """A frame of the robot: the memory in which Pinocchio keeps the motion of the joint that carries it.
-
-    Orientation (its columns), position [m] and spatial velocity (joint axes) [m/s, rad/s] of that joint
-    relative to the base are views that `forwardKinematics` overwrites, of shapes (3, 3), (3,) and (6,). The
-    placement of the frame in the joint, orientation by rows and position [m], is constant.
-    """
-
-    def __init__(self, robot: RobotModel, data: pin.Data, name: str) -> None:
-        """Look up the frame.
-
-        Raises:
-            ~inertial_estimation.errors.ModelError: If it does not exist.
-        """
-        frame = robot.model.frames[robot.frame_id(name)]
-        T, V = data.oMi[frame.parentJoint], data.v[frame.parentJoint]
-        self._views = T.rotation.T, T.translation, V.vector
-        self._placement = numbers(_placement(frame.placement))
-        self._fixed = (*self._views, self._placement) if compiling() else None
-
-    def motion(self) -> tuple[Array, Array, Array, Array]:
-        """Return motion of the joint and placement, for compiled functions."""
-        if self._fixed is not None:
-            return self._fixed
-        columns, p, V = self._views
-        return numbers(columns), numbers(p), numbers(V), self._placement
 
 
 class ContactKinematics:
@@ -148,7 +48,9 @@ class ContactKinematics:
     Attributes:
         joints: Indices, in the robot's joint order, of the joints that move the IMU or a contact.
         soles: Whether each contact is moved by at least six joints, which can keep it from turning.
-        velocities: Velocities of the base, which are zero, and of those joints at the last update.
+        n_velocities: Number of velocities of the base, which are zero, and of those joints.
+        state: What `relative_motions` has written last; the next one changes it.
+        kinematics: What it takes.
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
@@ -165,18 +67,52 @@ class ContactKinematics:
         locked = [name for name in robot.joint_names if name not in chain]
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = locked_robot(robot, locked)
-        model = self._robot.model
-        self._data = model.createData()
-        self.velocities = np.zeros(model.nv)
-        self._moving = self.velocities[self._robot.n_base :]
-        self._imu = _Frame(self._robot, self._data, imu.frame)
-        self._contacts = [_Frame(self._robot, self._data, name) for name in names]
-        wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
-        self._wrench_frames = numbers(np.array([_placement(T) for T in wrench_poses]).reshape(-1, 12))
+        self._model = model = self._robot.model
+        self._data, self.n_velocities = model.createData(), model.nv
+        self._configuration, self._velocities = pin.neutral(model), np.zeros(model.nv)
+        self._plain = model.nq == model.nv + (1 if self._robot.floating_base else 0)
         warm_up()
-        pin.forwardKinematics(model, self._data, pin.neutral(model), self.velocities)
-        imu_fixed = not supporting_joints(robot, (imu.frame,))
-        self._fixed_imu = self._imu_motion() if imu_fixed else None
+        pin.forwardKinematics(model, self._data, self._configuration, self._velocities)
+        self._joint_motions = JointMotions(self._data)
+        frames = [model.frames[self._robot.frame_id(name)] for name in (imu.frame, *names)]
+        wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
+        width = max(MOTION_WIDTH, model.nv, len(frames))
+        table = zeros(SINGLE_ROWS + BLOCKS * len(names), width)
+        table[IMU_PLACEMENT][:12] = _pose(frames[0].placement)
+        for block, poses in ((PLACEMENTS, [f.placement for f in frames[1:]]), (WRENCH_FRAMES, wrench_poses)):
+            for row, pose in zip(rows_of_contacts(table, block), poses, strict=True):
+                row[:12] = _pose(pose)
+        carriers = [float(frame.parentJoint) for frame in frames]
+        table[CARRIERS][: len(frames)] = numbers(np.array(carriers))
+        self.kinematics: Kinematics = (*self._joint_motions.tables(), table)
+        motion_in_base(*self.kinematics[:2], int(carriers[0]), table)
+        if not supporting_joints(robot, (imu.frame,)):
+            table[CARRIERS][0] = -1.0
+        self._lasting = self._joint_motions.lasting
+        if self._lasting:  # Pinocchio reads the velocities in the table
+            self._velocities = table[VELOCITIES][: model.nv]
+        motions, wrench_frames = (rows_of_contacts(table, block) for block in (MOTIONS, WRENCH_FRAMES))
+        self.state = KinematicState(motions, table[IMU], wrench_frames)
+
+    def forward(self, q: Array, v: Array) -> Kinematics:
+        """Compute the motions of the joints, from which those of the contacts follow (`relative_motions`).
+
+        Args:
+            q: Joint positions in the robot's order [rad or m], shape (n_joints,).
+            v: Joint velocities [rad/s or m/s], shape (n_joints,).
+
+        Returns:
+            What `relative_motions` takes.
+        """
+        _place(q, v, self.joints, self._configuration, self._velocities)
+        if not self._plain:  # a joint that turns without limits has two numbers
+            self._configuration[:] = self._robot.configuration(q[self.joints])
+        pin.forwardKinematics(self._model, self._data, self._configuration, self._velocities)
+        if not self._lasting:
+            table = self.kinematics[2]
+            table[VELOCITIES][: self.n_velocities] = numbers(self._velocities)
+            self.kinematics = *self._joint_motions.tables(), table
+        return self.kinematics
 
     def update(self, q: Array, v: Array) -> KinematicState:
         """Compute poses and velocities of all contacts relative to the IMU.
@@ -186,71 +122,24 @@ class ContactKinematics:
             v: Joint velocities [rad/s or m/s], shape (n_joints,).
 
         Returns:
-            The kinematic state.
+            The kinematic state, which later updates do not change.
         """
-        self._moving[:] = v[self.joints]
-        configuration = self._robot.configuration(q[self.joints])
-        pin.forwardKinematics(self._robot.model, self._data, configuration, self.velocities)
-        imu = self._imu_motion() if self._fixed_imu is None else self._fixed_imu
-        motions = zeros(len(self._contacts), 18)
-        for i, frame in enumerate(self._contacts):
-            _relative_motion(*frame.motion(), imu, i, motions)
-        return KinematicState(motions, imu, self._wrench_frames)
-
-    def _imu_motion(self) -> Array:
-        motion = zeros(18)
-        _motion_in_base(*self._imu.motion(), motion)
-        return motion
-
-
-@inlined
-def _in_base(
-    columns: Table, p_BJ: Column, V_J: Column, placement: Column
-) -> tuple[Matrix, Vector, Vector, Vector]:
-    """Orientation, position, velocity and angular velocity of a frame in the base (`_Frame`)."""
-    R_BJ = transposed((vector_of(columns[0], 0), vector_of(columns[1], 0), vector_of(columns[2], 0)))
-    w_J, p_J = vector_of(V_J, 3), vector_of(placement, 9)
-    v = times(R_BJ, add(vector_of(V_J, 0), cross(w_J, p_J)))
-    p = add(vector_of(p_BJ, 0), times(R_BJ, p_J))
-    return product(R_BJ, matrix_of(placement, 0)), p, v, times(R_BJ, w_J)
-
-
-@inlined
-def _store(out: MutableColumn, R: Matrix, p: Vector, v: Vector, w: Vector) -> None:
-    store_matrix(out, 0, R)
-    store(out, 9, p)
-    store(out, 12, v)
-    store(out, 15, w)
+        update_contacts(self.forward(q, v))
+        return KinematicState(*(numbers(np.array(values)) for values in self.state))
 
 
 @compiled
-def _motion_in_base(columns: Table, p_BJ: Column, V_J: Column, placement: Column, out: MutableColumn) -> None:
-    """Write the motion of a frame relative to the base, laid out as `KinematicState.imu`."""
-    R, p, v, w = _in_base(columns, p_BJ, V_J, placement)
-    _store(out, R, p, v, w)
-
-
-@compiled
-def _relative_motion(
-    columns: Table, p_BJ: Column, V_J: Column, placement: Column, imu: Column, i: int, out: MutableTable
+def _place(
+    q: Column, v: Column, joints: Integers, configuration: MutableColumn, velocities: MutableColumn
 ) -> None:
-    """Write the motion of contact i relative to the IMU, seen in the turning IMU frame.
-
-    With d = p_BC - p_BI: r_I = R_BI^T d and v_I = R_BI^T (v_BC - v_BI - w_BI x d), all vectors in the base.
-    """
-    R_BC, p_BC, v_BC, w_BC = _in_base(columns, p_BJ, V_J, placement)
-    R_BI, w_BI = matrix_of(imu, 0), vector_of(imu, 15)
-    R_IB = transposed(R_BI)
-    d = combine(p_BC, -1.0, vector_of(imu, 9))
-    v = combine(combine(v_BC, -1.0, vector_of(imu, 12)), -1.0, cross(w_BI, d))
-    w = combine(w_BC, -1.0, w_BI)
-    _store(out[i], product(R_IB, R_BC), times(R_IB, d), times(R_IB, v), times(R_IB, w))
+    """Write positions and velocities of some joints behind those of the base."""
+    configuration[len(configuration) - len(joints) :] = q[joints]
+    velocities[len(velocities) - len(joints) :] = v[joints]
 
 
-def _placement(T: pin.SE3) -> Array:
-    """Orientation by rows, and position, shape (12,)."""
-    placement: Array = np.concatenate((T.rotation.ravel(), T.translation))
-    return placement
+def _pose(T: pin.SE3) -> Array:
+    """Orientation by rows, and position, as compiled functions take them."""
+    return numbers(np.concatenate((T.rotation.ravel(), T.translation)))
 
 
 def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

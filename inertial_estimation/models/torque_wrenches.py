@@ -10,7 +10,8 @@ import numpy as np
 
 from inertial_estimation.compilation import numbers
 from inertial_estimation.models.contact_force import ContactForces
-from inertial_estimation.models.contact_kinematics import KinematicState, locked_robot, supporting_joints
+from inertial_estimation.models.contact_kinematics import locked_robot, supporting_joints
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.friction import FrictionTerms, friction_model
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup

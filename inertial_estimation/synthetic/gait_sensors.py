@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
+from inertial_estimation.models.contact_kinematics import ContactKinematics
+from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount

@@ -1,13 +1,16 @@
 """Scale of the accelerometer: by gravity at rest, by the first stage's vertical in motion."""
 
+from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, norm
 
-__all__ = ["AccelerometerScale"]
+__all__ = ["SIZE", "AccelerometerScale", "corrected_force", "learn_scale_at_rest", "learn_scale_in_motion"]
 
 REST_MEMORY = 1.0  # time constant at rest [s]
 MOTION_MEMORY = 5.0  # time constant in motion [s]
 LARGEST = 0.1  # error of scale beyond which the readings are taken for a fault and not for a scale
+FACTOR, SIZE = range(2)  # numbers of the state
 
 
 class AccelerometerScale:
@@ -17,39 +20,66 @@ class AccelerometerScale:
     body in gravity, which is what the checks of the readings look for.
 
     Attributes:
-        factor: Estimated scale of the readings.
+        row: Numbers of the state, for the functions of this module.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, row: Array | None = None) -> None:
+        """Begin with a scale of one.
+
+        Args:
+            row: Memory for at least `SIZE` numbers; None: its own.
+        """
+        self.row = zeros(SIZE) if row is None else row
+        self._cells = cells(self.row)
         self.reset()
 
     def reset(self) -> None:
         """Begin again with a scale of one."""
-        self.factor = 1.0
+        self._cells[FACTOR] = 1.0
 
-    def corrected(self, force: Vector) -> Vector:
-        """Return a specific force divided by the scale [m/s^2]."""
-        s = 1.0 / self.factor
-        return s * force[0], s * force[1], s * force[2]
+    @property
+    def factor(self) -> float:
+        """Estimated scale of the readings."""
+        return float(self._cells[FACTOR])
 
-    def learn_at_rest(self, h: float, force: Vector) -> None:
-        """Process the corrected specific force of a robot at rest.
 
-        Args:
-            h: Duration of the step [s].
-            force: Specific force divided by the present scale [m/s^2].
-        """
-        self._learn(h, REST_MEMORY, norm(force) / STANDARD_GRAVITY - 1.0)
+@inlined
+def corrected_force(force: Vector, state: MutableColumn) -> Vector:
+    """Return a specific force divided by the scale [m/s^2].
 
-    def learn_in_motion(self, h: float, length: float) -> None:
-        """Process the length of the vertical that specific force and contact velocity give.
+    Args:
+        force: Specific force as it is read [m/s^2].
+        state: Numbers of `AccelerometerScale`.
+    """
+    s = 1.0 / state[FACTOR]
+    return s * force[0], s * force[1], s * force[2]
 
-        Args:
-            h: Duration of the step [s].
-            length: That length less one, for forces divided by the present scale.
-        """
-        self._learn(h, MOTION_MEMORY, length)
 
-    def _learn(self, h: float, memory: float, error: float) -> None:
-        if abs(self.factor * (1.0 + error) - 1.0) <= LARGEST:
-            self.factor *= 1.0 + h / (h + memory) * error
+@inlined
+def learn_scale_at_rest(h: float, force: Vector, state: MutableColumn) -> None:
+    """Process the corrected specific force of a robot at rest.
+
+    Args:
+        h: Duration of the step [s].
+        force: Specific force divided by the present scale [m/s^2].
+        state: Numbers of `AccelerometerScale`.
+    """
+    _learn(h, REST_MEMORY, norm(force) / STANDARD_GRAVITY - 1.0, state)
+
+
+@inlined
+def learn_scale_in_motion(h: float, length: float, state: MutableColumn) -> None:
+    """Process the length of the vertical that specific force and contact velocity give.
+
+    Args:
+        h: Duration of the step [s].
+        length: That length less one, for forces divided by the present scale.
+        state: Numbers of `AccelerometerScale`.
+    """
+    _learn(h, MOTION_MEMORY, length, state)
+
+
+@inlined
+def _learn(h: float, memory: float, error: float, state: MutableColumn) -> None:
+    if abs(state[FACTOR] * (1.0 + error) - 1.0) <= LARGEST:
+        state[FACTOR] *= 1.0 + h / (h + memory) * error

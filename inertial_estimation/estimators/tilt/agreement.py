@@ -10,13 +10,35 @@ small errors that last: those of an output that is corrected too slowly for the 
 
 import math
 
-from inertial_estimation.compilation import compiled, inlined, warm_up
+from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.estimators.tilt.linear_stage import first_stage
-from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
-from inertial_estimation.estimators.tilt.usual_size import UsualSize
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, rotation
+from inertial_estimation.estimators.tilt.usual_size import LIMIT, Bounds, forget_size, learn_size
+from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import (
+    ZERO,
+    Vector,
+    combine,
+    cross,
+    norm,
+    rotation,
+    store,
+    vector_of,
+)
 
-__all__ = ["Agreement"]
+__all__ = [
+    "LENGTH",
+    "SIZE",
+    "TURN",
+    "Agreement",
+    "agree",
+    "disagrees",
+    "drifted",
+    "learn_usual_sizes",
+    "restored",
+    "stretched",
+    "turned",
+]
 
 GAINS = (20.0, 100.0)  # of the stage that is compared with an observer that has none: both poles at 10 rad/s
 MEMORY = 0.2  # time constant of the means [s]
@@ -29,73 +51,44 @@ LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
 USUAL = 4.0  # limits follow this many times the usual size,
 LARGEST_TURN, LARGEST_LENGTH = 6.0, 3.0  # up to this many times those above
 RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
+TURN_BOUNDS: Bounds = (TURN_LIMIT, USUAL, LARGEST_TURN * TURN_LIMIT)
+LENGTH_BOUNDS: Bounds = (LENGTH_LIMIT, USUAL, LARGEST_LENGTH * LENGTH_LIMIT)
+
+# Numbers of the state: mean of sine and axis of the angle between first stage and output, in the IMU frame,
+# the angle [rad], mean of the length of the first stage's vertical minus one, the slow mean of the turn, time
+# since the last flight [s], whether the first stage is known, its velocity [m/s] and its vertical; usual
+# sizes of turn and length.
+TURN, ANGLE, LENGTH, SLOW, STOOD_FOR, STAGE_KNOWN, STAGE_V, STAGE_Z = 0, 3, 4, 5, 8, 9, 10, 13
+TURNS, LENGTHS, SIZE = 16, 16 + USUAL_SIZE, 16 + 2 * USUAL_SIZE
 
 
 class Agreement:
-    """Mean difference between the vertical of the first stage and the output.
+    """State of the comparison of the output with the vertical of the first stage.
 
     Attributes:
-        turn: Mean of sine and axis of the angle between them, IMU frame.
-        angle: The angle [rad].
-        length: Mean of the length of the first stage's vertical minus one.
+        row: Numbers of the state, for the functions of this module.
     """
 
-    def __init__(self) -> None:
-        self._turns = UsualSize(TURN_LIMIT, USUAL, LARGEST_TURN * TURN_LIMIT)
-        self._lengths = UsualSize(LENGTH_LIMIT, USUAL, LARGEST_LENGTH * LENGTH_LIMIT)
-        warm_up()
-        self.reset()
+    def __init__(self, row: Array | None = None) -> None:
+        """Begin with full agreement.
+
+        Args:
+            row: Memory for at least `SIZE` numbers; None: its own.
+        """
+        self.row = zeros(SIZE) if row is None else row
+        self._cells = cells(self.row)
+        self.forget()
 
     def reset(self) -> None:
         """Begin with full agreement."""
-        self.turn: Vector = ZERO
-        self.angle = 0.0
-        self.length = 0.0
-        self._slow: Vector = ZERO
-        self._stood = 0.0  # time since the last flight [s]
-        self._state: tuple[Vector, Vector] | None = None
-
-    @property
-    def disagrees(self) -> bool:
-        """Whether the readings contradict one another by more than they ever do on sound data."""
-        return self.turned or self.stretched
-
-    @property
-    def reportable(self) -> bool:
-        """Whether the output may be wrong."""
-        return self.disagrees or self.drifted
-
-    @property
-    def drifted(self) -> bool:
-        """Whether the output has been turned from the vertical of the first stage for seconds."""
-        return self.slow_angle > max(DRIFTED, DRIFTED_SHARE * self._turns.limit)
-
-    @property
-    def slow_angle(self) -> float:
-        """Angle between output and first stage, mean over seconds [rad]."""
-        return math.asin(min(1.0, norm(self._slow)))
-
-    @property
-    def turned(self) -> bool:
-        """Whether the output is turned from the vertical of the first stage."""
-        return self.angle > self._turns.limit
-
-    @property
-    def stretched(self) -> bool:
-        """Whether the specific force is not that of a body in gravity with this contact velocity."""
-        return abs(self.length) > self._lengths.limit
-
-    @property
-    def restored(self) -> bool:
-        """Whether the readings agree, by narrower limits."""
-        turn, length = self._turns.scale * RESTORED_TURN, self._lengths.scale * RESTORED_LENGTH
-        return self.angle < turn and abs(self.length) < length
+        for k in range(TURNS):
+            self._cells[k] = 0.0
 
     def forget(self) -> None:
         """Begin with full agreement and without a usual size."""
         self.reset()
-        self._turns.reset()
-        self._lengths.reset()
+        forget_size(TURN_BOUNDS, self._cells, TURNS)
+        forget_size(LENGTH_BOUNDS, self._cells, LENGTHS)
 
     def replaced(self, turn: float) -> None:
         """Begin with a new vertical; after a turn that no gait leaves, what was usual was that error.
@@ -108,75 +101,164 @@ class Agreement:
         else:
             self.reset()
 
-    def learn(self, h: float) -> None:
-        """Take the last step for sound data, whose usual size determines the limits.
+    @property
+    def turn(self) -> Vector:
+        """Mean of sine and axis of the angle between first stage and output, IMU frame."""
+        return vector_of(self._cells, TURN)
 
-        Args:
-            h: Its duration [s].
-        """
-        self._turns.learn(h, norm(combine(self.turn, -1.0, self._slow)))  # an error that lasts is not usual
-        self._lengths.learn(h, abs(self.length))
+    @property
+    def angle(self) -> float:
+        """The angle of that turn [rad]."""
+        return float(self._cells[ANGLE])
 
-    def update(
-        self,
-        h: float,
-        w_I: Vector,
-        f_I: Vector,
-        y_v: Vector | None,
-        observer: TiltObserver[object],
-        *,
-        held: bool,
-    ) -> None:
-        """Process one step, after the observer's.
+    @property
+    def slow_angle(self) -> float:
+        """Angle between output and first stage, mean over seconds [rad]."""
+        return _slow_angle(self._cells)
 
-        Args:
-            h: Duration of the step [s].
-            w_I: Angular velocity, mean over the step [rad/s].
-            f_I: Specific force, mean over the step [m/s^2].
-            y_v: Velocity from contacts with which the observer made the step [m/s]; None without contact.
-            observer: The observer after the step.
-            held: Whether the observer made it without this specific force.
-        """
-        if y_v is None:
-            self._state, self._slow, self._stood = None, ZERO, 0.0
-            return
-        self._stood += h
-        x2, z = observer.x2, observer.x2_intermediate
-        if z is None or held:
-            begin = (y_v if z is None else observer.x1), x2
-            z, x1 = _propagated(h, self._state or begin, w_I, f_I, y_v)
-            self._state = x1, z
-        else:
-            self._state = observer.x1, z
-        self.turn, self._slow, self.angle, self.length = _averaged(
-            h, x2, z, (self.turn, self._slow), self.length
-        )
-        if held or self._stood < STOOD:  # the output is known to differ; or every stance begins with it
-            self._slow = ZERO
+    @property
+    def turned(self) -> bool:
+        """Whether the output is turned from the vertical of the first stage."""
+        return turned(self._cells)
+
+    @property
+    def stretched(self) -> bool:
+        """Whether the specific force is not that of a body in gravity with this contact velocity."""
+        return stretched(self._cells)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the readings contradict one another by more than they ever do on sound data."""
+        return disagrees(self._cells)
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the output has been turned from the vertical of the first stage for seconds."""
+        return drifted(self._cells)
+
+    @property
+    def reportable(self) -> bool:
+        """Whether the output may be wrong."""
+        return self.disagrees or self.drifted
 
 
-@compiled
+@inlined
+def turned(state: MutableColumn) -> bool:
+    """Return whether the output is turned from the first stage's vertical, by the numbers of `Agreement`."""
+    return bool(state[ANGLE] > state[TURNS + LIMIT])
+
+
+@inlined
+def stretched(state: MutableColumn) -> bool:
+    """Return whether the specific force is not that of a body in gravity, by the numbers of `Agreement`."""
+    return bool(abs(state[LENGTH]) > state[LENGTHS + LIMIT])
+
+
+@inlined
+def disagrees(state: MutableColumn) -> bool:
+    """Return whether readings contradict one another more than sound ones, by the numbers of `Agreement`."""
+    return turned(state) or stretched(state)
+
+
+@inlined
+def drifted(state: MutableColumn) -> bool:
+    """Return whether the output has been turned for seconds, by the numbers of `Agreement`."""
+    return bool(_slow_angle(state) > max(DRIFTED, DRIFTED_SHARE * state[TURNS + LIMIT]))
+
+
+@inlined
+def restored(state: MutableColumn) -> bool:
+    """Return whether the readings agree, by narrower limits and the numbers of `Agreement`."""
+    turn = state[TURNS + LIMIT] / TURN_LIMIT * RESTORED_TURN
+    length = state[LENGTHS + LIMIT] / LENGTH_LIMIT * RESTORED_LENGTH
+    return bool(state[ANGLE] < turn and abs(state[LENGTH]) < length)
+
+
+@inlined
+def _slow_angle(state: MutableColumn) -> float:
+    return math.asin(min(1.0, norm(vector_of(state, SLOW))))
+
+
+@inlined
+def learn_usual_sizes(h: float, state: MutableColumn) -> None:
+    """Take the last step for sound data, whose usual size determines the limits.
+
+    Args:
+        h: Its duration [s].
+        state: Numbers of `Agreement`.
+    """
+    # An error that lasts is not usual.
+    size = norm(combine(vector_of(state, TURN), -1.0, vector_of(state, SLOW)))
+    learn_size(h, size, TURN_BOUNDS, state, TURNS)
+    learn_size(h, abs(state[LENGTH]), LENGTH_BOUNDS, state, LENGTHS)
+
+
+@inlined
+def agree(
+    h: float,
+    w_I: Vector,
+    f_I: Vector,
+    y_v: Vector,
+    aided: bool,
+    observer: tuple[Vector, Vector, Vector],
+    staged: bool,
+    held: bool,
+    state: MutableColumn,
+) -> None:
+    """Process one step, after the observer's.
+
+    Args:
+        h: Duration of the step [s].
+        w_I: Angular velocity, mean over the step [rad/s].
+        f_I: Specific force, mean over the step [m/s^2].
+        y_v: Velocity from contacts with which the observer made the step [m/s]; used with contact only.
+        aided: Whether there was contact.
+        observer: Velocity [m/s], vertical and intermediate vertical of the observer after the step.
+        staged: Whether the observer has an intermediate vertical, that of its first stage.
+        held: Whether the observer made the step without this specific force.
+        state: Numbers of `Agreement`; updated.
+    """
+    if not aided:
+        state[STAGE_KNOWN], state[STOOD_FOR] = 0.0, 0.0
+        store(state, SLOW, ZERO)
+        return
+    state[STOOD_FOR] += h
+    x1, x2, z = observer
+    if not staged or held:
+        begin = (x1 if staged else y_v), x2
+        if state[STAGE_KNOWN] > 0.0:
+            begin = vector_of(state, STAGE_V), vector_of(state, STAGE_Z)
+        x1, z = _propagated(h, begin, w_I, f_I, y_v)
+    store(state, STAGE_V, x1)
+    store(state, STAGE_Z, z)
+    state[STAGE_KNOWN] = 1.0
+    _average(h, x2, z, state)
+    if held or state[STOOD_FOR] < STOOD:  # the output is known to differ; or every stance begins with it
+        store(state, SLOW, ZERO)
+
+
+@inlined
 def _propagated(
-    h: float, state: tuple[Vector, Vector], w_I: Vector, f_I: Vector, y_v: Vector
+    h: float, begin: tuple[Vector, Vector], w_I: Vector, f_I: Vector, y_v: Vector
 ) -> tuple[Vector, Vector]:
-    """Return vertical and velocity of a first stage with `GAINS` at the end of a step."""
+    """Return velocity and vertical of a first stage with `GAINS` at the end of a step."""
     half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
-    v, z, _innovation = first_stage(h, GAINS, half, state, f_I, y_v)
-    return z, v
+    v, z, _innovation = first_stage(h, GAINS, half, begin, f_I, y_v)
+    return v, z
 
 
-@compiled
-def _averaged(
-    h: float, x2: Vector, z: Vector, turns: tuple[Vector, Vector], length: float
-) -> tuple[Vector, Vector, float, float]:
-    """Return quick and slow mean of the turn, the quick one's angle and the mean error of the length."""
+@inlined
+def _average(h: float, x2: Vector, z: Vector, state: MutableColumn) -> None:
+    """Update quick and slow mean of the turn, the quick one's angle and the mean error of the length."""
     size = norm(z)
     scale = 1.0 / max(size, 1e-3)
     a = cross(x2, z)
     a = (scale * a[0], scale * a[1], scale * a[2])
-    turn, slow = _approached(turns[0], h / (h + MEMORY), a), _approached(turns[1], h / (h + SLOW_MEMORY), a)
-    length += h / (h + MEMORY) * (size - 1.0 - length)
-    return turn, slow, math.asin(min(1.0, norm(turn))), length
+    turn = _approached(vector_of(state, TURN), h / (h + MEMORY), a)
+    store(state, TURN, turn)
+    store(state, SLOW, _approached(vector_of(state, SLOW), h / (h + SLOW_MEMORY), a))
+    state[LENGTH] += h / (h + MEMORY) * (size - 1.0 - state[LENGTH])
+    state[ANGLE] = math.asin(min(1.0, norm(turn)))
 
 
 @inlined

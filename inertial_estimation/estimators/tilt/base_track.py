@@ -1,31 +1,19 @@
 """Orientation, position and twist of the base from the state of the tilt observer, step by step."""
 
-from typing import Any
-
-import numpy as np
-
 from inertial_estimation.compilation import (
     Column,
     MutableColumn,
     MutableTable,
     Table,
-    compiled,
+    cells,
     inlined,
-    warm_up,
-    zeros,
 )
 from inertial_estimation.estimators.tilt.base_position import position_after
-from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
-from inertial_estimation.estimators.tilt.tilt_uncertainty import (
-    TiltUncertainty,
-    UncertaintyConfig,
-    rotation_covariance,
-)
+from inertial_estimation.estimators.tilt.estimator_memory import ANCHORS, BASE, VARIANCES, block_of
+from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty, UncertaintyConfig
 from inertial_estimation.estimators.tilt.yaw import turned
-from inertial_estimation.models.contact_kinematics import KinematicState
 from inertial_estimation.models.imu import base_twist
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import unit_quaternion
 from inertial_estimation.spatial.vectors import (
     IDENTITY,
     ZERO,
@@ -41,39 +29,40 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["BaseTrack"]
+__all__ = ["ORIENTATION", "POSITION", "SIZE", "BaseTrack", "advance_base", "is_referenced"]
 
-STARTED, SIZE = 12, 13  # of the track: R_WB by rows, p_WB [m], whether a contact has been in use
-NUMBERS = 31  # of an estimate: quaternion, p, v, w, vertical, gyro bias, innovation, covariance
+# Numbers of the track: orientation and position of the base in the world, R_WB by rows and p_WB [m], whether
+# a contact has been in use; whether a reference gives the yaw, and its orientation of the base.
+ORIENTATION, POSITION, STARTED, REFERENCED, REFERENCE, SIZE = 0, 9, 12, 13, 14, 23
 
 
 class BaseTrack:
-    """Advances the base with the observer; the tilt is the observer's, yaw and position are integrated.
+    """Orientation and position of the base: the tilt is the observer's, yaw and position are integrated.
 
     Attributes:
         uncertainty: Variances of the orientation.
+        row: Numbers of the track, for `advance_base`.
     """
 
-    def __init__(self, n_contacts: int, uncertainty: UncertaintyConfig) -> None:
+    def __init__(self, uncertainty: UncertaintyConfig, memory: Array) -> None:
         """Begin above the origin.
 
         Args:
-            n_contacts: Number of contacts.
             uncertainty: Standard deviations from which the covariance is computed.
+            memory: Of the estimator (`estimator_memory`).
         """
-        self.uncertainty = TiltUncertainty(uncertainty)
-        self._n_contacts = n_contacts
-        self._track = zeros(SIZE)
-        self._points = zeros(n_contacts, 3)  # memory for the contacts in the base frame
-        warm_up()
+        self.row, self._anchors = memory[BASE], block_of(memory, ANCHORS)
+        self.uncertainty = TiltUncertainty(uncertainty, memory[VARIANCES])
+        self._cells = cells(self.row)
         self.reset()
         self.start((0.0, 0.0, 1.0))
 
     def reset(self) -> None:
         """Discard the anchors, return to the initial position and to the initial uncertainty."""
-        self._anchors = zeros(self._n_contacts, 4)
-        store(self._track, 9, ZERO)
-        self._track[STARTED] = 0.0
+        for anchor in self._anchors:
+            anchor[0] = 0.0
+        store(self._cells, POSITION, ZERO)
+        self._cells[STARTED] = 0.0
         self.uncertainty.reset()
 
     def start(self, x2_B: Vector) -> None:
@@ -82,69 +71,64 @@ class BaseTrack:
         Args:
             x2_B: The vertical in the base frame.
         """
-        store_matrix(self._track, 0, align_rows(IDENTITY, x2_B))
+        store_matrix(self._cells, ORIENTATION, align_rows(IDENTITY, x2_B))
 
-    def step(
-        self,
-        h: float,
-        rates: tuple[Vector, Vector, Vector],
-        observer: TiltObserver[Any],
-        state: KinematicState,
-        weights: Array,
-        R_reference: Matrix | None,
-    ) -> Array:
-        """Advance by one step.
+    def refer(self, R_reference: Matrix | None) -> None:
+        """Take the yaw of the next step from an external reference.
 
         Args:
-            h: Duration of the step [s].
-            rates: Angular rate of the IMU at the end of the step; mean over it, bias removed; bias [rad/s].
-            observer: The observer after the step.
-            state: Kinematics at the end of the step.
-            weights: Weights of the contacts, of sum 1 or all zero.
-            R_reference: Orientation of the base from an external reference, which gives the yaw; None
-                integrates the rate.
-
-        Returns:
-            `NUMBERS` of the estimate, read-only.
+            R_reference: Orientation of the base; None integrates the rate.
         """
-        out = zeros(NUMBERS)
-        _advance(
-            *(h, rates, (observer.x1, observer.x2, observer.innovation), state.imu, state.motions, weights),
-            *(R_reference is not None, R_reference or IDENTITY, self._anchors, self._points, self._track),
-            *((self.uncertainty.tilt, self.uncertainty.yaw), out),
-        )
-        numbers = np.asarray(out)
-        numbers.setflags(write=False)
-        return numbers
+        self._cells[REFERENCED] = 0.0
+        if R_reference is not None:
+            self._cells[REFERENCED] = 1.0
+            store_matrix(self._cells, REFERENCE, R_reference)
 
 
-@compiled
-def _advance(
+@inlined
+def is_referenced(track: MutableColumn) -> bool:
+    """Return whether a reference gives the yaw of the step, by the numbers of `BaseTrack`."""
+    referenced: bool = track[REFERENCED] > 0.0
+    return referenced
+
+
+@inlined
+def advance_base(
     h: float,
     rates: tuple[Vector, Vector, Vector],
-    observed: tuple[Vector, Vector, Vector],
+    observed: tuple[Vector, Vector],
     imu: Column,
     motions: Table,
     weights: Column,
-    referenced: bool,
-    R_reference: Matrix,
     anchors: MutableTable,
     points_B: MutableTable,
     track: MutableColumn,
-    variances: tuple[float, float],
-    out: MutableColumn,
-) -> None:
-    """Advance the track by one step; write the numbers of the estimate, as `BaseTrack.step`."""
+) -> tuple[Vector, Vector, Vector]:
+    """Advance the track by one step; return velocity, angular velocity and vertical, all in the base frame.
+
+    Args:
+        h: Duration of the step [s].
+        rates: Angular rate of the IMU at the end of the step; mean over it, bias removed; bias [rad/s].
+        observed: Velocity of the IMU in its frame [m/s] and the vertical there, after the step.
+        imu: `KinematicState.imu` at the end of the step.
+        motions: `KinematicState.motions` there.
+        weights: Weights of the contacts, of sum 1 or all zero.
+        anchors: Whether each contact has an anchor, and its position in the world [m]; updated.
+        points_B: Memory for the contacts in the base frame.
+        track: Numbers of `BaseTrack`; updated.
+    """
     rate, w_mean, bias = rates
-    x1, x2, innovation = observed
-    w_mean_B, x2_B, v_B, w_B = _in_base(rate, w_mean, bias, x1, x2, imu, motions, points_B)
-    R_WB = align_rows(R_reference, x2_B) if referenced else turned(h, w_mean_B, x2_B, matrix_of(track, 0))
-    started = track[STARTED] > 0.0
-    p_WB, started = position_after(h, vector_of(track, 9), started, R_WB, v_B, points_B, weights, anchors)
-    store_matrix(track, 0, R_WB)
-    store(track, 9, p_WB)
+    w_mean_B, x2_B, v_B, w_B = _in_base(rate, w_mean, bias, observed[0], observed[1], imu, motions, points_B)
+    if is_referenced(track):
+        R_WB = align_rows(matrix_of(track, REFERENCE), x2_B)
+    else:
+        R_WB = turned(h, w_mean_B, x2_B, matrix_of(track, ORIENTATION))
+    before, started = vector_of(track, POSITION), track[STARTED] > 0.0
+    p_WB, started = position_after(h, before, started, R_WB, v_B, points_B, weights, anchors)
+    store_matrix(track, ORIENTATION, R_WB)
+    store(track, POSITION, p_WB)
     track[STARTED] = 1.0 if started else 0.0
-    _write(R_WB, p_WB, v_B, w_B, x2_B, bias, innovation, variances, out)
+    return v_B, w_B, x2_B
 
 
 @inlined
@@ -180,26 +164,3 @@ def _in_base(
     for i in range(len(motions)):
         store(points_B[i], 0, add(p_BI, times(R_BI, vector_of(motions[i], 9))))
     return combine(times(R_BI, w_mean), -1.0, w_BI_B), times(R_BI, x2), v_B, w_B
-
-
-@inlined
-def _write(
-    R_WB: Matrix,
-    p_WB: Vector,
-    v_B: Vector,
-    w_B: Vector,
-    x2_B: Vector,
-    bias: Vector,
-    innovation: Vector,
-    variances: tuple[float, float],
-    out: MutableColumn,
-) -> None:
-    """Write quaternion, position, velocities, vertical, bias, innovation and covariance, in this order."""
-    out[0], out[1], out[2], out[3] = unit_quaternion(R_WB)
-    store(out, 4, p_WB)
-    store(out, 7, v_B)
-    store(out, 10, w_B)
-    store(out, 13, x2_B)
-    store(out, 16, bias)
-    store(out, 19, innovation)
-    store_matrix(out, 22, rotation_covariance(variances[0], variances[1], x2_B))

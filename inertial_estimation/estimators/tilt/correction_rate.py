@@ -18,11 +18,9 @@ so.
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from inertial_estimation.compilation import MutableColumn, compiled, warm_up, zeros
-from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
-from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
+from inertial_estimation.compilation import MutableColumn, cells, compiled, inlined, warm_up, zeros
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -31,10 +29,15 @@ from inertial_estimation.spatial.vectors import Vector, store, vector_of
 __all__ = [
     "DENSITY_SEEN",
     "ELAPSED",
+    "MEMORY",
+    "ROW_SIZE",
     "SIZE",
+    "SLOWEST",
     "AdaptationConfig",
     "CorrectionRate",
     "best_rate",
+    "follows_noise",
+    "measure_rate",
     "measure_velocity",
     "uncorrected",
     "white_density",
@@ -51,8 +54,10 @@ LARGEST_INNOVATION = 4.0  # square of the largest innovation that counts as nois
 
 # Numbers of the state: time since the begin [s], density of the gyroscope's noise [rad^2/s], variance of the
 # contact velocity over g0^2 of one axis [rad^2], rate of least error in the steady state [1/s], variance of
-# the tilt [rad^2], whether rates are known, and the last two of them [rad/s].
+# the tilt [rad^2], whether rates are known, and the last two of them [rad/s]. Behind them the parameters:
+# time constant [s], lowest rate [1/s], whether the rate follows the noise.
 ELAPSED, DENSITY_SEEN, VARIANCE, BEST, VARIANCE_TILT, RATES_KNOWN, RATES, SIZE = *range(7), 12
+MEMORY, SLOWEST, ENABLED, ROW_SIZE = range(SIZE, SIZE + 4)
 
 
 @dataclass(frozen=True)
@@ -87,38 +92,52 @@ class CorrectionRate:
     """Noise of gyroscope and contact velocity, and the rate of correction that follows from it.
 
     Attributes:
-        config: Parameters; they may be replaced at run time.
+        row: Numbers of the state and the parameters, for the functions of this module.
     """
 
-    def __init__(self, config: AdaptationConfig) -> None:
-        self.config = config
+    def __init__(self, config: AdaptationConfig, row: Array | None = None) -> None:
+        """Begin without a measured noise.
+
+        Args:
+            config: Parameters.
+            row: Memory for at least `ROW_SIZE` numbers; None: its own.
+        """
+        self.row = zeros(ROW_SIZE) if row is None else row
+        self._cells = cells(self.row)
+        self.configure(config)
         warm_up()
         self.reset()
 
+    def configure(self, config: AdaptationConfig) -> None:
+        """Take parameters, which may have changed at run time."""
+        self._cells[MEMORY], self._cells[SLOWEST] = config.memory, config.slowest
+        self._cells[ENABLED] = 1.0 if config.enabled else 0.0
+
     def reset(self) -> None:
         """Forget the noise."""
-        self._state = zeros(SIZE)
-        self._state[BEST] = 1.0
+        for k in range(SIZE):
+            self._cells[k] = 0.0
+        self._cells[BEST] = 1.0
 
     @property
     def velocity_noise(self) -> float:
         """Standard deviation of the contact velocity about its prediction, one axis [m/s]."""
-        return STANDARD_GRAVITY * math.sqrt(self._state[VARIANCE])
+        return STANDARD_GRAVITY * math.sqrt(self._cells[VARIANCE])
 
     @property
     def gyro_noise(self) -> float:
         """Noise of the gyroscope as an angle random walk [rad/sqrt(s)]."""
-        return math.sqrt(self._state[DENSITY_SEEN])
+        return math.sqrt(self._cells[DENSITY_SEEN])
 
     @property
     def white_density(self) -> float:
         """Density of the gyroscope's noise if it is as white as its second differences say [rad^2/s]."""
-        return white_density(float(self._state[DENSITY_SEEN]))
+        return white_density(float(self._cells[DENSITY_SEEN]))
 
     @property
     def state(self) -> tuple[float, ...]:
         """The numbers that change from step to step, for a run over a whole recording."""
-        return tuple(self._state)
+        return tuple(self._cells[:SIZE])
 
     def begin(self, sigma: float) -> None:
         """Note that the vertical was set.
@@ -126,63 +145,10 @@ class CorrectionRate:
         Args:
             sigma: Standard deviation of that vertical [rad].
         """
-        self._state[VARIANCE_TILT] = sigma * sigma
-
-    def measure_rate(self, h: float, rate: Vector) -> None:
-        """Measure the gyroscope's noise by the second difference of three readings.
-
-        A white noise of standard deviation s a reading has the density s^2 h, and second differences of
-        variance 6 s^2 on each axis. Errors at an impact last for several readings, and those of scale and
-        alignment show in no second difference: the density is taken `MARGIN` times as large.
-
-        Args:
-            h: Time since the last reading [s].
-            rate: Angular rate [rad/s].
-        """
-        _measure_rate(h, rate, self.config.memory, self._state)
-
-    def measure_velocity(self, observer: TiltObserver[Any], h: float, f_I: Vector) -> None:
-        """Measure the noise of the contact velocity by its difference from the prediction.
-
-        Args:
-            observer: The observer after the step; without contact nothing is measured.
-            h: Duration of the step [s].
-            f_I: Specific force, mean over the step [m/s^2].
-        """
-        if observer.velocity_aided:
-            measure_velocity(h, observer.innovation, observer.x2, f_I, self.config.memory, self._state)
-
-    def set_rate(self, observer: TiltObserver[Any], h: float, bias_variance: float) -> None:
-        """Let the observer correct the vertical in a step with contact at the rate of least error.
-
-        Args:
-            observer: The observer; only the two-stage observer has a rate that can be set.
-            h: Duration of the step [s].
-            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
-        """
-        if isinstance(observer, TwoStageObserver) and self.config.enabled:
-            observer.set_rate(self.update(h, bias_variance, observer.config.gamma))
-
-    def update(self, h: float, bias_variance: float, fastest: float) -> float:
-        """Return the rate of the tilt correction in a step with contact [1/s].
-
-        Args:
-            h: Duration of the step [s].
-            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
-            fastest: Highest rate [1/s].
-        """
-        return best_rate(h, bias_variance, fastest, self.config.slowest, self._state)
-
-    def propagate(self, h: float, bias_variance: float) -> None:
-        """Let the variance of the tilt grow over a step without contact.
-
-        Args:
-            h: Duration of the step [s].
-            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
-        """
-        uncorrected(h, bias_variance, self._state)
+        self._cells[VARIANCE_TILT] = sigma * sigma
 
 
+@inlined
 def white_density(seen: AnyArray) -> AnyArray:
     """Return the density of the gyroscope's noise if it is as white as its second differences say [rad^2/s].
 
@@ -192,9 +158,26 @@ def white_density(seen: AnyArray) -> AnyArray:
     return seen / MARGIN + LEAST_DENSITY
 
 
-@compiled
-def _measure_rate(h: float, rate: Vector, memory: float, state: MutableColumn) -> None:
-    """Update the density of the gyroscope's noise, as `CorrectionRate.measure_rate`."""
+@inlined
+def follows_noise(state: MutableColumn) -> bool:
+    """Return whether the rate of the correction follows the noise, by the numbers of `CorrectionRate`."""
+    enabled: bool = state[ENABLED] > 0.0
+    return enabled
+
+
+@inlined
+def measure_rate(h: float, rate: Vector, state: MutableColumn) -> None:
+    """Measure the gyroscope's noise by the second difference of three readings.
+
+    A white noise of standard deviation s a reading has the density s^2 h, and second differences of variance
+    6 s^2 on each axis. Errors at an impact last for several readings, and those of scale and alignment show
+    in no second difference: the density is taken `MARGIN` times as large.
+
+    Args:
+        h: Time since the last reading [s].
+        rate: Angular rate [rad/s].
+        state: Numbers of `CorrectionRate`.
+    """
     state[ELAPSED] += h
     if state[RATES_KNOWN] == 0.0:
         state[RATES_KNOWN] = 1.0
@@ -205,32 +188,45 @@ def _measure_rate(h: float, rate: Vector, memory: float, state: MutableColumn) -
     store(state, RATES, b)
     store(state, RATES + 3, rate)
     x, y, z = rate[0] - 2.0 * b[0] + a[0], rate[1] - 2.0 * b[1] + a[1], rate[2] - 2.0 * b[2] + a[2]
-    share = h / min(state[ELAPSED], memory)
+    share = h / min(state[ELAPSED], state[MEMORY])
     state[DENSITY_SEEN] += share * (DENSITY * h * (x * x + y * y + z * z) - state[DENSITY_SEEN])
 
 
 @compiled
-def measure_velocity(
-    h: float, innovation: Vector, x2: Vector, f_I: Vector, memory: float, state: MutableColumn
-) -> None:
-    """Update the variance of the contact velocity, as `CorrectionRate.measure_velocity`."""
+def measure_velocity(h: float, innovation: Vector, x2: Vector, f_I: Vector, state: MutableColumn) -> None:
+    """Measure the noise of the contact velocity by its difference from the prediction; not without contact.
+
+    Args:
+        h: Duration of the step [s].
+        innovation: Of the velocity [m/s].
+        x2: The vertical in the IMU frame, after the step.
+        f_I: Specific force, mean over the step [m/s^2].
+        state: Numbers of `CorrectionRate`.
+    """
     x = innovation[0] - h * (f_I[0] - STANDARD_GRAVITY * x2[0])
     y = innovation[1] - h * (f_I[1] - STANDARD_GRAVITY * x2[1])
     z = innovation[2] - h * (f_I[2] - STANDARD_GRAVITY * x2[2])
-    share = h / min(state[ELAPSED], memory)
+    share = h / min(state[ELAPSED], state[MEMORY])
     square = min(x * x + y * y + z * z, LARGEST_INNOVATION)
     state[VARIANCE] += share * (SQUARE * square - state[VARIANCE])
 
 
 @compiled
-def best_rate(h: float, bias_variance: float, fastest: float, slowest: float, state: MutableColumn) -> float:
-    """Return the rate of least error, and update the variance of the tilt, as `CorrectionRate.update`."""
+def best_rate(h: float, bias_variance: float, fastest: float, state: MutableColumn) -> float:
+    """Return the rate of least error in a step with contact [1/s], and update the variance of the tilt.
+
+    Args:
+        h: Duration of the step [s].
+        bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+        fastest: Highest rate [1/s], which counts more than the lowest one.
+        state: Numbers of `CorrectionRate`.
+    """
     q, r = state[DENSITY_SEEN] + LEAST_DENSITY, state[VARIANCE] + LEAST_VARIANCE
     best = ((0.25 * q + bias_variance / state[BEST]) / r) ** (1.0 / 3.0)
     state[BEST] = best
     least = 0.5 * q / best + bias_variance / (best * best) + best * best * r
     gain = state[VARIANCE_TILT] * best / least
-    rate: float = max(min(gain, fastest), min(slowest, fastest))
+    rate: float = max(min(gain, fastest), min(state[SLOWEST], fastest))
     # With another gain than the optimal one: P' = Q - 2 k P + k^2 R.
     keep = 1.0 / (1.0 + 2.0 * h * rate)
     grown = h * (least * best + rate * rate * least / best)
@@ -240,6 +236,12 @@ def best_rate(h: float, bias_variance: float, fastest: float, slowest: float, st
 
 @compiled
 def uncorrected(h: float, bias_variance: float, state: MutableColumn) -> None:
-    """Let the variance of the tilt grow without contact, as `CorrectionRate.propagate`."""
+    """Let the variance of the tilt grow over a step without contact.
+
+    Args:
+        h: Duration of the step [s].
+        bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+        state: Numbers of `CorrectionRate`.
+    """
     sigma = math.sqrt(state[VARIANCE_TILT] * bias_variance)
     state[VARIANCE_TILT] += h * (state[DENSITY_SEEN] + LEAST_DENSITY + 2.0 * sigma)

@@ -10,8 +10,9 @@ s^2 + alpha1 s + alpha2, without the smoothing by the second stage: faster after
 from dataclasses import dataclass
 
 from inertial_estimation.compilation import compiled
+from inertial_estimation.estimators.tilt.comparison_observer import ComparisonObserver
 from inertial_estimation.estimators.tilt.linear_stage import first_stage
-from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver, slow_root
+from inertial_estimation.estimators.tilt.observer_steps import slow_root
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, cross, norm, normalised, rotate, rotation
 
@@ -44,7 +45,7 @@ class FirstStageConfig:
     )
 
 
-class FirstStageObserver(TiltObserver[FirstStageConfig]):
+class FirstStageObserver(ComparisonObserver[FirstStageConfig]):
     """The first stage alone.
 
     The checks of the readings compare its output with a first stage of their own, so that `x2_intermediate`

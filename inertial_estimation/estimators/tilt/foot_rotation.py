@@ -6,36 +6,42 @@ position d and velocity d' in the IMU frame, which leaves the rotation about d u
 
 import math
 
-import numpy as np
-
 from inertial_estimation.compilation import (
     Column,
     MutableColumn,
     MutableTable,
     Table,
-    compiled,
+    cells,
     inlined,
-    numbers,
-    warm_up,
     zeros,
 )
-from inertial_estimation.estimators.tilt.usual_size import UsualSize
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.estimators.tilt.points_at_rest import LEAST_SHARE, rate_of_points
+from inertial_estimation.estimators.tilt.usual_size import LIMIT, Bounds, forget_size, learn_size
+from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,
     Vector,
-    add,
     combine,
-    cross,
     distance,
     dot,
     matrix_of,
     norm,
+    store,
     vector_of,
 )
 
-__all__ = ["FootRotation", "rate_of_points"]
+__all__ = [
+    "COMPLETE",
+    "KNOWN",
+    "RATE",
+    "REPLACING",
+    "SIZE",
+    "FootRotation",
+    "check_rate",
+    "explains_turn",
+    "is_unusual",
+]
 
 SHORT, LONG = 0.1, 0.5  # time constants of the integrated differences [s]
 WRONG = math.radians(3.5)  # integrated difference beyond which the gyroscope is wrong; iCub's walk: 3 deg
@@ -49,174 +55,185 @@ DOUBTED = 0.3  # difference from which joint velocities are compared with differ
 LONGEST_JUMP = 0.1  # time after a jump of the gyroscope in which no difference is limited [s]
 LONGEST_BLAME = 1.0  # time without feet after which nothing speaks against the gyroscope any more [s]
 STEP = math.radians(1.0)  # of one step, unless the gyroscope itself has jumped: joints jump, too
-LEAST_SHARE = 0.15  # of the load, below which a point foot may skid, or seem to stand while it swings
-SINGULAR = 1e-3  # determinant over the cube of the trace, below which points lie on a line
+USUAL_BOUNDS: Bounds = (WRONG, USUAL, HIGHEST * WRONG)  # of the limit of the integrated difference
+
+# Numbers of the state: whether the rate of the feet is used; whether neither gyroscope nor feet give the
+# whole rate, whether the gyroscope was found wrong in the last step; whether the feet told anything, whether
+# they determined the rate, and the rate that they allow [rad/s]; whether the motions at the begin of the step
+# are known, time without feet and since the last jump of the gyroscope [s], number of these jumps, integrated
+# differences, short and long [rad], angle that was missed when the gyroscope was found wrong [rad], usual
+# size.
+REPLACING, LOST, FOUND, KNOWN, COMPLETE, RATE, BEGIN_KNOWN, WITHOUT_FEET, SINCE_JUMP, JUMPS = (
+    *range(6),
+    *range(8, 12),
+)
+SHORT_SUM, LONG_SUM, MISSED, USUAL_SIZE_OF, SIZE = 12, 15, 18, 21, 21 + USUAL_SIZE
 
 
 class FootRotation:
-    """Compares the gyroscope with the feet at every step, and replaces it while it is wrong.
+    """State of the comparison of the gyroscope with the feet, which replace it while it is wrong.
 
     Attributes:
-        replacing: Whether the rate of the feet is used.
-        lost: Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost.
-        known: Whether the feet told anything about the rotation at the last step.
-        rate: Angular velocity of the IMU by the feet at the last step [rad/s]; None where they did not
-            determine it.
+        row: Numbers of the state, for `check_rate`.
     """
 
-    def __init__(self, soles: tuple[bool, ...]) -> None:
+    def __init__(self, row: Array | None = None) -> None:
         """Begin with a sound gyroscope.
 
         Args:
-            soles: Whether each contact is a sole that cannot turn while loaded.
+            row: Memory for at least `SIZE` numbers; None: its own.
         """
-        self._soles = numbers(np.array(soles, dtype=float))
-        self._moved = zeros(len(soles), 18)  # memory for motions by differences of positions
-        self._doubts = 0
-        self._usual = UsualSize(WRONG, USUAL, HIGHEST * WRONG)
-        self.replacing = False
-        warm_up()
+        self.row = zeros(SIZE) if row is None else row
+        self._cells = cells(self.row)
+        forget_size(USUAL_BOUNDS, self._cells, USUAL_SIZE_OF)
+        self._cells[REPLACING] = self._cells[JUMPS] = 0.0
         self.reset()
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
-        self._without_feet = 0.0  # time since the feet last gave a rotation [s]
-        self.lost = False
-        self.known = False
-        self.rate: Vector | None = None
-        self._before: KinematicState | None = None
-        self._since_jump = math.inf
-        self._integrals: tuple[Vector, Vector] = (ZERO, ZERO)  # of the differences, short and long [rad]
+        for k in (*range(LOST, SINCE_JUMP), *range(SHORT_SUM, USUAL_SIZE_OF)):
+            self._cells[k] = 0.0
+        self._cells[SINCE_JUMP] = math.inf
+
+    @property
+    def replacing(self) -> bool:
+        """Whether the rate of the feet is used."""
+        return bool(self._cells[REPLACING])
+
+    @property
+    def lost(self) -> bool:
+        """Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost."""
+        return bool(self._cells[LOST])
+
+    @property
+    def known(self) -> bool:
+        """Whether the feet told anything about the rotation at the last step."""
+        return bool(self._cells[KNOWN])
+
+    @property
+    def missed(self) -> Vector | None:
+        """Angle by which the frame was turned too little [rad]; None unless that has just been found."""
+        return vector_of(self._cells, MISSED) if self._cells[FOUND] else None
 
     @property
     def mean_rate(self) -> float:
         """Mean difference between feet and gyroscope over the last 0.1 s [rad/s]."""
-        return norm(self._integrals[0]) / SHORT
-
-    def explains(self, turn: Vector, x2: Vector) -> bool:
-        """Return whether an error of the gyroscope in the last half second explains a turned vertical.
-
-        Args:
-            turn: Rotation from the observer's vertical to that of accelerometer and contact velocity [rad].
-            x2: The vertical; a rotation about it does not move it.
-        """
-        long = self._integrals[1]
-        across = combine(long, -dot(long, x2), x2)
-        return norm(across) > self._usual.scale * LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(
-            turn, turn
-        )
+        return norm(vector_of(self._cells, SHORT_SUM)) / SHORT
 
     def replace(self) -> Vector:
         """Use the rate of the feet from now on; return the angle missed by the gyroscope [rad]."""
-        self.replacing = True
-        short, missed = self._integrals
-        self._integrals = short, ZERO
+        missed = vector_of(self._cells, LONG_SUM)
+        self._cells[REPLACING] = 1.0
+        store(self._cells, LONG_SUM, ZERO)
         return missed
-
-    def check(
-        self, h: float, w: Vector, state: KinematicState | None, weights: Array, doubts: int
-    ) -> tuple[Vector, Vector | None]:
-        """Compare the rate of one step with the feet.
-
-        Args:
-            h: Duration of the step [s].
-            w: Angular velocity by the gyroscope, bias removed, mean over the step [rad/s].
-            state: Kinematics of the contacts; None where missing.
-            weights: Weights of the contacts, as `ContactVelocity.weights`; zero: not in use.
-            doubts: Number of jumps of the gyroscope until now.
-
-        Returns:
-            The angular velocity to use [rad/s], and, where the gyroscope has just been found wrong, the angle
-            by which the frame has been turned too little meanwhile [rad].
-        """
-        self._since_jump = 0.0 if doubts != self._doubts else self._since_jump + h
-        self._doubts = doubts
-        before, self._before = self._before, state
-        if state is None:
-            return self._unknown(h, w)
-        motions = state.motions, state.motions if before is None else before.motions
-        limited = self._since_jump > LONGEST_JUMP and not self.replacing
-        found, complete, rate, self._integrals, missed = _compare(
-            *(h, w, motions, before is not None, weights, self._soles, self._moved),
-            *(self.replacing, limited, self._usual.scale, self._integrals),
-        )
-        self.known, self.rate = found, rate if complete else None
-        if not found:
-            return self._unknown(h, w)
-        self._without_feet = 0.0
-        self.lost = self.replacing and not complete
-        size = norm(self._integrals[0])
-        if self.replacing:
-            self.replacing = size > RIGHT
-            return rate, None
-        if size <= self._usual.limit * (1.0 if complete else ON_A_LINE):
-            self._usual.learn(h, size)
-            return w, None
-        self.replacing, self._integrals = True, (self._integrals[0], ZERO)
-        return rate, missed
-
-    def _unknown(self, h: float, w: Vector) -> tuple[Vector, None]:
-        """Continue where the feet tell nothing: a robot that has fallen has none that clear the gyroscope."""
-        self.known, self.rate = False, None
-        self._without_feet += h
-        if self._without_feet > LONGEST_BLAME:
-            self.replacing = False
-        self._integrals = _forgotten(h, self._integrals)
-        self.lost = self.replacing
-        return (ZERO if self.replacing else w), None
-
-
-@compiled
-def _compare(
-    h: float,
-    w: Vector,
-    motions: tuple[Table, Table],
-    begin_known: bool,
-    weights: Column,
-    soles: Column,
-    moved: MutableTable,
-    replacing: bool,
-    limited: bool,
-    scale: float,
-    integrals: tuple[Vector, Vector],
-) -> tuple[bool, bool, Vector, tuple[Vector, Vector], Vector]:
-    """Integrate the difference between gyroscope and feet over one step.
-
-    Args:
-        h: Duration of the step [s].
-        w: Angular velocity by the gyroscope [rad/s].
-        motions: Rows of `KinematicState.motions` at the end of the step and at its begin.
-        begin_known: Whether those at the begin are known.
-        weights: Weights of the contacts.
-        soles: 1 for a contact that cannot turn while loaded, 0 for the others.
-        moved: Memory for the motions by differences of positions.
-        replacing: Whether the rate of the feet is used.
-        limited: Whether the difference of one step is limited.
-        scale: Present limit of the integral over the least one.
-        integrals: Short and long one at the begin [rad].
-
-    Returns:
-        Whether the feet tell anything, whether they determine the rate, the rate that they allow [rad/s], the
-        integrals, and the long one before this step [rad]; unchanged where they tell nothing.
-    """
-    found, complete, rate = _rate(h, w, motions, begin_known, weights, soles, moved, replacing)
-    if not found:
-        return False, False, rate, integrals, ZERO
-    d = (rate[0] - w[0], rate[1] - w[1], rate[2] - w[2])
-    short, missed = _forgotten(h, integrals)
-    long = combine(missed, h, d)
-    step = h * norm(d)
-    if step > STEP and limited:
-        d = (STEP / step * d[0], STEP / step * d[1], STEP / step * d[2])
-    return True, complete, rate, (_limited(combine(short, h, d), scale * LARGEST), long), missed
 
 
 @inlined
-def _forgotten(h: float, integrals: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
-    s, g = integrals
+def is_unusual(state: MutableColumn) -> bool:
+    """Return whether the last step needs more than the gyroscope, by the numbers of `FootRotation`."""
+    return bool(state[REPLACING] > 0.0 or state[LOST] > 0.0 or state[FOUND] > 0.0)
+
+
+@inlined
+def explains_turn(turn: Vector, x2: Vector, state: MutableColumn) -> bool:
+    """Return whether an error of the gyroscope in the last half second explains a turned vertical.
+
+    Args:
+        turn: Rotation from the observer's vertical to that of accelerometer and contact velocity [rad].
+        x2: The vertical; a rotation about it does not move it.
+        state: Numbers of `FootRotation`.
+    """
+    long = vector_of(state, LONG_SUM)
+    across = combine(long, -dot(long, x2), x2)
+    scale = state[USUAL_SIZE_OF + LIMIT] / WRONG
+    return norm(across) > scale * LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(turn, turn)
+
+
+@inlined
+def check_rate(
+    h: float,
+    w: Vector,
+    known: bool,
+    motions: tuple[Table, Table],
+    weights: Column,
+    jumps: float,
+    soles: Column,
+    moved: MutableTable,
+    state: MutableColumn,
+) -> Vector:
+    """Compare the rate of one step with the feet; return the angular velocity to use [rad/s].
+
+    Args:
+        h: Duration of the step [s].
+        w: Angular velocity by the gyroscope, bias removed, mean over the step [rad/s].
+        known: Whether the motions of the contacts at the end of the step are known.
+        motions: Rows of `KinematicState.motions` at the end of the step and at the last update.
+        weights: Weights of the contacts, as `ContactVelocity.weights`; zero: not in use.
+        jumps: Number of jumps of the gyroscope until now.
+        soles: 1 for a contact that cannot turn while loaded, 0 for the others.
+        moved: Memory for the motions by differences of positions.
+        state: Numbers of `FootRotation`; updated.
+    """
+    state[SINCE_JUMP] = 0.0 if jumps != state[JUMPS] else state[SINCE_JUMP] + h
+    begin_known = state[BEGIN_KNOWN] > 0.0
+    state[JUMPS], state[BEGIN_KNOWN], state[FOUND] = jumps, 1.0 if known else 0.0, 0.0
+    if not known:
+        return _without_feet(h, w, state)
+    spans, replacing = (motions[0], motions[1] if begin_known else motions[0]), state[REPLACING] > 0.0
+    found, complete, rate = _rate(h, w, spans, begin_known, weights, soles, moved, replacing)
+    if not found:
+        return _without_feet(h, w, state)
+    missed = _integrate(h, combine(rate, -1.0, w), state)
+    state[KNOWN], state[COMPLETE], state[WITHOUT_FEET] = 1.0, 1.0 if complete else 0.0, 0.0
+    store(state, RATE, rate)
+    state[LOST] = 1.0 if replacing and not complete else 0.0
+    size = norm(vector_of(state, SHORT_SUM))
+    if replacing:
+        state[REPLACING] = 1.0 if size > RIGHT else 0.0
+        return rate
+    if size <= state[USUAL_SIZE_OF + LIMIT] * (1.0 if complete else ON_A_LINE):
+        learn_size(h, size, USUAL_BOUNDS, state, USUAL_SIZE_OF)
+        return w
+    state[REPLACING], state[FOUND] = 1.0, 1.0
+    store(state, MISSED, missed)
+    store(state, LONG_SUM, ZERO)
+    return rate
+
+
+@inlined
+def _without_feet(h: float, w: Vector, state: MutableColumn) -> Vector:
+    """Continue where the feet tell nothing: a robot that has fallen has none that clear the gyroscope."""
+    state[KNOWN], state[COMPLETE] = 0.0, 0.0
+    state[WITHOUT_FEET] += h
+    if state[WITHOUT_FEET] > LONGEST_BLAME:
+        state[REPLACING] = 0.0
+    _forget(h, state)
+    state[LOST] = state[REPLACING]
+    return ZERO if state[REPLACING] > 0.0 else w
+
+
+@inlined
+def _integrate(h: float, d: Vector, state: MutableColumn) -> Vector:
+    """Add the difference between feet and gyroscope in one step; return the long integral before it [rad]."""
+    limited = state[SINCE_JUMP] > LONGEST_JUMP and state[REPLACING] == 0.0
+    scale = state[USUAL_SIZE_OF + LIMIT] / WRONG
+    _forget(h, state)
+    missed = vector_of(state, LONG_SUM)
+    store(state, LONG_SUM, combine(missed, h, d))
+    step = h * norm(d)
+    if step > STEP and limited:
+        d = (STEP / step * d[0], STEP / step * d[1], STEP / step * d[2])
+    store(state, SHORT_SUM, _limited(combine(vector_of(state, SHORT_SUM), h, d), scale * LARGEST))
+    return missed
+
+
+@inlined
+def _forget(h: float, state: MutableColumn) -> None:
+    """Let the integrated differences decay over a step."""
+    s, g = vector_of(state, SHORT_SUM), vector_of(state, LONG_SUM)
     keep, keep_long = 1.0 - h / (h + SHORT), 1.0 - h / (h + LONG)
-    short = (keep * s[0], keep * s[1], keep * s[2])
-    return short, (keep_long * g[0], keep_long * g[1], keep_long * g[2])
+    store(state, SHORT_SUM, (keep * s[0], keep * s[1], keep * s[2]))
+    store(state, LONG_SUM, (keep_long * g[0], keep_long * g[1], keep_long * g[2]))
 
 
 @inlined
@@ -274,43 +291,6 @@ def _allowed(
         return False, False, ZERO
     rate, complete = rate_of_points(motions, weights, ZERO if replacing else w)
     return True, complete, rate
-
-
-@inlined
-def rate_of_points(motions: Table, weights: Column, w: Vector) -> tuple[Vector, bool]:
-    """Return the rate nearest to a given one with which points at rest keep their distances.
-
-    Least squares over the pairs with the first point: (sum |d|^2 1 - d d') delta = -sum d x (d' + w x d).
-
-    Args:
-        motions: Rows of `KinematicState.motions`.
-        weights: Shares of the contacts; at least two of `LEAST_SHARE`, those that are used.
-        w: Angular velocity of the IMU [rad/s].
-
-    Returns:
-        Angular velocity [rad/s], and whether the points determine it, which those on a line do not.
-    """
-    first, xx, yy, zz, xy, xz, yz, right = -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ZERO
-    for i in range(len(weights)):
-        if weights[i] < LEAST_SHARE:
-            continue
-        if first < 0:
-            first = i
-            continue
-        d = combine(vector_of(motions[first], 9), -1.0, vector_of(motions[i], 9))
-        change = combine(vector_of(motions[first], 12), -1.0, vector_of(motions[i], 12))
-        right = combine(right, -1.0, cross(d, add(change, cross(w, d))))
-        x, y, z = d
-        xx, yy, zz = xx + y * y + z * z, yy + x * x + z * z, zz + x * x + y * y
-        xy, xz, yz = xy - x * y, xz - x * z, yz - y * z
-    trace = max(xx + yy + zz, 1e-4)
-    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    c = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
-    determinant = dot(rows[0], c[0])
-    if determinant < SINGULAR * trace**3:  # on a line: |d|^2 is half the trace
-        return combine(w, 2.0 / trace, right), False
-    scale = 1.0 / determinant
-    return combine(w, scale, (dot(c[0], right), dot(c[1], right), dot(c[2], right))), True
 
 
 @inlined

@@ -11,13 +11,10 @@ invariant to yaw and that makes this observer the slowest of the three with thei
 
 from dataclasses import dataclass
 
+from inertial_estimation.estimators.tilt.comparison_observer import ComparisonObserver, velocity_correction
+from inertial_estimation.estimators.tilt.observer_steps import slow_root
 from inertial_estimation.estimators.tilt.r3s2_observer import relaxed_innovation
-from inertial_estimation.estimators.tilt.tilt_observer import (
-    STANDARD_GRAVITY,
-    TiltObserver,
-    slow_root,
-    velocity_correction,
-)
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, combine, dot, normalised, rotate
 
@@ -56,7 +53,7 @@ class HuaConfig:
     )
 
 
-class HuaObserver(TiltObserver[HuaConfig]):
+class HuaObserver(ComparisonObserver[HuaConfig]):
     """Observer with different gains along and across the estimated vertical."""
 
     @property

@@ -74,6 +74,11 @@ class Initialisation:
         self._agreed = 0.0  # time for which the readings have agreed [s]
 
     @property
+    def ready(self) -> bool:
+        """Whether the startup is over."""
+        return self.phase is not Phase.STARTING
+
+    @property
     def vertical(self) -> Vector | None:
         """Direction of the mean accelerometer, which weights the contacts where there is no better vertical.
 

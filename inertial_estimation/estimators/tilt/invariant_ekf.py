@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
+from inertial_estimation.estimators.tilt.comparison_observer import ComparisonObserver
+from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -76,7 +77,7 @@ class InvariantEkfConfig:
     )
 
 
-class InvariantEkf(TiltObserver[InvariantEkfConfig]):
+class InvariantEkf(ComparisonObserver[InvariantEkfConfig]):
     """Right-invariant filter over orientation, velocity, position and feet.
 
     Attributes:
@@ -87,10 +88,16 @@ class InvariantEkf(TiltObserver[InvariantEkfConfig]):
 
     needs_feet = True
 
-    def __init__(self, config: InvariantEkfConfig, fallback: GravityFallbackConfig) -> None:
+    def __init__(
+        self,
+        config: InvariantEkfConfig,
+        fallback: GravityFallbackConfig,
+        rows: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Begin upright and at rest, without a foot; arguments are those of `TiltObserver`."""
         self._feet: Sequence[Vector | None] = ()
         self._known: tuple[bool, ...] = ()
-        super().__init__(config, fallback)
+        super().__init__(config, fallback, rows)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Begin from a state; the feet are placed anew."""
@@ -154,9 +161,10 @@ class InvariantEkf(TiltObserver[InvariantEkfConfig]):
 
     def _accept_changes(self) -> None:
         """Take over a velocity or a vertical that was set from outside since the last step."""
-        if self.x2 is not self._told[1]:
+        x1, x2 = self._told
+        if self.x2 != x2:
             self.R = np.array(align_rows(matrix(self.R), self.x2))  # its yaw is kept
-        if self.x1 is not self._told[0] or self.x2 is not self._told[1]:
+        if self.x1 != x1 or self.x2 != x2:
             self.columns[:, 0] = self.R @ np.array(self.x1)
         self._told = self.x1, self.x2
 

@@ -29,11 +29,8 @@ from inertial_estimation.estimators.tilt.kalman_steps import (
     settle,
 )
 from inertial_estimation.estimators.tilt.observer_batch import ObservedStates, ObserverReadings
-from inertial_estimation.estimators.tilt.tilt_observer import (
-    GravityFallbackConfig,
-    lost_in_flight,
-    step_without_contact,
-)
+from inertial_estimation.estimators.tilt.observer_steps import lost_in_flight, step_without_contact
+from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store, vector_of
 

@@ -16,35 +16,36 @@ from an observer of constant gains:
 
 from dataclasses import dataclass
 
-from inertial_estimation.compilation import zeros
+from inertial_estimation.estimators.tilt.kalman_advance import (
+    DRIFTS,
+    OWN_SIZE,
+    SEEN,
+    TIMES,
+    TOLD,
+    advance_kalman,
+    expected_velocity,
+    kalman_rate,
+    velocity_was_set,
+)
 from inertial_estimation.estimators.tilt.kalman_steps import (
     CC,
     OFFSET,
-    RATES,
     SIZE,
     VELOCITY_NOISE,
     ZZ,
     begin,
-    forget_velocity,
-    kalman_step,
-    propagate,
-    settle,
     undo,
 )
-from inertial_estimation.estimators.tilt.tilt_observer import (
-    STANDARD_GRAVITY,
-    GravityFallbackConfig,
-    TiltObserver,
-    slow_root,
-)
+from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import Vector, combine, cross, distance, dot, vector_of
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import ZERO, Vector, distance, store, vector_of
 
 __all__ = ["KalmanConfig", "KalmanObserver"]
 
 SET_SIGMA = 0.03  # standard deviation of a vertical of which nothing else is known [rad]
 TURNED_SHARE = 0.3  # of a turn by which the vertical was set right after a fault, that may be wrong
-SLOWEST, FASTEST = 0.02, 10.0  # bounds of the rate of convergence that is reported [1/s]
+UNSEEN: Vector = (1e-6, 1e-6, 1.0)  # noise before any is seen: density, variance of the bias, information
 
 
 @dataclass(frozen=True)
@@ -110,102 +111,98 @@ class KalmanConfig:
 class KalmanObserver(TiltObserver[KalmanConfig]):
     """Extended Kalman filter with one covariance for both horizontal axes."""
 
-    def __init__(self, config: KalmanConfig, fallback: GravityFallbackConfig) -> None:
-        self.forget_noise()
-        super().__init__(config, fallback)
+    own_size = OWN_SIZE
+
+    def __init__(
+        self,
+        config: KalmanConfig,
+        fallback: GravityFallbackConfig,
+        rows: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Begin upright and at rest, without a measured noise; arguments are those of `TiltObserver`."""
+        super().__init__(config, fallback, rows)
+        store(self._own_cells, SEEN, UNSEEN)
+
+    def configure(self, config: KalmanConfig, fallback: GravityFallbackConfig) -> None:
+        """Take parameters, which may have changed at run time."""
+        super().configure(config, fallback)
+        numbers = self._own_cells
+        (numbers[TIMES], numbers[TIMES + 1]), (numbers[DRIFTS], numbers[DRIFTS + 1]) = (
+            config.times,
+            config.drifts,
+        )
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Begin from a state of which nothing else is known."""
         super().initialise(x1, x2)
-        self._told = self.x1
+        store(self._own_cells, TOLD, self.x1)
         self.trust(SET_SIGMA)
 
     def trust(self, sigma: float) -> None:
         """Set the standard deviation of the vertical, apart from an offset of the specific force."""
-        begin(self._numbers, sigma, self.config.accelerometer_offset)
+        begin(self.own, sigma, self.config.accelerometer_offset)
 
     def restore(self, x2: Vector) -> None:
         """Set the vertical, which is then less certain by a share of the turn, and keep the velocity."""
         before = self.x2
         super().restore(x2)
-        self._numbers[ZZ] += (TURNED_SHARE * distance(before, self.x2)) ** 2
+        self._own_cells[ZZ] += (TURNED_SHARE * distance(before, self.x2)) ** 2
 
     def hold(self, h: float, w_I: Vector, before: Vector) -> None:
         """Undo the correction of vertical, offset and covariance in the last step."""
         super().hold(h, w_I, before)
-        undo(self._numbers)
+        undo(self.own)
 
     def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
         """Predict the mean velocity of a step."""
-        a = combine(combine(f_I, -1.0, self.offset), -STANDARD_GRAVITY, self.x2)
-        return combine(self.x1, 0.5 * h, combine(a, -1.0, cross(w_I, self.x1)))
+        return expected_velocity(h, w_I, f_I, self._cells, self._own_cells)
 
     @property
     def state(self) -> tuple[float, ...]:
         """x1, x2, whether x1 was set from outside since the last step, and the numbers of `kalman_steps`."""
-        return *self.x1, *self.x2, float(self.x1 != self._told), *self._numbers
+        was_set = velocity_was_set(self._cells, self._own_cells)
+        return *self.x1, *self.x2, float(was_set), *self._own_cells[:SIZE]
 
     def forget_noise(self) -> None:
         """Begin without a measured noise; `initialise` has to follow."""
-        self._numbers = zeros(SIZE)
-        self._noise = 1e-6, 1e-6, 1.0  # density of the gyroscope, variance of its bias, information
+        for k in range(SIZE):
+            self._own_cells[k] = 0.0
+        store(self._own_cells, SEEN, UNSEEN)
 
     def see_noise(self, gyro_density: float, bias_variance: float, information: float) -> None:
         """Take the noise of the readings of the next step."""
-        self._noise = gyro_density, bias_variance, information
+        store(self._own_cells, SEEN, (gyro_density, bias_variance, information))
 
     @property
     def tilt_variance(self) -> float:
         """Variance of the tilt, of one axis [rad^2]."""
-        return float(self._numbers[ZZ])
+        return float(self._own_cells[ZZ])
 
     @property
     def offset(self) -> Vector:
         """Offset of the specific force, IMU frame [m/s^2]."""
-        return vector_of(self._numbers, OFFSET)
+        return vector_of(self._own_cells, OFFSET)
 
     @property
     def offset_variance(self) -> float:
         """Variance of the offset, of one axis [m^2/s^4]."""
-        return float(self._numbers[CC])
+        return float(self._own_cells[CC])
 
     @property
     def velocity_noise(self) -> float:
         """Measured density of the contact velocity's noise, of one axis [m^2/s]."""
-        return float(self._numbers[VELOCITY_NOISE])
+        return float(self._own_cells[VELOCITY_NOISE])
 
     @property
     def convergence_rate(self) -> float:
         """Slowest root of the error with the gains of the last step, within bounds [1/s]."""
-        rate = slow_root(self._numbers[RATES], self._numbers[RATES + 1])
-        return min(max(rate, SLOWEST), FASTEST)
+        return kalman_rate(self._own_cells)
 
     @property
     def bias_sensitivity(self) -> float:
         """Inverse of the rate of convergence [s]."""
         return 1.0 / self.convergence_rate
 
-    def _land(self, y_v: Vector) -> None:
-        """Begin with the first contact velocity after a flight; what is known of the vertical is kept."""
-        if self._lost(y_v):
-            self.x1 = y_v
-        self._flight = 0.0
-
-    def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
-        numbers = self._numbers
-        if self.x1 != self._told:
-            forget_velocity(numbers)
-        self.x1, self.x2, self.innovation, self.correction = kalman_step(
-            h, self._noise, self.config.times, self.config.drifts, (self.x1, self.x2), w_I, f_I, y_v, numbers
-        )
-        self._told = self.x1
-
-    def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
-        numbers, set_from_outside = self._numbers, self.x1 != self._told
-        super()._step_without_contact(h, w_I, combine(f_I, -1.0, self.offset))
-        density, bias_variance, _ = self._noise
-        propagate(h, dot(w_I, self.x2), density, bias_variance, self.config.drifts, numbers)
-        if self.gravity_aided:
-            settle(h, self.fallback.gain, numbers)
-        if not set_from_outside:
-            self._told = self.x1
+    def step(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None) -> None:
+        """Advance by one step, as `TiltObserver.step`."""
+        advance_kalman(h, w_I, f_I, y_v or ZERO, y_v is not None, self.shared, self.own)

@@ -23,17 +23,17 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.tilt.correction_rate import (
     DENSITY_SEEN,
     ELAPSED,
+    MEMORY,
+    ROW_SIZE,
     SIZE,
+    SLOWEST,
     AdaptationConfig,
     best_rate,
     measure_velocity,
     uncorrected,
 )
-from inertial_estimation.estimators.tilt.tilt_observer import (
-    GravityFallbackConfig,
-    lost_in_flight,
-    step_without_contact,
-)
+from inertial_estimation.estimators.tilt.observer_steps import lost_in_flight, step_without_contact
+from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, two_stage_step
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import ZERO, Vector, normalised, rotate, store, vector, vector_of
@@ -134,11 +134,11 @@ def observe(
     warm_up()
     x2 = normalised(vector(start[1]))
     intermediate = vector(start[2]) if len(start) > 2 else x2
-    states, noise, density, variance, limits = zeros(n, 12), zeros(SIZE), np.zeros(1), np.zeros(1), (1.0, 0.0)
+    states, noise, density, variance = zeros(n, 12), zeros(ROW_SIZE), np.zeros(1), np.zeros(1)
     if adaptive is not None:
-        noise[:] = list(adaptive.start)
+        noise[:SIZE] = list(adaptive.start)
+        noise[MEMORY], noise[SLOWEST] = adaptive.config.memory, adaptive.config.slowest
         density, variance = adaptive.density, adaptive.bias_variance
-        limits = adaptive.config.memory, adaptive.config.slowest
     _observe(
         numbers(readings.h),
         *(numbers(readings.w_I), numbers(readings.f_I), numbers(readings.y_v)),
@@ -148,7 +148,6 @@ def observe(
         (vector(start[0]), intermediate, x2),
         adaptive is not None,
         *(numbers(np.ascontiguousarray(density)), numbers(np.ascontiguousarray(variance))),
-        limits,
         noise,
         states,
     )
@@ -169,7 +168,6 @@ def _observe(
     adaptive: bool,
     density: Column,
     bias_variance: Column,
-    limits: tuple[float, float],
     noise: MutableColumn,
     states: MutableTable,
 ) -> None:
@@ -189,13 +187,13 @@ def _observe(
                 flight, in_contact = 0.0, True
             rate = rates[k]
             if adaptive:
-                rate = best_rate(h[k], bias_variance[k], rate, limits[1], noise)
+                rate = best_rate(h[k], bias_variance[k], rate, noise)
             state, innovation, correction = two_stage_step(
                 h[k], gains, rate, (x1, x2_intermediate, x2), w, f, y
             )
             x1, x2_intermediate, x2 = state
             if adaptive:
-                measure_velocity(h[k], innovation, x2, f, limits[0], noise)
+                measure_velocity(h[k], innovation, x2, f, noise)
         else:
             if adaptive:
                 uncorrected(h[k], bias_variance[k], noise)

@@ -10,6 +10,7 @@ from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
+from inertial_estimation.signals import Array
 
 __all__ = ["OBSERVERS", "make_observer", "observer_of_section"]
 
@@ -29,17 +30,20 @@ def observer_of_section(section: str) -> str:
     return owner if owner in OBSERVERS else ""
 
 
-def make_observer(name: str, gains: Any, fallback: GravityFallbackConfig) -> TiltObserver[Any]:
+def make_observer(
+    name: str, gains: Any, fallback: GravityFallbackConfig, rows: tuple[Array, Array] | None = None
+) -> TiltObserver[Any]:
     """Build an observer.
 
     Args:
         name: Its name in `OBSERVERS`.
         gains: Its gains, an instance of its own config class.
         fallback: Parameters of the correction without contact.
+        rows: Memory for its numbers, as `TiltObserver` takes it; None: its own.
 
     Raises:
         ConfigurationError: If there is none of that name.
     """
     if name not in OBSERVERS:
         raise ConfigurationError(f"no tilt observer '{name}'{did_you_mean(name, OBSERVERS, 'there are')}")
-    return OBSERVERS[name](gains, fallback)
+    return OBSERVERS[name](gains, fallback, rows)

@@ -10,12 +10,9 @@ by -g0 d / k1v, the innovation is g0 d / k1v, and the correction is against d.
 import math
 from dataclasses import dataclass
 
-from inertial_estimation.estimators.tilt.tilt_observer import (
-    STANDARD_GRAVITY,
-    TiltObserver,
-    slow_root,
-    velocity_correction,
-)
+from inertial_estimation.estimators.tilt.comparison_observer import ComparisonObserver, velocity_correction
+from inertial_estimation.estimators.tilt.observer_steps import slow_root
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotate
 
@@ -45,7 +42,7 @@ class R3S2Config:
     )
 
 
-class R3S2Observer(TiltObserver[R3S2Config]):
+class R3S2Observer(ComparisonObserver[R3S2Config]):
     """Single-stage observer with the vertical on the unit sphere."""
 
     @property

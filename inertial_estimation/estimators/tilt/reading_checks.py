@@ -1,26 +1,45 @@
 """Checks of the readings against one another at every step, and what they found lately."""
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
+from inertial_estimation.compilation import cells
 from inertial_estimation.estimators.tilt.agreement import Agreement
-from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.estimator_memory import (
+    AGREEMENT,
+    CHECKS,
+    CONTRADICTED,
+    ENABLED,
+    FEET,
+    FLOOR,
+    GUARD,
+    HOLD,
+    OUTLIERS,
+    READINGS,
+    SOLES,
+)
 from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
-from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
+from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
+from inertial_estimation.estimators.tilt.step_judgement import (
+    CONTACTS_CHANGED,
+    FORCES_CONTRADICT,
+    GYRO_REPLACED,
+    LOADED_TIME,
+    OUTLIER_SEEN,
+    REPORTABLE,
+)
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
-from inertial_estimation.models.contact_kinematics import KinematicState
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
-from inertial_estimation.spatial.vectors import Vector
 
 __all__ = ["Finding", "ReadingChecks"]
 
 REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
-LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
 GYRO_WRONG, GYRO_RIGHT = (
     0.8,
     0.1,
@@ -65,10 +84,16 @@ class Finding(Enum):
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
 
 
-OUTLIERS = (  # by the kinds of `OutlierFrequency`
+OUTLIERS_BY_KIND = (  # by the kinds of `OutlierFrequency`
     Finding.GYRO_OUTLIER,
     Finding.FORCE_OUTLIER,
     Finding.VELOCITY_OUTLIER,
+)
+SAID_BY = (  # what a step says by itself, by its bit
+    (FORCES_CONTRADICT, Finding.CONTACTS),
+    (GYRO_REPLACED, Finding.GYROSCOPE),
+    (SOLES_CONTRADICT, Finding.INCLINED),
+    (SOLES_LEAN, Finding.LEANING),
 )
 
 
@@ -84,26 +109,31 @@ class ReadingChecks:
         hold: The vertical carried by the gyroscope alone.
         floor: The vertical against the soles and their forces.
         found_ns: Stamp of the last step at which each finding was made [ns].
+        stamp_ns: That of the last step [ns].
     """
 
-    def __init__(self, soles: tuple[bool, ...], *, enabled: bool = True) -> None:
+    def __init__(self, soles: Sequence[bool], memory: Array, *, enabled: bool = True) -> None:
         """Begin without a finding.
 
         Args:
             soles: Whether each contact is a sole that cannot turn while loaded.
+            memory: Of the estimator (`estimator_memory`).
             enabled: Whether readings are checked.
         """
         self.enabled = enabled
-        self.readings = ImuReadings(doubting=enabled)
-        self.velocity = VelocityGuard()
-        self.agreement = Agreement()
+        self._cells = cells(memory[CHECKS])
+        self._cells[ENABLED] = float(enabled)
+        self.readings = ImuReadings(memory[READINGS], doubting=enabled)
+        self.velocity = VelocityGuard(memory[GUARD])
+        self.agreement = Agreement(memory[AGREEMENT])
         self.found_ns: dict[Finding, int] = {}
-        self.feet = FootRotation(soles)
-        self.hold = ForceHold()
-        self.floor = FloorCheck(soles)
-        self._outliers = OutlierFrequency()
-        self._contradicted = 0.0  # time for which forces have contradicted the tilt [s]
-        self._stamp_ns = 0
+        self.feet = FootRotation(memory[FEET])
+        for i, sole in enumerate(soles):
+            memory[SOLES][i] = float(sole)
+        self.hold = ForceHold(memory[HOLD])
+        self.floor = FloorCheck(memory[FLOOR])
+        self._outliers = OutlierFrequency(memory[OUTLIERS])
+        self.stamp_ns = 0
 
     def reset(self) -> None:
         """Begin before the first reading; findings stay until they are old."""
@@ -118,7 +148,7 @@ class ReadingChecks:
         self.agreement.reset()
         self.hold.reset()
         self.floor.reset()
-        self._contradicted = 0.0
+        self._cells[CONTRADICTED] = 0.0
 
     @property
     def doubtful(self) -> bool:
@@ -128,12 +158,7 @@ class ReadingChecks:
     @property
     def contradicted(self) -> bool:
         """Whether the forces at the feet contradict the tilt."""
-        return self._contradicted > LOADED_TIME
-
-    @property
-    def found(self) -> bool:
-        """Whether the last readings contradict one another, so that their differences are not noise."""
-        return self.agreement.reportable or self.hold.active or self.feet.replacing
+        return bool(self._cells[CONTRADICTED] > LOADED_TIME)
 
     def replaced(self, turn: float) -> None:
         """Note that the observer was set to a new vertical and velocity.
@@ -143,68 +168,26 @@ class ReadingChecks:
         """
         self.agreement.replaced(turn)
         self.velocity.reset()
-        self._contradicted = 0.0
-        self.found_ns[Finding.REPLACED] = self._stamp_ns
+        self._cells[CONTRADICTED] = 0.0
+        self.found_ns[Finding.REPLACED] = self.stamp_ns
 
-    def update(
-        self,
-        stamp_ns: int,
-        h: float,
-        w_I: Vector,
-        f_I: Vector,
-        y_v: Vector | None,
-        observer: TiltObserver[object],
-        contacts: ContactVelocity,
-    ) -> None:
-        """Process one step, after the observer's.
+    def note(self, stamp_ns: int, found: int) -> None:
+        """Note what a step has found (`step_judgement`, `step_end`).
 
         Args:
-            stamp_ns: Its stamp [ns].
-            h: Its duration [s].
-            w_I: Angular velocity, mean over the step [rad/s].
-            f_I: Specific force, mean over the step [m/s^2].
-            y_v: Contact velocity with which the observer made the step [m/s]; None without contact.
-            observer: The observer after the step.
-            contacts: The contacts after the step.
+            stamp_ns: Stamp of the step [ns].
+            found: Its bits.
         """
-        self._stamp_ns = stamp_ns
-        agreement = self.agreement
-        agreement.update(h, w_I, f_I, y_v, observer, held=self.hold.active)
-        velocity = self.velocity
-        counts = self.readings.doubts, velocity.force_outliers, velocity.velocity_outliers
-        left_out, jumped = velocity.doubting, velocity.contradiction
-        for kind in self._outliers.update(
-            stamp_ns, h, counts, contacts.in_use, left_out=left_out, contradiction=jumped
-        ):
-            self.found_ns[OUTLIERS[kind]] = stamp_ns
-        if y_v is None and contacts.contradictory:
-            self._contradicted += h
-            if self.contradicted:
-                self.found_ns[Finding.CONTACTS] = stamp_ns
-        else:
-            self._contradicted = 0.0
-        if self.feet.replacing:
-            self.found_ns[Finding.GYROSCOPE] = stamp_ns
-        if agreement.reportable:
+        if found & CONTACTS_CHANGED:
+            self._outliers.change_contacts(stamp_ns)
+        if found & OUTLIER_SEEN:
+            velocity = self.velocity
+            counts = self.readings.doubts, velocity.force_outliers, velocity.velocity_outliers
+            kinds = self._outliers.count(stamp_ns, counts, contradiction=velocity.contradiction)
+            self.found_ns.update({OUTLIERS_BY_KIND[kind]: stamp_ns for kind in kinds})
+        self.found_ns.update({finding: stamp_ns for bit, finding in SAID_BY if found & bit})
+        if found & REPORTABLE:
             self.found_ns[self._culprit()] = stamp_ns
-
-    def see_soles(
-        self, h: float, x2: Vector, state: KinematicState, wrenches: Array | None, weights: Array
-    ) -> None:
-        """Compare vertical and sensed forces with the soles, after `update`.
-
-        Args:
-            h: Duration of the step [s].
-            x2: The vertical in the IMU frame.
-            state: Kinematics at its end.
-            wrenches: A row for each contact [N, Nm]; None where one is missing.
-            weights: Weights of the contacts.
-        """
-        self.floor.update(h, x2, state, wrenches, weights)
-        if self.floor.inclined:
-            self.found_ns[Finding.INCLINED] = self._stamp_ns
-        if self.floor.leaning:
-            self.found_ns[Finding.LEANING] = self._stamp_ns
 
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""
@@ -222,7 +205,7 @@ class ReadingChecks:
         recent = {
             kind
             for kind, at in self.found_ns.items()
-            if self._stamp_ns - at <= (REPLACED_NS if kind is Finding.REPLACED else REPORTED_NS)
+            if self.stamp_ns - at <= (REPLACED_NS if kind is Finding.REPLACED else REPORTED_NS)
         }
         if not recent:
             return HealthLevel.OK, ""

@@ -4,39 +4,35 @@ All observers estimate x1 = v_WI in I (velocity of the IMU) and x2 = R_WI^T e_z 
 dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific force f and rate w.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from inertial_estimation.compilation import compiled, inlined, warm_up
-from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.sphere import turn_towards
-from inertial_estimation.spatial.vectors import (
-    ZERO,
-    Vector,
-    combine,
-    cross,
-    distance,
-    norm,
-    normalised,
-    rotate,
+from inertial_estimation.compilation import cells, warm_up, zeros
+from inertial_estimation.estimators.tilt.observer_steps import (
+    CORRECTION,
+    FALLBACK_GAIN,
+    FLIGHT,
+    GRAVITY_AIDED,
+    INNOVATION,
+    INTERMEDIATE,
+    LONGEST_FLIGHT,
+    RATE,
+    SENSITIVITY,
+    SIZE,
+    STAGED,
+    TOLERANCE,
+    VELOCITY_AIDED,
+    X1,
+    X2,
 )
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import ZERO, Vector, normalised, rotate, store, vector_of
 
-__all__ = [
-    "STANDARD_GRAVITY",
-    "GravityFallbackConfig",
-    "TiltObserver",
-    "lost_in_flight",
-    "slow_root",
-    "step_without_contact",
-    "velocity_correction",
-]
+__all__ = ["GainsT", "GravityFallbackConfig", "TiltObserver"]
 
-LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
-LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for which it is dropped, too [m/s]
 GainsT = TypeVar("GainsT")
 
 
@@ -64,12 +60,33 @@ class GravityFallbackConfig:
     )
 
 
+class _VectorAt:
+    """A vector among the numbers that all observers have."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+
+    def __get__(self, observer: "TiltObserver[Any]", kind: object = None) -> Vector:
+        return vector_of(observer._cells, self._first)
+
+    def __set__(self, observer: "TiltObserver[Any]", value: Vector) -> None:
+        store(observer._cells, self._first, value)
+
+
+class _FlagAt:
+    """Whether a number that all observers have is not zero."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, observer: "TiltObserver[Any]", kind: object = None) -> bool:
+        return bool(observer._cells[self._place])
+
+
 class TiltObserver(ABC, Generic[GainsT]):
     """Velocity and vertical of an IMU, corrected by a velocity measured from contacts.
 
     Attributes:
-        config: Gains of the observer; they may be replaced while it runs.
-        fallback: Correction without contact; it may be replaced while the observer runs.
         x1: Velocity of the IMU in its own frame [m/s].
         x2: The vertical in the IMU frame, unit norm.
         innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.
@@ -78,17 +95,48 @@ class TiltObserver(ABC, Generic[GainsT]):
         velocity_aided: Whether the last step had a contact velocity.
         gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
         needs_feet: Whether the observer uses the positions of the contact points.
-        x2_intermediate: The unconstrained vertical of a first stage; None for an observer without one.
+        own_size: How many numbers of its own it has.
+        shared: Numbers that all observers have, for compiled functions.
+        own: Numbers of this kind of observer, for compiled functions.
     """
 
-    x2_intermediate: Vector | None = None
+    x1, x2 = _VectorAt(X1), _VectorAt(X2)
+    innovation, correction = _VectorAt(INNOVATION), _VectorAt(CORRECTION)
+    velocity_aided, gravity_aided = _FlagAt(VELOCITY_AIDED), _FlagAt(GRAVITY_AIDED)
     needs_feet = False
+    own_size = 1
 
-    def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
-        self.config = config
-        self.fallback = fallback
+    def __init__(
+        self, config: GainsT, fallback: GravityFallbackConfig, rows: tuple[Array, Array] | None = None
+    ) -> None:
+        """Begin upright and at rest.
+
+        Args:
+            config: Gains of the observer.
+            fallback: Correction without contact.
+            rows: Memory for at least `SIZE` numbers that all observers have, and `own_size` others; None: its
+                own.
+        """
+        self.shared, self.own = (zeros(SIZE), zeros(self.own_size)) if rows is None else rows
+        self._cells, self._own_cells = cells(self.shared), cells(self.own)
+        self.configure(config, fallback)
         warm_up()
         self.initialise(ZERO, (0.0, 0.0, 1.0))
+
+    def configure(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
+        """Take gains and correction without contact, which may have changed at run time."""
+        self.config, self.fallback = config, fallback
+        self._cells[FALLBACK_GAIN], self._cells[TOLERANCE] = fallback.gain, fallback.tolerance
+
+    @property
+    def x2_intermediate(self) -> Vector | None:
+        """The unconstrained vertical of a first stage; None for an observer without one."""
+        return vector_of(self._cells, INTERMEDIATE) if self._cells[STAGED] else None
+
+    @property
+    def in_short_flight(self) -> bool:
+        """Whether there is no contact, but not for longer than a gait with flight has none."""
+        return bool(0.0 < self._cells[FLIGHT] <= LONGEST_FLIGHT)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Begin from a state.
@@ -97,14 +145,12 @@ class TiltObserver(ABC, Generic[GainsT]):
             x1: Velocity of the IMU in its frame [m/s].
             x2: The vertical in the IMU frame; normalised here.
         """
-        self.x1 = x1
-        self.x2 = normalised(x2)
-        self.innovation = ZERO
-        self.correction = ZERO
-        self.velocity_aided = True
-        self.gravity_aided = False
-        self._flight = 0.0  # time without contact until now [s]
+        self.x1, self.x2 = x1, normalised(x2)
+        self.innovation = self.correction = ZERO
+        numbers = self._cells
+        numbers[VELOCITY_AIDED], numbers[GRAVITY_AIDED], numbers[FLIGHT] = 1.0, 0.0, 0.0
 
+    @abstractmethod
     def step(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None) -> None:
         """Advance by one step.
 
@@ -114,32 +160,6 @@ class TiltObserver(ABC, Generic[GainsT]):
             f_I: Specific force, mean over the step [m/s^2].
             y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact.
         """
-        if y_v is None:
-            self._flight += h
-            self._step_without_contact(h, w_I, f_I)
-            return
-        if not self.velocity_aided:
-            self._land(y_v)
-        self.velocity_aided, self.gravity_aided = True, False
-        self._step_with_contact(h, w_I, f_I, y_v)
-
-    @property
-    def in_short_flight(self) -> bool:
-        """Whether there is no contact, but not for longer than a gait with flight has none."""
-        return 0.0 < self._flight <= LONGEST_FLIGHT
-
-    def _land(self, y_v: Vector) -> None:
-        """Begin with the first contact velocity after a flight.
-
-        The feet strike and skid at the moment of landing. After a short flight the integrated velocity is the
-        better one; after a long one, or after a push in flight, the measured velocity is.
-        """
-        if self._lost(y_v):
-            self.initialise(y_v, self.x2)
-        self._flight = 0.0
-
-    def _lost(self, y_v: Vector) -> bool:
-        return lost_in_flight(self._flight, self.x1, y_v)
 
     @property
     def state(self) -> tuple[float, ...]:
@@ -162,6 +182,15 @@ class TiltObserver(ABC, Generic[GainsT]):
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
             information: Information of the contact velocity over the usual one; feet that contradict the
                 prediction have less.
+        """
+
+    def follow_noise(self, h: float, bias_variance: float, noise: Array) -> None:
+        """Let the rate of the next step with contact follow the noise; ignored where no rate can be set.
+
+        Args:
+            h: Duration of the step [s].
+            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+            noise: Numbers of `CorrectionRate`.
         """
 
     def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
@@ -207,6 +236,10 @@ class TiltObserver(ABC, Generic[GainsT]):
         self.x2 = normalised(rotate((-h * w_I[0], -h * w_I[1], -h * w_I[2]), before))
         self.correction = ZERO
 
+    def store_rates(self) -> None:
+        """Write rate of convergence and sensitivity to the bias to the numbers that all observers have."""
+        self._cells[RATE], self._cells[SENSITIVITY] = self.convergence_rate, self.bias_sensitivity
+
     @property
     @abstractmethod
     def bias_sensitivity(self) -> float:
@@ -216,78 +249,3 @@ class TiltObserver(ABC, Generic[GainsT]):
     @abstractmethod
     def convergence_rate(self) -> float:
         """Slowest rate at which a small tilt error decays in contact [1/s]."""
-
-    @abstractmethod
-    def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
-        """Advance by one step with the measured velocity; set `innovation` and `correction`."""
-
-    def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
-        """Propagate (B 16); where |f| is near g0, rotate x2 towards f and decay x1 at the same rate."""
-        self.velocity_aided = False
-        self.innovation = ZERO
-        self.x1, self.x2, self.correction, self.gravity_aided = step_without_contact(
-            h, self.fallback.gain, self.fallback.tolerance, (self.x1, self.x2), w_I, f_I
-        )
-
-
-def velocity_correction(x2: Vector, e: Vector, gain: float) -> Vector:
-    """Return the angular velocity that moves x2 by the tangent part of -(gain/g0) e: -(gain/g0) x2 x e.
-
-    Args:
-        x2: A vertical.
-        e: Error of a velocity [m/s].
-        gain: Its gain [1/s].
-    """
-    scale = -gain / STANDARD_GRAVITY
-    a = cross(x2, e)
-    return scale * a[0], scale * a[1], scale * a[2]
-
-
-@compiled
-def step_without_contact(
-    h: float, gain: float, tolerance: float, state: tuple[Vector, Vector], w_I: Vector, f_I: Vector
-) -> tuple[Vector, Vector, Vector, bool]:
-    """Propagate (B 16); where |f| is near g0, rotate x2 towards f and decay x1 at the same rate.
-
-    Args:
-        h: Duration of the step [s].
-        gain: Rate of this correction [1/s]; 0: none.
-        tolerance: Largest difference between |f| and g0 for it [m/s^2].
-        state: x1 [m/s] and x2 at the begin.
-        w_I: Angular velocity of the IMU, mean over the step [rad/s].
-        f_I: Specific force, mean over the step [m/s^2].
-
-    Returns:
-        x1 and x2 at the end, the correction of the vertical [rad/s], and whether gravity has corrected it.
-    """
-    force = norm(f_I)
-    aided = abs(force - STANDARD_GRAVITY) <= tolerance and gain > 0.0 and force > 0.0
-    half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
-    x2_middle = rotate(half, state[1])
-    x1 = rotate(half, state[0])
-    x1 = combine(combine(x1, h, f_I), -h * STANDARD_GRAVITY, x2_middle)
-    x1, x2, correction = rotate(half, x1), rotate(half, x2_middle), ZERO
-    if aided:
-        target = (f_I[0] / force, f_I[1] / force, f_I[2] / force)
-        x2, turned = turn_towards(x2, target, gain * h)
-        correction = (turned[0] / h, turned[1] / h, turned[2] / h)
-        keep = 1.0 / (1.0 + gain * h)
-        x1 = (keep * x1[0], keep * x1[1], keep * x1[2])
-    return x1, normalised(x2), correction, aided
-
-
-@inlined
-def lost_in_flight(flight: float, x1: Vector, y_v: Vector) -> bool:
-    """Return whether a velocity integrated without contact is less accurate than the first measured one.
-
-    Args:
-        flight: Time without contact [s].
-        x1: The integrated velocity [m/s].
-        y_v: The measured one [m/s].
-    """
-    return flight > LONGEST_FLIGHT or distance(x1, y_v) > LARGEST_LANDING
-
-
-def slow_root(a1: float, a2: float) -> float:
-    """Return the rate of the slower root of s^2 + a1 s + a2, its real part where complex [1/s]."""
-    return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import numbers
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
@@ -12,7 +11,6 @@ from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
-    WRENCH_WIDTH,
     JointRow,
     desired_wrench_spec,
     desired_wrench_stream,
@@ -23,7 +21,7 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
-from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
+from inertial_estimation.estimators.tilt.contact_wrenches import ContactWrenches
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad, ContactSource
@@ -84,7 +82,8 @@ class TiltPipeline:
         self.source = ContactSource(config.contact.source)
         by_torques = self.source is ContactSource.JOINT_TORQUES
         self._wrench_streams = _wrench_streams(self.source, self.contacts)
-        self._unplanned: list[str] = []  # desired wrenches that are missing at the last step
+        planned = self.source is ContactSource.DESIRED
+        self._wrenches = ContactWrenches(tuple(self._wrench_streams.values()), planned=planned)
         self._joint_map = JointMap(self.robot, config.robot, need_effort=by_torques, checked=True)
         self._joint_row = JointRow(self.robot.n_joints, effort=by_torques)
         self._estimator = BaseStateEstimator(config, setup)
@@ -99,7 +98,7 @@ class TiltPipeline:
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
             on_failure=self._estimator.restart,
-            defect=estimate_defect,
+            defect=lambda _estimate: self._estimator.defect,
         )
         self._steps = 0
         self._incomplete = 0
@@ -175,8 +174,7 @@ class TiltPipeline:
         Returns:
             What takes the steps.
         """
-        self._estimator.kept_steps = kept = KeptObserverSteps()
-        return kept
+        return self._estimator.keep_steps()
 
     def calibrate_gyro(self) -> None:
         """Reset the uncertainty of the gyro bias, so that the next rest determines it again."""
@@ -209,9 +207,8 @@ class TiltPipeline:
         self._stepper.advance(sample)
         row, columns = sample.rows[JOINTS], self._joint_row
         joints = (row[columns.q], row[columns.v]) if row is not None else None
-        found = self._contact_wrenches(sample)
-        arrived = [wrench for wrench in found if wrench is not None]
-        complete = joints is not None and len(arrived) == len(found)
+        aligner, timeout, known = self._stepper.aligner, self.config.robot.inputs.timeout, joints is not None
+        complete = self._wrenches.take(sample, aligner, timeout, used=known) and known
         self._steps += 1
         self._incomplete += not complete
         return self._estimator.step(
@@ -219,23 +216,10 @@ class TiltPipeline:
             h,
             sample.driver_row,
             joints,
-            numbers(np.concatenate(arrived).reshape(-1, WRENCH_WIDTH)) if complete and arrived else None,
+            self._wrenches.table if complete else None,
             self._reference(sample.time_ns),
             row[columns.tau] if row is not None and columns.tau is not None else None,
         )
-
-    def _contact_wrenches(self, sample: AlignedSample) -> list[Array | None]:
-        """Return the wrench of each contact, None where missing; no wrench where they come from torques.
-
-        Those of a planner are held until the next ones: it may itself wait for the base state of this step.
-        """
-        streams = self._wrench_streams.values()
-        if self.source is not ContactSource.DESIRED:
-            return [sample.rows[stream] for stream in streams]
-        latest, timeout = self._stepper.aligner.latest, self.config.robot.inputs.timeout
-        found = [latest(stream, sample.time_ns, timeout) for stream in streams]
-        self._unplanned = [s for s, wrench in zip(streams, found, strict=True) if wrench is None]
-        return found
 
     def _reference(self, time_ns: int) -> Matrix | None:
         if not self.config.yaw.use_reference:
@@ -246,7 +230,7 @@ class TiltPipeline:
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()
         failed = self._stepper.health_note(now_ns)
-        lost = [*self._stepper.aligner.missing(now_ns), *self._unplanned]
+        lost = [*self._stepper.aligner.missing(now_ns), *self._wrenches.missing]
         if lost:
             message = f"waiting for {listing(lost)}: nothing is published"
             return Health("estimator", HealthLevel.STALE, message, values)

@@ -8,13 +8,28 @@ bias and the gyroscope's noise. The yaw variance is that of the reference; witho
 same way.
 """
 
+import math
 from dataclasses import dataclass
 
-from inertial_estimation.compilation import inlined
+from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = ["TiltUncertainty", "UncertaintyConfig", "rotation_covariance"]
+__all__ = [
+    "SIZE",
+    "TILT",
+    "YAW",
+    "TiltUncertainty",
+    "UncertaintyConfig",
+    "advance_variances",
+    "rotation_covariance",
+]
+
+
+# Numbers of the state: variances of the tilt, either axis, and of the yaw [rad^2]; behind them the squares of
+# the last three parameters of `UncertaintyConfig`.
+TILT, YAW, CONTACT_TILT, GYRO_NOISE, YAW_REFERENCE, SIZE = range(6)
 
 
 @dataclass(frozen=True)
@@ -49,46 +64,66 @@ class UncertaintyConfig:
 
 
 class TiltUncertainty:
-    """Variances of the tilt (either axis) and of the yaw [rad^2]."""
+    """Variances of the tilt (either axis) and of the yaw.
 
-    def __init__(self, config: UncertaintyConfig) -> None:
-        self._config = config
+    Attributes:
+        row: Numbers of the state, for `advance_variances`.
+    """
+
+    def __init__(self, config: UncertaintyConfig, row: Array | None = None) -> None:
+        """Begin with the variances at the start.
+
+        Args:
+            config: Standard deviations from which the variances follow.
+            row: Memory for at least `SIZE` numbers; None: its own.
+        """
+        self.row = zeros(SIZE) if row is None else row
+        self._cells = numbers = cells(self.row)
+        self._initial = config.initial_tilt**2
+        numbers[CONTACT_TILT], numbers[GYRO_NOISE] = config.contact_tilt**2, config.gyro_noise**2
+        numbers[YAW_REFERENCE] = config.yaw_reference**2
         self.reset()
 
     def reset(self) -> None:
         """Begin with the tilt variance of the accelerometer and a yaw that is zero by definition."""
-        self.tilt = self._config.initial_tilt**2
-        self.yaw = 0.0
+        self._cells[TILT], self._cells[YAW] = self._initial, 0.0
 
-    def step(
-        self,
-        h: float,
-        *,
-        aided_rate: float,
-        bias_sensitivity: float,
-        bias_variances: tuple[float, float],
-        yaw_referenced: bool,
-    ) -> None:
-        """Advance by one step.
+    @property
+    def tilt(self) -> float:
+        """Variance of the tilt, of either axis [rad^2]."""
+        return float(self._cells[TILT])
 
-        Args:
-            h: Duration [s].
-            aided_rate: Rate at which the active correction reduces a tilt error [1/s]; 0 without one.
-            bias_sensitivity: Steady tilt error per gyro bias with that correction [s].
-            bias_variances: Variances of the gyro bias, across and along the vertical [rad^2/s^2].
-            yaw_referenced: Whether the yaw comes from a reference.
-        """
-        across, along = bias_variances
-        walk = self._config.gyro_noise**2 * h
-        if aided_rate > 0.0:
-            steady = self._config.contact_tilt**2 + bias_sensitivity * bias_sensitivity * across
-            self.tilt = steady + (self.tilt - steady) / (1.0 + 2.0 * aided_rate * h)
-        else:  # sigma' = sigma_b: the error caused by a constant bias grows linearly with time
-            self.tilt += walk + h * (2.0 * (self.tilt * across) ** 0.5 + h * across)
-        if yaw_referenced:
-            self.yaw = self._config.yaw_reference**2
-        else:
-            self.yaw += walk + h * (2.0 * (self.yaw * along) ** 0.5 + h * along)
+
+@inlined
+def advance_variances(
+    h: float,
+    aided_rate: float,
+    bias_sensitivity: float,
+    bias_variances: tuple[float, float],
+    yaw_referenced: bool,
+    state: MutableColumn,
+) -> None:
+    """Advance the variances by one step.
+
+    Args:
+        h: Duration [s].
+        aided_rate: Rate at which the active correction reduces a tilt error [1/s]; 0 without one.
+        bias_sensitivity: Steady tilt error per gyro bias with that correction [s].
+        bias_variances: Variances of the gyro bias, across and along the vertical [rad^2/s^2].
+        yaw_referenced: Whether the yaw comes from a reference.
+        state: Numbers of `TiltUncertainty`; updated.
+    """
+    across, along = bias_variances
+    walk = state[GYRO_NOISE] * h
+    if aided_rate > 0.0:
+        steady = state[CONTACT_TILT] + bias_sensitivity * bias_sensitivity * across
+        state[TILT] = steady + (state[TILT] - steady) / (1.0 + 2.0 * aided_rate * h)
+    else:  # sigma' = sigma_b: the error caused by a constant bias grows linearly with time
+        state[TILT] += walk + h * (2.0 * math.sqrt(state[TILT] * across) + h * across)
+    if yaw_referenced:
+        state[YAW] = state[YAW_REFERENCE]
+    else:
+        state[YAW] += walk + h * (2.0 * math.sqrt(state[YAW] * along) + h * along)
 
 
 @inlined

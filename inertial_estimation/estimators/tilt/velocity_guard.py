@@ -11,9 +11,10 @@ innovation that changes little from step to step. A jump of it has one of two ca
 
 import math
 
-from inertial_estimation.compilation import MutableColumn, compiled, inlined, warm_up, zeros
-from inertial_estimation.estimators.tilt.tilt_observer import lost_in_flight
+from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
+from inertial_estimation.estimators.tilt.observer_steps import lost_in_flight
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,
     Vector,
@@ -27,7 +28,15 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["VelocityGuard"]
+__all__ = [
+    "CONTRADICTION",
+    "DOUBTED_FOR",
+    "FORCE_OUTLIERS",
+    "SIZE",
+    "VELOCITY_OUTLIERS",
+    "VelocityGuard",
+    "judged_readings",
+]
 
 LARGE_SURGE = 0.05  # velocity that one step adds beyond gravity from which it is doubted [m/s]
 LEAST_SURGE = 0.12  # added velocity below which an error of the accelerometer is not looked for [m/s]
@@ -49,69 +58,86 @@ DOUBTED_FOR, CONTRADICTION, FORCE_OUTLIERS, VELOCITY_OUTLIERS, INNOVATION, SURGE
 
 
 class VelocityGuard:
-    """Compares the contact velocity with the prediction before every step of the observer."""
+    """State of the comparison of the contact velocity with the prediction, before every step of the observer.
 
-    def __init__(self) -> None:
-        self._state = zeros(SIZE)
-        warm_up()
+    Attributes:
+        row: Numbers of the state, for `judged_readings`.
+    """
+
+    def __init__(self, row: Array | None = None) -> None:
+        """Begin without a velocity.
+
+        Args:
+            row: Memory for at least `SIZE` numbers; None: its own.
+        """
+        self.row = zeros(SIZE) if row is None else row
+        self._cells = cells(self.row)
         self.reset()
 
     def reset(self) -> None:
         """Begin without a velocity; the counters stay."""
         for k in range(SIZE):
             if k not in (FORCE_OUTLIERS, VELOCITY_OUTLIERS):
-                self._state[k] = 0.0
-        self._state[FLIGHT] = math.inf
+                self._cells[k] = 0.0
+        self._cells[FLIGHT] = math.inf
 
     @property
     def force_outliers(self) -> int:
         """Number of times that the accelerometer's contribution was taken back."""
-        return int(self._state[FORCE_OUTLIERS])
+        return int(self._cells[FORCE_OUTLIERS])
 
     @property
     def velocity_outliers(self) -> int:
         """Number of contact velocities left out."""
-        return int(self._state[VELOCITY_OUTLIERS])
+        return int(self._cells[VELOCITY_OUTLIERS])
 
     @property
     def contradiction(self) -> bool:
         """Whether the last of them jumped by more than any impact makes it."""
-        return bool(self._state[CONTRADICTION])
+        return bool(self._cells[CONTRADICTION])
 
     @property
     def doubting(self) -> bool:
         """Whether the last contact velocity was left out."""
-        return bool(self._state[DOUBTED_FOR] > 0.0)
-
-    def check(
-        self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None, x1: Vector, x2: Vector
-    ) -> tuple[Vector, Vector, Vector | None]:
-        """Judge the readings of one step.
-
-        Args:
-            h: Duration of the step [s].
-            w_I: Angular velocity of the IMU, mean over the step [rad/s].
-            f_I: Specific force, mean over the step [m/s^2].
-            y_v: Velocity of the IMU from contacts [m/s]; None without contact.
-            x1: The observer's velocity at the begin of the step [m/s].
-            x2: Its vertical.
-
-        Returns:
-            Velocity, specific force and contact velocity with which the observer makes the step. The contact
-            velocity is None only where it was None.
-        """
-        if y_v is None:
-            self._state[KNOWN], self._state[DOUBTED_FOR] = 0.0, 0.0
-            self._state[FLIGHT] += h
-            return x1, f_I, None
-        return _judged(h, w_I, f_I, y_v, x1, x2, self._state)
+        return bool(self._cells[DOUBTED_FOR] > 0.0)
 
 
-@compiled
+@inlined
+def judged_readings(
+    h: float,
+    w_I: Vector,
+    f_I: Vector,
+    y_v: Vector,
+    aided: bool,
+    state: tuple[Vector, Vector],
+    numbers: MutableColumn,
+) -> tuple[Vector, Vector, Vector]:
+    """Judge the readings of one step.
+
+    Args:
+        h: Duration of the step [s].
+        w_I: Angular velocity of the IMU, mean over the step [rad/s].
+        f_I: Specific force, mean over the step [m/s^2].
+        y_v: Velocity of the IMU from contacts [m/s]; used with contact only.
+        aided: Whether there is contact.
+        state: The observer's velocity at the begin of the step [m/s], and its vertical.
+        numbers: Those of `VelocityGuard`; updated.
+
+    Returns:
+        Velocity, specific force and contact velocity with which the observer makes the step.
+    """
+    if aided:
+        return _judged(h, w_I, f_I, y_v, state[0], state[1], numbers)
+    numbers[KNOWN], numbers[DOUBTED_FOR] = 0.0, 0.0
+    numbers[FLIGHT] += h
+    return state[0], f_I, y_v
+
+
+@inlined
 def _judged(
     h: float, w_I: Vector, f_I: Vector, y_v: Vector, x1: Vector, x2: Vector, state: MutableColumn
 ) -> tuple[Vector, Vector, Vector]:
-    """Return velocity, specific force and contact velocity of the step, as `VelocityGuard.check`."""
+    """Return velocity, specific force and contact velocity of a step with contact, as `judged_readings`."""
     added = combine(f_I, -STANDARD_GRAVITY, x2)
     added = (h * added[0], h * added[1], h * added[2])
     predicted = combine(add(x1, added), -h, cross(w_I, x1))

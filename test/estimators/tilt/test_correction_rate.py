@@ -4,11 +4,22 @@ import numpy as np
 import pytest
 from support.observer_simulation import vec
 
-from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
-from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig, CorrectionRate
+from inertial_estimation.compilation import zeros
+from inertial_estimation.estimators.tilt.accelerometer_scale import (
+    AccelerometerScale,
+    corrected_force,
+    learn_scale_at_rest,
+)
+from inertial_estimation.estimators.tilt.correction_rate import (
+    AdaptationConfig,
+    CorrectionRate,
+    measure_rate,
+    measure_velocity,
+)
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
-from inertial_estimation.estimators.tilt.usual_size import UsualSize
+from inertial_estimation.estimators.tilt.usual_size import LIMIT, forget_size, learn_size
+from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
 
 H, G0 = 0.005, 9.80665
 
@@ -21,10 +32,10 @@ def driven(velocity_noise, rate_noise, *, duration=20.0, bias_sigma=1e-4, gamma=
     noise.begin(sigma)
     rates = []
     for _ in range(round(duration / H)):
-        noise.measure_rate(H, vec(rate_noise * rng.normal(size=3)))
-        noise.set_rate(observer, H, bias_sigma**2)
+        measure_rate(H, vec(rate_noise * rng.normal(size=3)), noise.row)
+        observer.follow_noise(H, bias_sigma**2, noise.row)
         observer.step(H, (0.0, 0.0, 0.0), (0.0, 0.0, G0), vec(velocity_noise * rng.normal(size=3)))
-        noise.measure_velocity(observer, H, (0.0, 0.0, G0))
+        measure_velocity(H, observer.innovation, observer.x2, (0.0, 0.0, G0), noise.row)
         rates.append(observer.rate)
     return noise, rates
 
@@ -53,30 +64,31 @@ def test_an_uncertain_vertical_is_corrected_fast_at_first():
 def test_a_disabled_adaptation_leaves_gamma():
     noise = CorrectionRate(AdaptationConfig(enabled=False))
     observer = TwoStageObserver(TwoStageConfig(gamma=0.7), GravityFallbackConfig())
-    noise.set_rate(observer, H, 1e-6)
+    observer.follow_noise(H, 1e-6, noise.row)
     assert observer.rate == 0.7
 
 
 def test_a_limit_follows_the_usual_size_within_its_bounds():
-    usual = UsualSize(2.0, 4.0, 6.0)
+    bounds, usual = (2.0, 4.0, 6.0), zeros(USUAL_SIZE)
+    forget_size(bounds, usual, 0)
     for _ in range(4000):
-        usual.learn(0.005, 0.1)
-    assert usual.limit == 2.0
+        learn_size(0.005, 0.1, bounds, usual, 0)
+    assert usual[LIMIT] == 2.0
     for _ in range(4000):
-        usual.learn(0.005, 1.0)
-    assert usual.limit == pytest.approx(4.0, rel=0.01)
+        learn_size(0.005, 1.0, bounds, usual, 0)
+    assert usual[LIMIT] == pytest.approx(4.0, rel=0.01)
     for _ in range(4000):
-        usual.learn(0.005, 50.0)
-    assert usual.limit == 6.0
-    usual.reset()
-    usual.learn(0.005, 1e9)  # one wild value counts with the size of the limit
-    assert usual.limit == 2.0
+        learn_size(0.005, 50.0, bounds, usual, 0)
+    assert usual[LIMIT] == 6.0
+    forget_size(bounds, usual, 0)
+    learn_size(0.005, 1e9, bounds, usual, 0)  # one wild value counts with the size of the limit
+    assert usual[LIMIT] == 2.0
 
 
 @pytest.mark.parametrize(("true", "found"), [(0.95, 0.95), (1.05, 1.05), (1.3, 1.0)])
 def test_a_scale_is_found_at_rest_unless_it_is_a_fault(true, found):
     scale = AccelerometerScale()
     for _ in range(2000):
-        scale.learn_at_rest(H, scale.corrected((0.0, true * G0 * 0.6, true * G0 * 0.8)))
+        learn_scale_at_rest(H, corrected_force((0.0, true * G0 * 0.6, true * G0 * 0.8), scale.row), scale.row)
     assert scale.factor == pytest.approx(found, abs=1e-3)
-    np.testing.assert_allclose(scale.corrected((0.0, 0.0, found)), (0.0, 0.0, 1.0), atol=2e-3)
+    np.testing.assert_allclose(corrected_force((0.0, 0.0, found), scale.row), (0.0, 0.0, 1.0), atol=2e-3)

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.contact_states import STANDING, kinematic_state
+from support.contact_states import STANDING, ComparedFeet, kinematic_state
 from support.leg_robot import NO_REST, Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.agreement import Agreement
-from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
-from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, rate_of_points
-from inertial_estimation.estimators.tilt.force_hold import ForceHold
-from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.agreement import LENGTH, Agreement
+from inertial_estimation.estimators.tilt.estimate_numbers import DEFECTS, first_defect
+from inertial_estimation.estimators.tilt.force_hold import ForceHold, advance_hold
+from inertial_estimation.estimators.tilt.imu_readings import ImuReadings, mean_readings
 from inertial_estimation.estimators.tilt.initialisation import Initialisation
+from inertial_estimation.estimators.tilt.points_at_rest import rate_of_points
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
-from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, ImuSample
+from inertial_estimation.signals import HealthLevel, ImuSample
 from inertial_estimation.spatial.vectors import ZERO
 
 PERIOD_NS = 5_000_000
@@ -95,10 +95,10 @@ def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force
     hold, agreement, back = ForceHold(), Agreement(), None
     for k in range(300):
         wrong = 150 <= k < 200
-        agreement.length = 0.5 if wrong and k >= 160 else 0.0
+        agreement.row[LENGTH] = 0.5 if wrong and k >= 160 else 0.0
         correction = (0.4, 0.0, 0.0) if wrong and not hold.active else ZERO
-        found = hold.update(0.005, ZERO, correction, agreement, sound=True)
-        back = found or back
+        begins, found = advance_hold(0.005, ZERO, correction, True, agreement.row, hold.row)
+        back = found if begins else back
         assert hold.active == (160 <= k < 200)
     assert back[0] == pytest.approx(-11 * 0.005 * 0.4, rel=0.15)
 
@@ -107,26 +107,27 @@ def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force
 def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
     hold, agreement = ForceHold(), Agreement()
     for k in range(300):
-        agreement.length = 0.5 if 0.005 * k > agreed else 0.0
-        assert hold.update(0.005, ZERO, ZERO, agreement, sound=sound) is None
+        agreement.row[LENGTH] = 0.5 if 0.005 * k > agreed else 0.0
+        begins, _back = advance_hold(0.005, ZERO, ZERO, sound, agreement.row, hold.row)
+        assert not begins
 
 
 def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
-    feet = FootRotation((True,))
+    feet = ComparedFeet((True,))
     moving = STANDING._replace(w_I=(2.0, 0.0, 0.0))
     for k in range(100):
         contact = moving._replace(r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
-        w, _ = feet.check(0.01, ZERO, kinematic_state([contact]), numbers(np.ones(1)), 0)
+        w, _ = feet.check(0.01, ZERO, kinematic_state([contact]), numbers(np.ones(1)))
     assert w == ZERO
     assert not feet.replacing
 
 
 def test_the_rotation_of_feet_replaces_a_wrong_gyroscope_at_once_and_no_longer_than_that():
-    feet, missed = FootRotation((True,)), ZERO
+    feet, missed = ComparedFeet((True,)), ZERO
     for k in range(100):
         contact = STANDING._replace(r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
         wrong = (2.0, 0.0, 0.0) if k < 50 else ZERO
-        w, angle = feet.check(0.01, wrong, kinematic_state([contact]), numbers(np.ones(1)), 0)
+        w, angle = feet.check(0.01, wrong, kinematic_state([contact]), numbers(np.ones(1)))
         missed = angle or missed
         assert w == ZERO or k < 6 or k >= 50
     assert not feet.replacing
@@ -204,7 +205,7 @@ def test_a_real_jump_of_the_rate_is_integrated_in_full(h):
     readings, angle = ImuReadings(), 0.0
     rates = [0.0] * 5 + [30.0] * 5 + [0.0] * 5
     for k, rate in enumerate(rates):
-        _, mean = readings.advance(h, (0.0, 0.0, 9.8), (rate, 0.0, 0.0))
+        _, mean = mean_readings(h, (0.0, 0.0, 9.8), (rate, 0.0, 0.0), readings.row)
         angle += h * mean[0] if k else 0.0
     assert angle == pytest.approx(np.trapezoid(rates, dx=h), rel=1e-12)
     assert readings.doubts == 2
@@ -213,7 +214,8 @@ def test_a_real_jump_of_the_rate_is_integrated_in_full(h):
 def test_an_alternating_rate_is_never_integrated():
     readings, angle = ImuReadings(), 0.0
     for k in range(20):
-        _, mean = readings.advance(0.01, (0.0, 0.0, 9.8), (30.0 if k % 4 == 3 else 0.1, 0.0, 0.0))
+        rate = (30.0 if k % 4 == 3 else 0.1, 0.0, 0.0)
+        _, mean = mean_readings(0.01, (0.0, 0.0, 9.8), rate, readings.row)
         angle += 0.01 * mean[0]
     assert angle == pytest.approx(20 * 0.01 * 0.1, abs=0.002)
 
@@ -258,24 +260,21 @@ def test_a_fault_from_the_first_reading_does_not_delay_the_start_beyond_its_end(
     np.testing.assert_allclose(state[1], (0.0, np.sin(angle), np.cos(angle)), atol=0.01)
 
 
-def sound(**changes):
-    state = {"quaternion_xyzw": [0, 0, 0, 1], "p_WB": [0, 0, 1], "v_WB_B": [0, 0, 0], "w_WB_B": [0, 0, 0]}
+def defect(**changes):
+    """What is not physical about a sound estimate of which some values are changed."""
     values = {
-        "tilt_B": np.array([0.0, 0.0, 1.0]),
-        "gyro_bias_I": np.zeros(3),
+        "quaternion_xyzw": [0, 0, 0, 1],
+        "p_WB": [0, 0, 1],
+        "v_WB_B": [0, 0, 0],
+        "w_WB_B": [0, 0, 0],
+        "tilt_B": [0, 0, 1],
+        "gyro_bias_I": [0, 0, 0],
+        "innovation_I": [0, 0, 0],
         "tilt_covariance_B": 1e-4 * np.eye(3),
-        "gyro_bias_variances": (1e-6, 1e-6),
+        "gyro_bias_variances": [1e-6, 1e-6],
     }
-    state.update({k: v for k, v in changes.items() if k in state})
-    values.update({k: v for k, v in changes.items() if k not in state})
-    return BaseEstimate(
-        state=BaseState(0, **state),
-        contacts=(),
-        innovation_I=np.zeros(3),
-        velocity_aided=True,
-        gravity_aided=False,
-        **values,
-    )
+    values |= changes
+    return DEFECTS[first_defect(np.concatenate([np.ravel(value) for value in values.values()]))]
 
 
 @pytest.mark.parametrize(
@@ -289,8 +288,10 @@ def sound(**changes):
         ({"w_WB_B": [0, np.nan, 0]}, "turns"),
         ({"tilt_covariance_B": np.diag([1e-4, -1e-4, 1e-4])}, "positive definite"),
         ({"tilt_covariance_B": np.full((3, 3), np.nan)}, "positive definite"),
+        ({"gyro_bias_variances": [1e-6, 0.0]}, "positive definite"),
+        ({"gyro_bias_variances": [np.inf, 1e-6]}, "positive definite"),
     ],
 )
 def test_what_is_not_physical_is_named(change, named):
-    assert estimate_defect(sound()) == ""
-    assert named in estimate_defect(sound(**change))
+    assert defect() == ""
+    assert named in defect(**change)

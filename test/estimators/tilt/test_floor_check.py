@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.floor_check import FloorCheck
-from inertial_estimation.models.contact_kinematics import KinematicState
+from inertial_estimation.estimators.tilt.floor_check import FloorCheck, compare_with_soles
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 PERIOD_S = 0.005
@@ -30,11 +29,12 @@ def seen(sole, vertical, force, *, soles=(True, True), load=(1.0, 0.0), steps=20
     frames[:, :9] = np.eye(3).ravel()
     wrenches = np.zeros((2, 6))
     wrenches[0, :3] = sole.T @ (900.0 * force)
-    state = KinematicState(numbers(motions), numbers(np.zeros(18)), numbers(frames))
-    check = FloorCheck(soles)
-    weights = numbers(np.array(load))
+    check, x2 = FloorCheck(), tuple(vertical.tolist())
+    tables = [
+        numbers(values) for values in (motions, frames, wrenches, np.array(load), np.array(soles, float))
+    ]
     for _ in range(steps):
-        check.update(PERIOD_S, tuple(vertical.tolist()), state, numbers(wrenches), weights)
+        compare_with_soles(PERIOD_S, x2, *tables, check.row)
     return check
 
 

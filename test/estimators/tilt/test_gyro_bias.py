@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig, GyroBiasEstimator
+from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig, GyroBiasEstimator, learn_bias
+from inertial_estimation.estimators.tilt.rest_window import is_full
 
-UP = (0.0, 0.0, 1.0)
+UP, ZERO = (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
 TRUE = np.array([-0.003, 0.004, -0.007])
 
 
@@ -25,7 +26,13 @@ def drive(
         reading = tuple(rate + noise * rng.normal(size=3))
         push = (0.0, 0.0, force + 0.1 * rng.normal())
         wanted = correction(estimator) if correction else None
-        estimator.update(h, reading, push, UP, wanted, speed, 0.1, body_rate)
+        learn_bias(
+            *(h, (reading, push, body_rate or ZERO), body_rate is not None),
+            *(UP, wanted is not None, wanted or ZERO, (speed, 0.1)),
+            *(estimator.rest.readings, estimator.rest.sums, estimator.row),
+        )
+        if is_full(estimator.rest.readings, estimator.rest.sums):
+            estimator.rest.enlarge()
 
 
 def test_found_at_rest_within_its_own_sigma():

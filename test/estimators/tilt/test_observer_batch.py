@@ -7,7 +7,12 @@ from support.observer_simulation import Body, vec
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.tilt.observer_batch import ObserverReadings, observe
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
-from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
+from inertial_estimation.estimators.tilt.two_stage_observer import (
+    RATE,
+    RATE_SET,
+    TwoStageConfig,
+    TwoStageObserver,
+)
 
 N = 300
 
@@ -38,7 +43,7 @@ def test_a_batch_gives_the_numbers_of_single_steps(readings, changing, gain):
     aided = []
     for k in range(N):
         if rates is not None:
-            observer.set_rate(rates[k])
+            observer.own[RATE], observer.own[RATE_SET] = rates[k], 1.0
         y_v = None if np.isnan(readings.y_v[k, 0]) else vec(readings.y_v[k])
         observer.step(readings.h[k], vec(readings.w_I[k]), vec(readings.f_I[k]), y_v)
         aided.append(observer.gravity_aided)

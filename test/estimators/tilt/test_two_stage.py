@@ -7,9 +7,9 @@ from support.observer_simulation import Body, angle, run, vec
 
 from inertial_estimation.estimators.tilt.first_stage_observer import FirstStageConfig, FirstStageObserver
 from inertial_estimation.estimators.tilt.linear_stage import linear_step
-from inertial_estimation.estimators.tilt.tilt_observer import STANDARD_GRAVITY as G0
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
+from inertial_estimation.models.imu import STANDARD_GRAVITY as G0
 
 STILL = Body(sway=0.0, turn=0.0)
 REST = ((0.0, 0.0, 0.0), (0.0, 0.0, G0), (0.0, 0.0, 0.0))  # rate, force, velocity

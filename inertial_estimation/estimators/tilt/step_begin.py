@@ -1,0 +1,169 @@
+"""The begin of a step of the base state's estimator: its readings, and what is judged before the observer.
+
+`begin_step`, `weigh_step`, `guard_step`, then the observer's own step, `judge_step` (`step_judgement.py`) and
+`finish_step` (`step_end.py`) are the parts of a step. Each reads and changes rows of `estimator_memory`.
+`whole_steps.py` composes them for the usual step of an observer whose arithmetic is compiled, too;
+`StepByParts` calls them one by one wherever something else has to be done between them.
+"""
+
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, inlined
+from inertial_estimation.estimators.tilt.accelerometer_scale import (
+    corrected_force,
+)
+from inertial_estimation.estimators.tilt.contact_weighing import (
+    weigh,
+)
+from inertial_estimation.estimators.tilt.correction_rate import measure_rate, uncorrected
+from inertial_estimation.estimators.tilt.estimator_memory import (
+    BIAS,
+    CENTRES,
+    CHECKS,
+    CONTACTS,
+    ENABLED,
+    FEET,
+    FORCE,
+    GUARD,
+    HOLD,
+    MEAN_FORCE,
+    MEAN_RATE,
+    MOVED,
+    NOISE,
+    OBSERVER,
+    RATE,
+    READINGS,
+    SCALE,
+    SOLES,
+    STEP,
+    TRIGGERS,
+    USED_FORCE,
+    VELOCITY,
+    WEIGHTS,
+    block_of,
+)
+from inertial_estimation.estimators.tilt.foot_rotation import REPLACING, check_rate
+from inertial_estimation.estimators.tilt.force_hold import ACTIVE
+from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
+from inertial_estimation.estimators.tilt.gyro_bias import BIAS as GYRO_BIAS
+from inertial_estimation.estimators.tilt.imu_readings import DOUBTS, mean_readings
+from inertial_estimation.estimators.tilt.imu_readings import RATE as READ_RATE
+from inertial_estimation.estimators.tilt.observer_steps import (
+    X1,
+    X2,
+)
+from inertial_estimation.estimators.tilt.velocity_guard import (
+    judged_readings,
+)
+from inertial_estimation.models.contact_motions import (
+    BEFORE,
+    MOTIONS,
+    WRENCH_FRAMES,
+    Kinematics,
+    relative_motions,
+    rows_of_contacts,
+)
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.spatial.vectors import Vector, add, combine, store, vector_of
+
+__all__ = ["begin_step", "guard_step", "weigh_step"]
+
+
+@compiled
+def begin_step(
+    h: float,
+    imu: Column,
+    known: bool,
+    kinematics: Kinematics,
+    memory: MutableTable,
+) -> None:
+    """Take the readings of a step, move the contacts, and compare the gyroscope with the feet.
+
+    Args:
+        h: Time since the last step [s].
+        imu: Specific force then rate, shape (6,).
+        known: Whether there are joints, so that `ContactKinematics.forward` was called.
+        kinematics: What that returns; the motions of the contacts are written.
+        memory: Of the estimator; changed.
+    """
+    step, checked = memory[STEP], memory[CHECKS][ENABLED] > 0.0
+    force = vector_of(imu, 0)
+    if checked:
+        force = corrected_force(force, memory[SCALE])
+    mean_force, mean_rate = mean_readings(h, force, vector_of(imu, 3), memory[READINGS])
+    rate, bias = vector_of(memory[READINGS], READ_RATE), vector_of(memory[BIAS], GYRO_BIAS)
+    measure_rate(h, rate, memory[NOISE])
+    w = combine(mean_rate, -1.0, bias)
+    if known:
+        relative_motions(kinematics)
+    if checked:
+        w = _compared_rate(h, w, known, kinematics[2], memory)
+        if memory[FEET][REPLACING] > 0.0:
+            rate = add(w, bias)
+    store(step, FORCE, force)
+    store(step, MEAN_FORCE, mean_force)
+    store(step, RATE, rate)
+    store(step, MEAN_RATE, w)
+
+
+@inlined
+def _compared_rate(h: float, w: Vector, known: bool, table: Table, memory: MutableTable) -> Vector:
+    """Return the rate of the gyroscope, or that of the feet where it is wrong."""
+    moved, jumps = block_of(memory, MOVED), memory[READINGS][DOUBTS]
+    n = len(moved)
+    weights, soles = memory[WEIGHTS][:n], memory[SOLES][:n]
+    motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
+    return check_rate(h, w, known, motions, weights, jumps, soles, moved, memory[FEET])
+
+
+@compiled
+def weigh_step(
+    h: float,
+    vertical: Vector,
+    judged: bool,
+    expected: Vector,
+    table: Table,
+    wrenches: Table,
+    memory: MutableTable,
+) -> bool:
+    """Weigh the contacts and compute the contact velocity of a step; return whether a contact is in use.
+
+    Args:
+        h: Duration of the step [s].
+        vertical: The vertical in the IMU frame.
+        judged: Whether contacts that contradict the expected velocity lose weight.
+        expected: Velocity by the IMU, mean over the step [m/s].
+        table: Of the kinematics.
+        wrenches: A row for each contact, in its wrench frame [N, Nm].
+        memory: Of the estimator; changed.
+    """
+    motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
+    w, wrench_frames = vector_of(memory[STEP], MEAN_RATE), rows_of_contacts(table, WRENCH_FRAMES)
+    aided, y_v = weigh(
+        *(h, vertical, w, judged, expected, motions, wrench_frames, wrenches),
+        *(block_of(memory, TRIGGERS), block_of(memory, CENTRES), memory[WEIGHTS], memory[CONTACTS]),
+    )
+    store(memory[STEP], VELOCITY, y_v)
+    return aided
+
+
+@compiled
+def guard_step(h: float, aided: bool, memory: MutableTable) -> None:
+    """Judge specific force and contact velocity before the observer's step.
+
+    Args:
+        h: Duration of the step [s].
+        aided: Whether a contact is in use.
+        memory: Of the estimator; changed.
+    """
+    step, observer = memory[STEP], memory[OBSERVER]
+    if not aided:
+        uncorrected(h, memory[BIAS][ACROSS], memory[NOISE])
+    force = vector_of(step, MEAN_FORCE)
+    if memory[CHECKS][ENABLED] > 0.0:
+        x1, x2 = vector_of(observer, X1), vector_of(observer, X2)
+        if memory[HOLD][ACTIVE] > 0.0:
+            force = (STANDARD_GRAVITY * x2[0], STANDARD_GRAVITY * x2[1], STANDARD_GRAVITY * x2[2])
+        w, y_v = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY)
+        x1, force, y_v = judged_readings(h, w, force, y_v, aided, (x1, x2), memory[GUARD])
+        store(observer, X1, x1)
+        store(step, VELOCITY, y_v)
+    store(step, USED_FORCE, force)
