@@ -64,6 +64,9 @@ class StuckColumns:
         self._turns[:] = self._repeated_at[:] = 0.0
         self._cells[LOOKS] = 0
         self._held: Array | None = None  # values that are repeated; None: no number repeats
+        self._followed: NDArray[np.bool_] = np.zeros(len(self._names), dtype=bool)
+        self._repeats: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)
+        self._left: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)
 
     @property
     def suspect(self) -> bool:
@@ -91,7 +94,7 @@ class StuckColumns:
     def _follow(self, equal: NDArray[np.bool_]) -> None:
         """Take which numbers have the value that is repeated."""
         self._repeats += equal
-        self._left = np.minimum(self._left + np.where(equal, COMES_BACK, -1), self._patience)
+        self._left[:] = np.minimum(self._left + np.where(equal, COMES_BACK, -1), self._patience)
         self._followed &= self._left >= 0
         stuck = self._followed & (self._repeats >= READINGS_STUCK)
         self.found = self._names[int(np.argmax(stuck))] if stuck.any() else ""
@@ -105,7 +108,6 @@ class StuckColumns:
             self._cells[LOOKS] = looks + 1
             return
         unrepeated = looks - self._repeated_at >= LOOKS_OF_NOISE
-        self._followed: NDArray[np.bool_] = (x == last) & (self._turns > NOISE_SHARE) & unrepeated
+        self._followed = (x == last) & (self._turns > NOISE_SHARE) & unrepeated
         self._held = x.copy() if self._followed.any() else None
-        self._repeats = np.zeros(len(x), dtype=int)
-        self._left = np.full(len(x), self._patience)
+        self._repeats[:], self._left[:] = 0, self._patience
