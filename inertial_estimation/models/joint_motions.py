@@ -1,17 +1,14 @@
 """Poses and velocities of the joints of a model, read where Pinocchio keeps them."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.compilation import compiling, numbers
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.pinocchio_memory import MOTION_WIDTH, POSE_WIDTH, motion_rows, pose_rows
 from inertial_estimation.signals import Array
 
 __all__ = ["JointMotions"]
-
-POSE_WIDTH, VELOCITY_WIDTH = 12, 6
 
 
 class JointMotions:
@@ -23,18 +20,15 @@ class JointMotions:
         Args:
             data: What `forwardKinematics` writes into; it has to be kept by the caller.
         """
-        parts = [(T.rotation.T, T.translation) for T in data.oMi]
-        velocities = [V.vector for V in data.v]
-        whole = all(_address(p) - _address(R) == R.nbytes for R, p in parts)
-        poses = _adjoining([R for R, _p in parts], POSE_WIDTH) if whole else None
-        moving = _adjoining(velocities, VELOCITY_WIDTH)
         self._copied: list[tuple[Array, Array]] = []  # of a Pinocchio that keeps them in another way
-        if poses is None or moving is None:
-            poses, moving = np.zeros((len(parts), POSE_WIDTH)), np.zeros((len(parts), VELOCITY_WIDTH))
-            for row, (R, p) in zip(poses, parts, strict=True):
-                self._copied += [(row[:9].reshape(3, 3), R), (row[9:], p)]
-            self._copied += list(zip(moving, velocities, strict=True))
-        self._tables = poses, moving
+        try:
+            self._tables = pose_rows(data.oMi), motion_rows(data.v)
+        except ModelError:
+            poses, velocities = np.zeros((len(data.oMi), POSE_WIDTH)), np.zeros((len(data.v), MOTION_WIDTH))
+            for row, T in zip(poses, data.oMi, strict=True):
+                self._copied += [(row[:9].reshape(3, 3), T.rotation.T), (row[9:], T.translation)]
+            self._copied += [(row, V.vector) for row, V in zip(velocities, data.v, strict=True)]
+            self._tables = poses, velocities
 
     def tables(self) -> tuple[Array, Array]:
         """Return them as compiled functions take them, a row for each joint.
@@ -52,18 +46,3 @@ class JointMotions:
     def lasting(self) -> bool:
         """Whether tables once read show the motions of later updates."""
         return compiling() and not self._copied
-
-
-def _address(view: Array) -> int:
-    return int(view.__array_interface__["data"][0])
-
-
-def _adjoining(views: Sequence[Array], width: int) -> Array | None:
-    """Return a table over vectors that lie one after the other in memory; None where they do not."""
-    spacing = width * views[0].itemsize
-    if any(_address(b) - _address(a) != spacing for a, b in pairwise(views)):
-        return None
-    table: Array = np.lib.stride_tricks.as_strided(
-        views[0], (len(views), width), (spacing, views[0].itemsize)
-    )
-    return table

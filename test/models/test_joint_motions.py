@@ -4,8 +4,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.errors import ModelError
 from inertial_estimation.models import joint_motions
 from inertial_estimation.models.joint_motions import JointMotions
+
+
+def elsewhere(motions):
+    raise ModelError(f"{len(motions)} elements do not lie in a row")
 
 
 @pytest.mark.parametrize("adjoining", [True, False])
@@ -13,7 +18,7 @@ from inertial_estimation.models.joint_motions import JointMotions
 def test_the_tables_hold_the_motions_of_the_last_update(monkeypatch, adjoining, base):
     model = pin.buildSampleModelHumanoidRandom() if base else pin.buildSampleModelManipulator()
     if not adjoining:  # a Pinocchio that keeps them elsewhere
-        monkeypatch.setattr(joint_motions, "_adjoining", lambda views, width: None)
+        monkeypatch.setattr(joint_motions, "motion_rows", elsewhere)
     data, rng = model.createData(), np.random.default_rng(0)
     motions = JointMotions(data)
     assert not (motions.lasting and not adjoining)

@@ -11,7 +11,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, ImuSample
+from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import DEGREES
 
@@ -29,7 +29,6 @@ __all__ = [
     "base_state_spec",
     "desired_wrench_spec",
     "desired_wrench_stream",
-    "imu_row",
     "imu_spec",
     "joint_spec",
     "wrench_spec",
@@ -130,11 +129,6 @@ class BaseStateRow:
 
 IMU_ROW = ImuRow(f=slice(0, 3), w=slice(3, 6), width=6)
 BASE_STATE_ROW = BaseStateRow(v=slice(0, 3), w=slice(3, 6), twist=slice(0, 6), vertical=slice(6, 9), width=9)
-
-
-def imu_row(sample: ImuSample) -> Array:
-    """Return the row of a reading, laid out as `IMU_ROW`."""
-    return np.concatenate((sample.specific_force_I, sample.angular_rate_I))
 
 
 def base_state_row(state: BaseState) -> Array:

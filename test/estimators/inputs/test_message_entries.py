@@ -15,7 +15,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.inputs.rows import IMU, imu_row, wrench_stream
+from inertial_estimation.estimators.inputs.rows import IMU, wrench_stream
 from inertial_estimation.message_numbers import meant_bytes
 from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.recordings.message_conversion import (
@@ -193,7 +193,8 @@ class Apart:
             self.pipeline.push_joints(value)
         elif kind == IMU_TYPE:
             self.checks.push_imu(value)
-            self.aligner.push(IMU, value.stamp_ns, imu_row(value))
+            row = np.concatenate((value.specific_force_I, value.angular_rate_I))
+            self.aligner.push(IMU, value.stamp_ns, row)
         else:
             self.checks.push_wrench(self.feet[topic], value)
             stream = wrench_stream(self.feet[topic])

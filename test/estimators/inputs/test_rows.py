@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE_ROW,
+    IMU,
     IMU_ROW,
     JointRow,
     base_state_row,
-    imu_row,
 )
 from inertial_estimation.signals import BaseState, ImuSample
 
@@ -25,7 +28,9 @@ def test_columns_of_a_joint_row_partition_it(effort, sign):
 
 
 def test_a_row_of_the_imu_holds_force_and_rate():
-    row = imu_row(ImuSample(0, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])))
+    pipeline = build_pipelines(load_config_file(find_config("talos"))).tilt
+    pipeline.push_imu(ImuSample(10, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])))
+    row = pipeline._stepper.aligner.latest(IMU, 10, 0.0)
     assert len(row) == IMU_ROW.width
     np.testing.assert_array_equal(row[IMU_ROW.f], [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(row[IMU_ROW.w], [4.0, 5.0, 6.0])
