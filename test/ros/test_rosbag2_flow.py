@@ -130,8 +130,12 @@ def test_estimates_come_and_come_again_after_each_loop(world, bag, trigger):
         well = world.run(lambda: any(map(healthy, diagnostics)), sensors=False, timeout=10.0)
         assert well, [(status.name, status.message) for status in diagnostics[-1].status]
     finally:
-        player.kill()
-        player.wait()
+        player.terminate()  # killed, it may leave a mutex of the middleware's shared memory locked
+        try:
+            player.wait(timeout=20.0)
+        except subprocess.TimeoutExpired:
+            player.kill()
+            player.wait()
     world.run(lambda: False, sensors=False, timeout=0.5)  # what is still waiting, of both topics
     assert len(orientations.loops) >= 2
     starts = [0, *imu.loops]  # where this listener heard the player first may be the start of a loop
