@@ -64,6 +64,8 @@ def configured(world, node, robot, parameters):
     assert world.call(lifecycle.ChangeState, f"{node}/change_state", request, sensors=False).success, (
         process.output
     )
+    of_every_node = {"/rosout", f"/{node}/transition_event"}
+    world.run(lambda: of_every_node <= graph(world, node)["topic", "publish"], timeout=10.0, sensors=False)
     world.run(lambda: False, timeout=0.5, sensors=False)
     found = graph(world, node)
     assert process.stop() == 0, process.output
