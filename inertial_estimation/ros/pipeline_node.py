@@ -125,7 +125,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _tick(self) -> None:
         results = self.pipeline.tick(self._now_ns)
         if results:
-            self._completed_ns = self._inputs.received_ns
+            self._completed_ns = self._completed_ns or self._inputs.received_ns
             if self.active:
                 self._publish(results)
 

@@ -34,6 +34,7 @@ __all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "next_step"]
 # What has been found: no row of the driver up to whose time all inputs have arrived; a step; a row of the
 # driver that has been overwritten in its buffer while it was waiting.
 WAITING, STEP, OVERRUN = range(3)
+MISSING = 6  # the time between two readings over the longest that may be missing at the end of a window
 
 
 @compiled
@@ -86,21 +87,43 @@ def _complete(stamp: int, time: int, begin: int, n: Integers, x: MutableColumn, 
 @inlined
 def _arrived(time: int, n: Integers) -> bool:
     """Return whether no input is waited for any longer by a step; note the one that is."""
-    horizon = time + n[HALF_WINDOW_NS]
-    m = stream_of(0, n)
-    newest_driver = m[BUFFER + FIRST + m[BUFFER + END] - 1]
-    if newest_driver < horizon:
+    half = n[HALF_WINDOW_NS]
+    horizon = time + half
+    driver = stream_of(0, n)[BUFFER:]
+    if not _reaches(horizon, half, driver):
         return False
-    if newest_driver - horizon >= n[MAX_WAIT_NS]:
+    if driver[FIRST + driver[END] - 1] - horizon >= n[MAX_WAIT_NS]:
         return True
     for k in range(n[INPUTS] - 1, 0, -1):  # the last to come completes a step
         m = stream_of(k, n)
-        end = m[BUFFER + END]
-        empty = end == m[BUFFER + BEGIN]
-        if m[REQUIRED] != 0 and (empty or m[BUFFER + FIRST + end - 1] < horizon):
+        if m[REQUIRED] != 0 and not _reaches(horizon, half, m[BUFFER:]):
             n[AWAITED] = k
             return False
     return True
+
+
+@inlined
+def _reaches(horizon: int, half: int, times: Integers) -> bool:
+    """Return whether the rows of an input reach up to the end of the window of a step.
+
+    A regular reading often falls on the end, in one window just before it and in the next one just behind it
+    by the jitter of its stamp. Were it waited for with every window, every other step would be late by one
+    reading. A window holds the rows between its ends and needs none behind, so that a share of the time
+    between two readings may be missing.
+
+    Args:
+        horizon: End of the window [ns].
+        half: Half of its width [ns]; 0: steps take interpolated rows, which must reach it.
+        times: Times of the buffer of the input.
+    """
+    rows, newest = times[END] - times[BEGIN], FIRST + times[END] - 1
+    if rows < 1:
+        return False
+    missing = horizon - times[newest]
+    if missing <= 0 or half == 0 or rows < 3:
+        return missing <= 0
+    between = min(times[newest] - times[newest - 1], times[newest - 1] - times[newest - 2])
+    return missing * MISSING <= between
 
 
 @compiled

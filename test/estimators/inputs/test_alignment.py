@@ -214,6 +214,26 @@ def test_a_step_waits_until_every_stream_covers_the_future_half_of_its_window(la
         assert last - first == 11
 
 
+def test_a_reading_at_the_end_of_a_window_completes_it_though_stamps_jitter():
+    """The sixth reading from the centre is at the end of the window, but for its jitter."""
+    rng = np.random.default_rng(1)
+    aligner = make(half_window=0.005)
+    for k in range(60):
+        for stream in ("imu", "joints", "foot"):
+            feed(aligner, [stream], [k + rng.uniform(-0.05, 0.05)])
+        ready = aligner.pop_ready()
+        if k >= 10:
+            assert [round(sample.time_ns / MS) for sample in ready] == [k - 5]
+
+
+def test_a_window_is_not_complete_for_a_reading_that_is_missing_at_its_end():
+    aligner = make(half_window=0.005)
+    feed(aligner, ["imu", "joints", "foot"], range(20))
+    aligner.pop_ready()
+    feed(aligner, ["imu", "joints", "foot"], [19.8])
+    assert not aligner.pop_ready()
+
+
 def test_steps_without_numbers_are_the_same_steps():
     """Rows that come at 1 kHz for steps at 250 Hz; one input has a gap."""
     plain, bare = (make(half_window=0.005, rate=250.0, numbers=numbers) for numbers in (True, False))
