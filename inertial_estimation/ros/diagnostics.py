@@ -66,6 +66,16 @@ class InputCounter:
             reason = "other"
         self.malformed[reason] = self.malformed.get(reason, 0) + 1
 
+    def waited_in_vain(self) -> str:
+        """Return that a publisher is connected of which no message has come for some reports; else nothing.
+
+        It may have nothing to send. Or the middleware has lost its way: with Fast DDS's shared memory, a
+        process that was killed can cut off the one that takes its place (docs/robustness.md).
+        """
+        if self.received or self._silent_periods < WAITING_PERIODS or not self.publishers():
+            return ""
+        return ", though a publisher is connected (if it sends: start this node again)"
+
     def health(self) -> Health:
         """Report the counts, once per second of the steady clock: what is lost, malformed or no longer comes.
 
@@ -83,7 +93,7 @@ class InputCounter:
         values.update({f"malformed: {reason}": str(count) for reason, count in self.malformed.items()})
         level, message = HealthLevel.OK, "messages arrive"
         if not self.received:
-            message = "no message yet"
+            message = f"no message yet{self.waited_in_vain()}"
             level = HealthLevel.WARN if self.required else HealthLevel.OK
         elif self.required and self._silent_periods >= SILENT_PERIODS:
             level = HealthLevel.ERROR

@@ -217,8 +217,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
                 return []
             return [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
-            counter.topic for counter in self._inputs.counters if counter.required and not counter.received
+            f"{self.resolve_topic_name(counter.topic)}{counter.waited_in_vain()}"
+            for counter in self._inputs.counters
+            if counter.required and not counter.received
         ]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
-            missing.append("/clock")
-        return [self.resolve_topic_name(name) for name in missing]
+            missing.append(self.resolve_topic_name("/clock"))
+        return missing

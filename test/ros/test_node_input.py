@@ -51,6 +51,17 @@ def test_a_required_input_that_is_silent_is_an_error_whatever_the_clock_of_the_s
     assert {level for _, level in levels} == {ok}
 
 
+@pytest.mark.parametrize("publishers", [0, 1])
+def test_a_publisher_that_is_connected_in_vain_is_told(publishers):
+    counter = InputCounter("imu/data", required=True, publishers=lambda: publishers)
+    messages = [counter.health().message for _ in range(5)]
+    assert messages[:4] == ["no message yet"] * 4
+    assert ("a publisher is connected" in messages[4]) == (publishers == 1)
+    counter.count(1, None)
+    assert counter.health().message == "messages arrive"
+    assert counter.waited_in_vain() == ""
+
+
 def test_the_newest_reason_of_malformed_messages_is_told():
     counter = InputCounter("imu/data")
     counter.count(12, None)
