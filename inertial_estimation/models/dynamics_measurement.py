@@ -65,6 +65,8 @@ class MeasuredState:
         wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
         wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
         sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
+        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
+            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
     """
 
     q: Array
@@ -76,6 +78,7 @@ class MeasuredState:
     wd_B: Array | None = None
     wrenches: Array | None = None
     sign: Array | None = None
+    accelerometer: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,6 +199,14 @@ class DynamicsMeasurement:
     def equation(self, state: MeasuredState, phi: Array | None = None) -> LinearEquation:
         """Return the linear equation at a measured state.
 
+        Rows are bilinear in the bodies and an error e of the sensed acceleration of the base, known as e_0:
+        A(f_B - e) pi = z(f_B - e). Linearised about e_0, with E the rows of the mass matrix for the base,
+
+            A(f_B - e_0) pi - E e = z(f_B - e_0) - E e_0 + noise
+
+        whose remainder, of an error of pi and one of e, is of the second order. About zero it would be E(pi)
+        e_0 - E(phi) e_0 for ever, however well e is known.
+
         Args:
             state: The measurements, all of one time.
             phi: Present parameters of the bodies, about the joint frames, shape (n,): errors of accelerations
@@ -206,7 +217,13 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         n_v, contacts, picked, sensed_by = len(v), self._contacts, self._picked, self._sensed
-        inertia, rest = self._mass_matrix.at(q, phi)[picked], self._bodies.rest_torques(q, v, a)
+        inertia, known = self._mass_matrix.at(q, phi)[picked], None
+        if state.accelerometer is not None:
+            assert state.f_B is not None
+            known = sensed_by.rotation(self._mass_matrix.poses) @ state.accelerometer[:3]
+            known += state.accelerometer[3] * state.f_B
+            a[:3] -= known
+        rest = self._bodies.rest_torques(q, v, a)
         A, J_C = np.zeros((n_v, self._n_parameters)), np.empty((6 * len(contacts[0]), n_v))
         forces, noise = np.empty((2, n_v)), np.empty((len(inertia),) * 2)
         sensed = sensed_by.begun(inertia)
@@ -227,6 +244,8 @@ class DynamicsMeasurement:
         value, measured = forces
         if len(inertia) < n_v:
             A, value, measured = A[picked], value[picked], measured[picked]
+        if known is not None:
+            value = value - inertia[:, :3] @ known
         if self._rows.projects:
             return self._projected(_equation(A, value, noise, measured, paths, state), J_C)
         return _equation(A, value, self._covariance.weighted(noise), measured, paths, state)

@@ -133,6 +133,18 @@ class SensedAccelerations:
         """Return where the effect on given rows of the mass matrix is written to: them without an IMU."""
         return np.empty_like(inertia) if len(self.imu[1]) else inertia
 
+    def rotation(self, poses: Array) -> Array:
+        """Return the rotation from the axes of the IMU to those of the base, shape (3, 3).
+
+        Args:
+            poses: Of all joints, as for `effect`; identity without an IMU.
+        """
+        joint, placement = self.imu
+        if not len(placement):
+            return np.eye(3)
+        R_BI: Array = poses[joint, :9].reshape(3, 3).T @ placement[0, :9].reshape(3, 3)
+        return R_BI
+
     def effect(self, poses: Array, Jt: Array, inertia: Array) -> Array:
         """Return the effect of an error of each sensed acceleration on the rows, shape (m, nv).
 

@@ -32,6 +32,7 @@ from inertial_estimation.signals import Array
 __all__ = ["SensorErrors", "sensor_errors"]
 
 AXES = ("x", "y", "z")
+OF_ACCELEROMETER = (*(f"accelerometer_bias/{axis}" for axis in AXES), "accelerometer_scale/imu")
 WRENCH = tuple(f"{kind}_{axis}" for kind in ("force", "moment") for axis in AXES)
 
 
@@ -170,6 +171,8 @@ class SensorErrors:
         self.names = tuple(name for kind in kinds for name in kind.names)
         self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
         ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
+        places = {name: place for place, name in enumerate(OF_ACCELEROMETER)}
+        self._of_accelerometer = [(i, places[name]) for i, name in enumerate(self.names) if name in places]
         self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
         self._fixed: Array = np.zeros((0, 0))  # columns, of which those that vary are written anew
         described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
@@ -223,12 +226,26 @@ class SensorErrors:
             n = e.regressor.shape[1]
             A = np.zeros((len(e.regressor), n + self.size))
             A[:, :n] = e.regressor
-            self._fill(A[:, n:], e, None if phi is None else e.value - e.regressor @ phi[:n])
+            unexplained = None if phi is None else e.value - e.regressor @ phi[:n] - _known(equation)
+            self._fill(A[:, n:], e, unexplained)
         else:
             C = np.zeros((len(paths.picked), self.size))
             self._fill(C, e)
             A = np.concatenate((e.regressor, paths.projection.T @ C), axis=1)
         return LinearEquation(A, e.value, e.noise, e.measured, paths, e.state)
+
+    def of_accelerometer(self, errors: Array) -> Array | None:
+        """Return bias [m/s^2] and scale of the accelerometer, shape (4,); None where they have no columns.
+
+        Args:
+            errors: All errors, shape (size,).
+        """
+        if not self._of_accelerometer:
+            return None
+        found = np.zeros(4)
+        for i, place in self._of_accelerometer:
+            found[place] = errors[i]
+        return found
 
     def _fill(self, C: Array, equation: LinearEquation, unexplained: Array | None = None) -> None:
         assert equation.state is not None
@@ -344,10 +361,22 @@ def _accelerometer_errors(config: SensorErrorConfig) -> list[_Kind]:
     bias, scale = config.accelerometer_bias, config.accelerometer_scale
     kinds: list[_Kind] = []
     if bias:
-        kinds.append(_AccelerometerBias([f"accelerometer_bias/{axis}" for axis in AXES], np.full(3, bias)))
+        kinds.append(_AccelerometerBias(OF_ACCELEROMETER[:3], np.full(3, bias)))
     if scale:
-        kinds.append(_AccelerometerScale(["accelerometer_scale/imu"], np.array([scale])))
+        kinds.append(_AccelerometerScale(OF_ACCELEROMETER[3:], np.array([scale])))
     return kinds
+
+
+def _known(equation: LinearEquation) -> Array | float:
+    """Return what the known errors of the accelerometer are in the value of an equation, shape (rows,)."""
+    state, paths = equation.state, equation.paths
+    if state is None or state.accelerometer is None:
+        return 0.0
+    assert paths is not None
+    assert state.f_B is not None
+    bias, scale = state.accelerometer[:3], state.accelerometer[3]
+    known: Array = -paths.sensed[:, :3] @ bias - scale * paths.inertia[:, :3] @ state.f_B
+    return known
 
 
 def _base_label(row: str) -> str:

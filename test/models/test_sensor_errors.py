@@ -94,6 +94,58 @@ def test_an_error_of_a_sensor_changes_the_rows_by_its_column(talos, mode):
     assert checked > 15
 
 
+@pytest.mark.parametrize("mode", [ContactMode.MEASURED, ContactMode.PROJECTED, ContactMode.ESTIMATED])
+def test_about_the_true_bias_of_the_accelerometer_rows_are_exact_for_any_bodies(talos, mode):
+    """Whatever bodies are believed, and whatever the true ones are; else an error of both stays."""
+    case = Case(talos, ("torso_2_link", "arm_left_5_link"), mode, imu="imu_link")
+    names, rng = case.errors.names, np.random.default_rng(2)
+    values = {
+        f"accelerometer_bias/{axis}": value for axis, value in zip("xyz", (0.3, -0.2, 0.4), strict=True)
+    }
+    e = np.array([values.get(name, 0.0) for name in names])
+    nominal = np.concatenate([body.nominal_J.vector for body in case.bodies])
+    believed, true = (nominal * rng.uniform(0.7, 1.3, len(nominal)) for _ in range(2))
+    clean, faulty = case.equation({}), case.equation(values)
+
+    def residual(state):
+        equation = case.errors.appended(case.measurement.equation(state, believed))
+        return equation.value - equation.regressor @ np.concatenate((true, e))
+
+    expected = clean.value - clean.regressor @ true
+    about = replace(faulty.state, accelerometer=case.errors.of_accelerometer(e))
+    np.testing.assert_allclose(residual(about), expected, atol=1e-9)
+    assert np.abs(residual(faulty.state) - expected).max() > 0.1
+
+
+def test_the_equation_about_known_errors_of_the_accelerometer_is_tangent_to_the_rows(talos):
+    """A change of the errors about which it is linearised changes its residual in the second order alone."""
+    case = Case(talos, ("torso_2_link", "arm_left_5_link"), ContactMode.MEASURED, imu="imu_link")
+    nominal = np.concatenate([body.nominal_J.vector for body in case.bodies])
+    read = case.equation({"accelerometer_bias/x": 0.2, "accelerometer_scale/imu": 0.02}).state
+    e = np.zeros(case.errors.size)
+
+    def residual(known, share):
+        state = replace(read, accelerometer=known)
+        equation = case.errors.appended(case.measurement.equation(state, nominal), nominal)
+        return equation.value - equation.regressor @ np.concatenate((share * nominal, e))
+
+    known = np.array([0.2, 0.0, 0.0, 0.02])
+    assert np.allclose(residual(known, 1.0), residual(np.zeros(4), 1.0), atol=1e-9)
+    changes = [np.abs(residual(known, share) - residual(np.zeros(4), share)).max() for share in (1.1, 1.2)]
+    assert changes[1] == pytest.approx(2.0 * changes[0])
+    assert changes[0] > 0.1
+
+
+def test_the_torque_that_is_predicted_is_that_of_the_corrected_acceleration(talos):
+    case = Case(talos, ("arm_left_5_link",), ContactMode.MEASURED, imu="imu_link")
+    nominal = case.bodies[0].nominal_J.vector
+    gains = [name.startswith("torque_gain") for name in case.errors.names]
+    clean, faulty = case.equation({}), case.equation({"accelerometer_bias/z": 0.4}).state
+    about = case.measurement.equation(replace(faulty, accelerometer=np.array([0.0, 0.0, 0.4, 0.0])), nominal)
+    columns = [case.errors.appended(one, nominal).regressor[:, 10:][:, gains] for one in (clean, about)]
+    np.testing.assert_allclose(*columns, atol=1e-9)
+
+
 def test_a_wrench_on_the_base_adds_to_the_base_rows(talos):
     case = Case(talos, ("torso_2_link",), ContactMode.MEASURED, imu="imu_link")
     columns = case.errors.appended(case.equation({})).regressor[:, 10:]

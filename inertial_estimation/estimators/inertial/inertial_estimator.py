@@ -1,6 +1,6 @@
 """Inertial estimation from measurement equations to estimates: all of the pipeline that reads no input."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
@@ -16,7 +16,7 @@ from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.posterior_linearisation import CurvedPosterior
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
-from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
@@ -132,6 +132,19 @@ class InertialEstimator:
         """
         guarded = self.corrected.guarded
         return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
+
+    def about_known_errors(self, state: MeasuredState) -> MeasuredState:
+        """Return a measured state with the errors of the accelerometer that are believed, if it has any.
+
+        Args:
+            state: The state as measured.
+        """
+        if self.model.errors is None:
+            return state
+        guarded = self.corrected.guarded
+        x = guarded.filter.x if guarded.phase is WatchPhase.GOOD else guarded.good.held.x
+        known = self.model.errors.of_accelerometer(x[guarded.filter.kinds.inferred :])
+        return state if known is None else replace(state, accelerometer=known)
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.

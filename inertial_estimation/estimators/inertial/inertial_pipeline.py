@@ -225,6 +225,7 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
+            state = self.estimator.about_known_errors(state)
             equation = self.model.measurement.equation(state, self.estimator.believed())
             at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
             informs = not self._limit.holds(sample.time_ns, at_limit=at_limit)

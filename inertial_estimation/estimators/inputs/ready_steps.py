@@ -121,9 +121,9 @@ def _reaches(horizon: int, half: int, times: Integers) -> bool:
         return False
     missing = horizon - times[newest]
     if missing <= 0 or half == 0 or rows < 3:
-        return missing <= 0
+        return bool(missing <= 0)
     between = min(times[newest] - times[newest - 1], times[newest - 1] - times[newest - 2])
-    return missing * MISSING <= between
+    return bool(missing * MISSING <= between)
 
 
 @compiled
