@@ -160,7 +160,7 @@ class StateWindows:
             return None
         tau = mean[of_tau] if of_tau is not None else None
         sign = mean[of_sign] if of_sign is not None else self._sign_of_speeds(window)
-        return _measured(*motion, tau, *base, wrenches, sign)
+        return _measured(*motion, tau, *base, wrenches, sign, None)
 
     def _sign_of_speeds(self, window: tuple[int, int]) -> Array | None:
         """Return the mean smoothed sign of the velocities; None where it is not needed."""
