@@ -31,6 +31,7 @@ __all__ = [
     "CONVENTIONS",
     "condition_bounds",
     "contracted_curvature",
+    "fill_condition_bounds",
     "fill_parameters",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
@@ -122,7 +123,7 @@ def condition_bounds(theta: Array) -> Array:
     """
     warm_up()
     bounds = np.empty(len(theta))
-    _condition_bounds(np.ascontiguousarray(theta), bounds)
+    fill_condition_bounds(np.ascontiguousarray(theta), bounds)
     return bounds
 
 
@@ -243,8 +244,13 @@ def _body_parameters(theta: Array, foster: bool, pi: Array) -> None:
 
 
 @compiled
-def _condition_bounds(theta: Table, bounds: MutableColumn) -> None:
-    """Write the bounds of the condition numbers of n bodies, from U over e^alpha and its inverse."""
+def fill_condition_bounds(theta: Table, bounds: MutableColumn) -> None:
+    """Write the bounds of the condition numbers of bodies, from U over e^alpha and its inverse.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        bounds: Shape (n,); written.
+    """
     for i in range(len(theta)):
         d1, d2, d3 = np.exp(theta[i, 1]), np.exp(theta[i, 2]), np.exp(theta[i, 3])
         s12, s13, s23 = theta[i, 4], theta[i, 5], theta[i, 6]
