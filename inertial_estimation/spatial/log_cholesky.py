@@ -74,11 +74,12 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     Returns:
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
-    u, slope = _entries(theta)
-    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(u), 10, 10)
-    pi = parameters_from_log_cholesky(theta, convention)
-    G = uQ * (2.0 * slope)[:, None, :]
-    G[:, :, 0] = 2.0 * pi
+    warm_up()
+    n, foster = len(theta), convention == "foster"
+    pi, G = np.empty((n, 10)), np.empty((n, 10, 10))
+    _fill_parameters_and_jacobian(
+        np.ascontiguousarray(theta), foster, _QUADRATIC_FORMS[convention], pi, G.reshape(-1, 10)
+    )
     return pi, G
 
 
@@ -241,6 +242,30 @@ def _body_parameters(theta: Array, foster: bool, pi: Array) -> None:
         out[0], out[1], out[2], out[3] = scale * mass, scale * hx, scale * hy, scale * hz
         out[4], out[5], out[6] = scale * (yy + zz), -scale * xy, scale * (xx + zz)
         out[7], out[8], out[9] = -scale * xz, -scale * yz, scale * (xx + yy)
+
+
+@compiled
+def _fill_parameters_and_jacobian(
+    theta: Table, foster: bool, Q: Table, pi: MutableTable, G: MutableTable
+) -> None:
+    """Write parameters and Jacobians, as `parameters_and_jacobian`.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        foster: Whether the convention is Foster's, else it is Rucker's.
+        Q: Quadratic forms of the convention, shape (10, 100).
+        pi: Parameters, shape (n, 10); written.
+        G: Jacobians one below the other, shape (10 n, 10); written.
+    """
+    body_parameters(theta, foster, pi)
+    slope = np.empty(10)
+    for i in range(len(theta)):
+        slope[:] = np.exp(theta[i, 0])
+        slope[1:4] *= np.exp(theta[i, 1:4])
+        u = slope.copy()
+        u[4:] *= theta[i, 4:]
+        G[10 * i : 10 * i + 10] = (u @ Q).reshape(10, 10) * (2.0 * slope)
+        G[10 * i : 10 * i + 10, 0] = 2.0 * pi[i]
 
 
 @compiled
