@@ -83,6 +83,7 @@ class DataChecks:
         self._judgement: _Judgement | None = None
         self._first_ns: int | None = None
         self._due_ns = 0
+        self._wanted: tuple[tuple[int, int], tuple[int, int]] | None = None
         self._say_what_is_wanted()
 
     def push_joints(self, reading: JointReading) -> None:
@@ -176,9 +177,13 @@ class DataChecks:
         """Let the inputs know which readings of them belong to a window, or advance a judgement."""
         inputs, collector = self.inputs, self._collector
         idle = collector.idle_span_ns if self._judgement is None else (0, 0)
+        span = collector.span_ns
+        if (idle, span) == self._wanted:
+            return
+        self._wanted = idle, span
         inputs.joints.want(*idle, outside=True)
         for one in (inputs.imu, *inputs.wrenches.values()):
-            one.want(*collector.span_ns)
+            one.want(*span)
 
     def _begin_judging(self) -> None:
         """Begin a judgement if one is due by the newest window."""

@@ -118,6 +118,10 @@ def joint_state_decoder() -> Callable[[bytes], JointReading]:
         position, offset = _doubles(body, end)
         velocity, offset = _doubles(body, offset)
         effort, offset = _doubles(body, offset)
+        if position is not None and all(
+            values is None or len(values) == len(names) for values in (position, velocity, effort)
+        ):
+            return _joint_reading(stamp_ns, names, position, velocity, effort)
         return JointReading(stamp_ns, names, np.empty(0) if position is None else position, velocity, effort)
 
     return decode

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import (
@@ -20,6 +20,7 @@ from inertial_estimation.errors import (
 )
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
 from inertial_estimation.recordings.opened_bag import open_bag
+from inertial_estimation.recordings.recorded_message import RecordedMessage, SerialisedMessage
 from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import OrientationSample
 
@@ -41,11 +42,17 @@ class RecordingEntry:
         topic: Name of the topic, with its leading slash.
         log_ns: When the message was recorded [ns].
         sample: The message as the core's signal.
+        data: Empty: it is not serialised (see `RecordedMessage`).
     """
 
+    data: ClassVar[bytes] = b""
     topic: str
     log_ns: int
     sample: Sample
+
+    def read(self) -> Sample:
+        """Return the message as the core's signal."""
+        return self.sample
 
 
 _entry = made_of_checked(RecordingEntry)
@@ -90,6 +97,10 @@ class Recording(Protocol):
         """
         ...
 
+    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
+        """Yield the same messages, and those whose fields do not fit together, to be read when needed."""
+        ...
+
 
 @dataclass(frozen=True)
 class MemoryRecording:
@@ -125,6 +136,10 @@ class MemoryRecording:
         for entry in self.messages:
             if entry.topic in wanted and (start_ns is None or entry.log_ns >= start_ns):
                 yield entry
+
+    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
+        """Yield the messages of some topics in the order of their log times; see `Recording`."""
+        return self.entries(topics, start_ns)
 
 
 class BagRecording(AbstractContextManager["BagRecording"]):
@@ -191,21 +206,22 @@ class BagRecording(AbstractContextManager["BagRecording"]):
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `Recording`."""
-        readers: dict[str, Callable[[bytes], Sample]] = {}
+        for message in self.unread(topics, start_ns):
+            sample = message.read()
+            if sample is not None:
+                yield _entry(message.topic, message.log_ns, sample)
+
+    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
+        """Yield the messages of some topics, not decoded; see `Recording`.
+
+        One whose fields do not fit together is counted in `malformed` when it is read.
+        """
+        readers: dict[str, Callable[[bytes], Sample | None]] = {}
         for topic, message_type, log_ns, data in self.raw_messages(topics, start_ns):
             read = readers.get(topic)
             if read is None:
                 read = readers[topic] = self._reader_of(topic, message_type)
-            try:
-                sample = read(data)
-            except DamagedMessageError as error:
-                raise RecordingError(
-                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
-                ) from error
-            except MeasurementError:
-                self.malformed[topic] = self.malformed.get(topic, 0) + 1
-            else:
-                yield _entry(topic, log_ns, sample)
+            yield SerialisedMessage(topic, log_ns, data, read)
 
     def messages(self, topic: str) -> Iterator[Any]:
         """Yield the messages of one topic with all their fields, including those without a signal.
@@ -222,15 +238,29 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 ) from error
             yield message
 
-    def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample]:
-        """Return the reader of the serialised messages of a topic."""
+    def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample | None]:
+        """Return the reader of the serialised messages of a topic; it counts those that are malformed."""
         if message_type not in CONVERSIONS:
             raise RecordingError(
                 f"topic '{topic}' of '{self.name}' has type {message_type}, "
                 f"expected one of {listing(CONVERSIONS)}"
             )
         deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
-        return bytes_reader(message_type, deserialize)
+        decode = bytes_reader(message_type, deserialize)
+
+        def read(data: bytes) -> Sample | None:
+            try:
+                sample: Sample = decode(data)
+            except DamagedMessageError as error:
+                raise RecordingError(
+                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
+                ) from error
+            except MeasurementError:
+                self.malformed[topic] = self.malformed.get(topic, 0) + 1
+                return None
+            return sample
+
+        return read
 
 
 def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> None:

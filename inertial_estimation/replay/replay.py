@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.check_result import CheckResult
@@ -25,8 +25,9 @@ from inertial_estimation.recordings.message_conversion import (
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording, RecordingEntry, check_topic
+from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -58,8 +59,9 @@ class ReplayRun:
         base: Base estimates in order.
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
-        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
-        wrenches: Wrenches that were read, by contact.
+        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error; those of a
+            bag are decoded when they are asked for.
+        wrenches: Wrenches that were read, by contact; in the same way.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
         inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
         payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
@@ -79,8 +81,8 @@ class ReplayRun:
     base: list[BaseEstimate] = field(default_factory=list)
     inertial: list[InertialEstimate] = field(default_factory=list)
     payload: list[PayloadEstimate] = field(default_factory=list)
-    efforts: list[JointReading] = field(default_factory=list)
-    wrenches: dict[str, list[WrenchSample]] = field(default_factory=dict)
+    efforts: Sequence[JointReading] = ()
+    wrenches: dict[str, Sequence[WrenchSample]] = field(default_factory=dict)
     tilt_tick_ns: list[float] = field(default_factory=list)
     inertial_tick_ns: list[float] = field(default_factory=list)
     payload_tick_ns: list[float] = field(default_factory=list)
@@ -181,7 +183,7 @@ def replay_recording(
         driver.admit(watcher, topics)
     started = time.perf_counter()
     with _no_cycle_collection():
-        for now_ns in driver.run(recording.entries(wanted, begin_ns)):
+        for now_ns in driver.run(recording.unread(wanted, begin_ns)):
             if progress is not None:
                 progress(seconds(now_ns - begin_ns))
     run = driver.run_record
@@ -220,8 +222,24 @@ def _no_cycle_collection() -> Iterator[None]:
             gc.enable()
 
 
+class _Way(NamedTuple):
+    """The way of the messages of one topic into what reads them.
+
+    Attributes:
+        push: Takes the value of a message.
+        take: Takes a serialised message if it is a usual one and returns whether it has; None: none is.
+    """
+
+    push: Callable[..., None]
+    take: Callable[[bytes], bool] | None = None
+
+
 class _Driver:
-    """Pushes entries and ticks the pipelines."""
+    """Pushes messages and ticks the pipelines.
+
+    A usual message of a bag takes one compiled call from its bytes into each pipeline, as in the nodes; the
+    others are decoded and pushed.
+    """
 
     def __init__(
         self,
@@ -243,24 +261,26 @@ class _Driver:
         self._loads_pace = MarkerPace()
         self._clock_offset_ns: int | None = None
         self._watcher: ReplayWatcher | None = None
-        self._handlers = self._subscriptions(topics)
+        self._kept: dict[str, RecordedSamples[Any]] = {}
+        self._ways = self._subscriptions(topics)
         if checks is not None:
             self._subscribe(checks, topics)
 
     def admit(self, watcher: ReplayWatcher, topics: RecordedTopics) -> None:
         """Show the joint states and all estimates to a watcher."""
         self._watcher = watcher
-        self._handlers[topics.joints].append(watcher.push_joints)
+        self._ways[topics.joints].append(_Way(watcher.push_joints))
 
-    def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
+    def run(self, messages: Iterator[RecordedMessage]) -> Iterator[int]:
         """Push and tick; yields the log time periodically, for progress."""
         next_report = 0
         log_ns = 0
-        for entry in entries:
-            log_ns = entry.log_ns
-            if self._clock_offset_ns is None:
-                self._meet_clock(entry)
-            self._push(entry)
+        for message in messages:
+            if self._clock_offset_ns is None and not self._meet_clock(message):
+                continue
+            if not self._push(message):
+                continue
+            log_ns = message.log_ns
             self._tick(log_ns)
             if log_ns >= next_report:
                 self._report(log_ns)
@@ -274,58 +294,80 @@ class _Driver:
                 self.run_record.health.extend(pipeline.health(now_ns))
         yield log_ns
 
-    def _subscriptions(self, topics: RecordedTopics) -> dict[str, list[Callable[..., None]]]:
-        handlers: dict[str, list[Callable[..., None]]] = {}
+    def _subscriptions(self, topics: RecordedTopics) -> dict[str, list[_Way]]:
+        ways: dict[str, list[_Way]] = {}
         for pipeline in (self._tilt, *self._fed_by_base):
             if pipeline is None:
                 continue
+            entries = pipeline.entries
             if topics.imu:
-                handlers.setdefault(topics.imu, []).append(pipeline.push_imu)
-            handlers.setdefault(topics.joints, []).append(pipeline.push_joints)
+                ways.setdefault(topics.imu, []).append(_Way(pipeline.push_imu, entries.imu.take))
+            ways.setdefault(topics.joints, []).append(_Way(pipeline.push_joints, entries.joints.take))
             if pipeline is self._payload and self._payload.config.ground_forces != "measured":
                 continue
             for contact, topic in topics.wrenches.items():
-                handlers.setdefault(topic, []).append(partial(pipeline.push_wrench, contact))
+                entry, push = entries.wrenches.get(contact), partial(pipeline.push_wrench, contact)
+                ways.setdefault(topic, []).append(_Way(push, None if entry is None else entry.take))
         for contact, topic in topics.wrenches.items():
-            handlers.setdefault(topic, []).append(self.run_record.wrenches.setdefault(contact, []).append)
+            self._kept[topic] = self.run_record.wrenches[contact] = RecordedSamples()
         if self._tilt is not None:
-            handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
+            ways.setdefault(topics.yaw_reference, []).append(_Way(self._tilt.push_yaw_reference))
             for contact, topic in topics.desired_wrenches.items():
-                handlers.setdefault(topic, []).append(partial(self._tilt.push_desired_wrench, contact))
+                ways.setdefault(topic, []).append(_Way(partial(self._tilt.push_desired_wrench, contact)))
         elif self._fed_by_base:
-            handlers[topics.base_state] = [pipeline.push_base_state for pipeline in self._fed_by_base]
+            ways[topics.base_state] = [_Way(pipeline.push_base_state) for pipeline in self._fed_by_base]
         if self._inertial is not None:
-            handlers[topics.joints].append(self.run_record.efforts.append)
-        return handlers
+            self._kept[topics.joints] = self.run_record.efforts = RecordedSamples()
+        return ways
 
     def _subscribe(self, checks: DataChecks, topics: RecordedTopics) -> None:
-        self._handlers[topics.joints].append(checks.push_joints)
+        self._ways[topics.joints].append(_Way(checks.push_joints))
         if topics.imu:
-            self._handlers[topics.imu].append(checks.push_imu)
+            self._ways[topics.imu].append(_Way(checks.push_imu))
         for contact, topic in topics.wrenches.items():
-            self._handlers.setdefault(topic, []).append(partial(checks.push_wrench, contact))
+            self._ways.setdefault(topic, []).append(_Way(partial(checks.push_wrench, contact)))
 
-    def _push(self, entry: RecordingEntry) -> None:
-        sample = entry.sample
-        self.counts[entry.topic] = self.counts.get(entry.topic, 0) + 1
-        if self.hold_out_ns is not None and self._in_hold_out(entry):
-            self.hold_out_ns = None
-            if self._inertial is not None:
-                self._tick(entry.log_ns)
-                self._inertial.set_enabled(False)
-        for handle in self._handlers.get(entry.topic, ()):
-            handle(sample)
+    def _push(self, message: RecordedMessage) -> bool:
+        """Push a message to all that read its topic; return false where its fields do not fit together."""
+        topic, data, sample = message.topic, message.data, None
+        ways = self._ways.get(topic, ())
+        if self.hold_out_ns is not None or not ways:
+            sample = message.read()
+            if sample is None:
+                return False
+            self._hold_out(message.log_ns, sample.stamp_ns)
+        for push, take in ways:
+            if data and take is not None and take(data):
+                continue
+            if sample is None:
+                sample = message.read()
+                if sample is None:  # and none before has taken it
+                    return False
+            push(sample)
+        self.counts[topic] = self.counts.get(topic, 0) + 1
+        kept = self._kept.get(topic)
+        if kept is not None:
+            kept.append(message)
+        return True
 
-    def _meet_clock(self, first: RecordingEntry) -> None:
-        """Detect whether log times and stamps come from one clock."""
-        offset = first.sample.stamp_ns - first.log_ns
+    def _meet_clock(self, first: RecordedMessage) -> bool:
+        """Detect whether log times and stamps come from one clock; return false without a stamp."""
+        sample = first.read()
+        if sample is None:
+            return False
+        offset = sample.stamp_ns - first.log_ns
         self._clock_offset_ns = offset if abs(offset) > CLOCK_OFFSET_NS else 0
         self.run_record.clock_offset_ns = self._clock_offset_ns
+        return True
 
-    def _in_hold_out(self, entry: RecordingEntry) -> bool:
-        assert self.hold_out_ns is not None
-        assert self._clock_offset_ns is not None
-        return entry.sample.stamp_ns >= self.hold_out_ns + self._clock_offset_ns
+    def _hold_out(self, log_ns: int, stamp_ns: int) -> None:
+        """End learning where it is time to, by the stamp of the next message."""
+        if self.hold_out_ns is None or stamp_ns < self._now(self.hold_out_ns):
+            return
+        self.hold_out_ns = None
+        if self._inertial is not None:
+            self._tick(log_ns)
+            self._inertial.set_enabled(False)
 
     def _report(self, log_ns: int) -> None:
         """Ask the pipelines how they are, as often as the nodes do."""
@@ -337,8 +379,7 @@ class _Driver:
 
     def _keep_loads(self, steps: Sequence[BaseEstimate]) -> None:
         """Keep the contacts of the newest estimate as often as the node draws them."""
-        if not steps or self._tilt is None:
-            return
+        assert self._tilt is not None
         stamp_ns = steps[-1].state.stamp_ns
         if self._loads_pace.due(stamp_ns):
             self.run_record.contact_loads.append((stamp_ns, self._tilt.contact_loads))
@@ -348,21 +389,25 @@ class _Driver:
 
     def _tick(self, log_ns: int) -> None:
         now_ns, run = self._now(log_ns), self.run_record
-        before = len(run.base), len(run.inertial), len(run.payload)
+        base: list[BaseEstimate] = []
+        inertial: list[InertialEstimate] = []
+        payload: list[PayloadEstimate] = []
         if self._tilt is not None:
-            steps = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
-            run.base.extend(steps)
-            self._keep_loads(steps)
-            for pipeline in self._fed_by_base:
-                for step in steps:
-                    pipeline.push_base_state(step.state)
+            base = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
+            if base:
+                run.base.extend(base)
+                self._keep_loads(base)
+                for pipeline in self._fed_by_base:
+                    for step in base:
+                        pipeline.push_base_state(step.state)
         if self._inertial is not None:
-            run.inertial.extend(_timed(self._inertial.tick, now_ns, run.inertial_tick_ns))
+            inertial = _timed(self._inertial.tick, now_ns, run.inertial_tick_ns)
+            run.inertial.extend(inertial)
         if self._payload is not None:
-            run.payload.extend(_timed(self._payload.tick, now_ns, run.payload_tick_ns))
+            payload = _timed(self._payload.tick, now_ns, run.payload_tick_ns)
+            run.payload.extend(payload)
         if self._watcher is not None:
-            base, inertial, payload = before
-            self._watcher.see(run.base[base:], run.inertial[inertial:], run.payload[payload:])
+            self._watcher.see(base, inertial, payload)
 
 
 def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[float]) -> list[EstimateT]:

@@ -31,6 +31,7 @@ __all__ = [
     "CONVENTIONS",
     "condition_bounds",
     "contracted_curvature",
+    "fill_condition_bounds",
     "fill_parameters",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
@@ -73,11 +74,12 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     Returns:
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
-    u, slope = _entries(theta)
-    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(u), 10, 10)
-    pi = parameters_from_log_cholesky(theta, convention)
-    G = uQ * (2.0 * slope)[:, None, :]
-    G[:, :, 0] = 2.0 * pi
+    warm_up()
+    n, foster = len(theta), convention == "foster"
+    pi, G = np.empty((n, 10)), np.empty((n, 10, 10))
+    _fill_parameters_and_jacobian(
+        np.ascontiguousarray(theta), foster, _QUADRATIC_FORMS[convention], pi, G.reshape(-1, 10)
+    )
     return pi, G
 
 
@@ -122,7 +124,7 @@ def condition_bounds(theta: Array) -> Array:
     """
     warm_up()
     bounds = np.empty(len(theta))
-    _condition_bounds(np.ascontiguousarray(theta), bounds)
+    fill_condition_bounds(np.ascontiguousarray(theta), bounds)
     return bounds
 
 
@@ -243,8 +245,37 @@ def _body_parameters(theta: Array, foster: bool, pi: Array) -> None:
 
 
 @compiled
-def _condition_bounds(theta: Table, bounds: MutableColumn) -> None:
-    """Write the bounds of the condition numbers of n bodies, from U over e^alpha and its inverse."""
+def _fill_parameters_and_jacobian(
+    theta: Table, foster: bool, Q: Table, pi: MutableTable, G: MutableTable
+) -> None:
+    """Write parameters and Jacobians, as `parameters_and_jacobian`.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        foster: Whether the convention is Foster's, else it is Rucker's.
+        Q: Quadratic forms of the convention, shape (10, 100).
+        pi: Parameters, shape (n, 10); written.
+        G: Jacobians one below the other, shape (10 n, 10); written.
+    """
+    body_parameters(theta, foster, pi)
+    slope = np.empty(10)
+    for i in range(len(theta)):
+        slope[:] = np.exp(theta[i, 0])
+        slope[1:4] *= np.exp(theta[i, 1:4])
+        u = slope.copy()
+        u[4:] *= theta[i, 4:]
+        G[10 * i : 10 * i + 10] = (u @ Q).reshape(10, 10) * (2.0 * slope)
+        G[10 * i : 10 * i + 10, 0] = 2.0 * pi[i]
+
+
+@compiled
+def fill_condition_bounds(theta: Table, bounds: MutableColumn) -> None:
+    """Write the bounds of the condition numbers of bodies, from U over e^alpha and its inverse.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        bounds: Shape (n,); written.
+    """
     for i in range(len(theta)):
         d1, d2, d3 = np.exp(theta[i, 1]), np.exp(theta[i, 2]), np.exp(theta[i, 3])
         s12, s13, s23 = theta[i, 4], theta[i, 5], theta[i, 6]

@@ -124,9 +124,13 @@ class AdaptiveNoise:
     def factors(self) -> Mapping[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
         if self._factors is None:
-            seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
-            pairs = zip(seen, np.sqrt(self._used).tolist(), strict=True)
-            self._factors = dict(zip(self._names, pairs, strict=True))
+            sqrt, lowest, highest = math.sqrt, REPORTED**-2, REPORTED**2
+            self._factors = {
+                name: (sqrt(min(max(seen, lowest), highest)), sqrt(used))
+                for name, seen, used in zip(
+                    self._names, self._estimate.tolist(), self._used.tolist(), strict=True
+                )
+            }
         return self._factors
 
     def too_small(self, nis_factor: float) -> str:

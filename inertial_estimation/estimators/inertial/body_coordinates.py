@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from inertial_estimation.compilation import MutableTable, Table, compiled
-from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, block_diagonal
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
@@ -32,7 +32,7 @@ class BodyCoordinates(ABC):
         self.bodies = bodies
         self._n_inertial = 10 * len(bodies)
         self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
-        self._to_joint = np.array([body.to_joint for body in bodies])
+        self._to_joint = np.array([body.to_joint for body in bodies]).reshape(-1, 10)
 
     @abstractmethod
     def _coordinates(self, pi_C: Array) -> Array:
@@ -82,9 +82,32 @@ class BodyCoordinates(ABC):
 
     def _linearisation(self, x: Array) -> BodyLinearisation:
         pi_C, G = self._body_map(self.body_coordinates(x))
-        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
-        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return BodyLinearisation(x, pi_C, G, phi, block_diagonal(self._to_joint @ G, len(x)))
+        pi_C, G, n = np.ascontiguousarray(pi_C), np.ascontiguousarray(G), len(x)
+        phi, dphi = np.empty(n), np.empty((n, n))
+        _fill_about_joints(self._to_joint, pi_C, G.reshape(-1, 10), x, phi, dphi)
+        return BodyLinearisation(x, pi_C, G, phi, dphi)
+
+
+@compiled
+def _fill_about_joints(
+    to_joint: Table, pi_C: Table, G: Table, x: Column, phi: MutableColumn, dphi: MutableTable
+) -> None:
+    """Write the parameters about the joint frames, friction last, and their Jacobian by the state.
+
+    Args:
+        to_joint: Maps of the parameters in C of k bodies, one below the other, shape (10 k, 10).
+        pi_C: Parameters in C, shape (k, 10).
+        G: Their Jacobians by the coordinates, one below the other, shape (10 k, 10).
+        x: State, shape (n,).
+        phi: Shape (n,); written.
+        dphi: Block diagonal, shape (n, n); written.
+    """
+    phi[:] = x
+    dphi[:] = np.eye(len(x))
+    for i in range(len(pi_C)):
+        rows = slice(10 * i, 10 * i + 10)
+        phi[rows] = to_joint[rows] @ pi_C[i]
+        dphi[rows, rows] = to_joint[rows] @ G[rows]
 
 
 @compiled

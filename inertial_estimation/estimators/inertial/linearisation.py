@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.positive_definite import factor, regular_solution, solution
 
 __all__ = [
     "BodyLinearisation",
@@ -35,6 +37,7 @@ __all__ = [
     "cholesky",
     "inverse",
     "solve",
+    "transformed",
 ]
 
 
@@ -56,14 +59,10 @@ class BodyLinearisation:
     phi: Array
     dphi: Array
 
-    def seen_from(self, other: "BodyLinearisation") -> tuple[Array, Array]:
-        """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), with y this point and a the other."""
-        n = 10 * len(self.G)
-        difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
-        solved = linear_algebra.solve(other.G, difference)
-        d = self.x - other.x
-        d[:n] = solved[:, :, 10].ravel()
-        return block_diagonal(solved[:, :, :10], len(d)), d
+    @property
+    def numbers(self) -> tuple[Array, Array, Array]:
+        """As `transformed` takes it: Jacobians one below the other, parameters in C, and the point."""
+        return self.G.reshape(-1, 10), self.pi_C, self.x
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,23 +97,111 @@ class DataInformation:
             MeasurementError: If the covariance is not positive definite.
         """
         self.at, self.x, self.prior = at, x, prior
-        self.information: Array = inverse(P) - prior.information
-        self.pull: Array = prior.information @ (x - prior.centre)
+        self.information: Array = np.empty(P.shape)
+        self.pull: Array = np.empty(len(x))
+        if not _extract(x, P, (prior.information, prior.centre), self.information, self.pull):
+            raise MeasurementError("the covariance of a state is not positive definite")
 
     def posterior_at(self, to: BodyLinearisation) -> "Posterior":
         """Return the posterior with another linearisation.
 
         Raises:
-            MeasurementError: If its covariance is not positive definite.
+            MeasurementError: If its covariance is not positive definite, or a Jacobian is singular.
         """
-        T, d = to.seen_from(self.at)
-        slope = self.information @ (d - (self.x - self.at.x)) - self.pull
-        gradient = self.prior.information @ (to.x - self.prior.centre) + T.T @ slope
-        hessian: Array = self.prior.information + T.T @ self.information @ T
-        P = inverse(hessian)
-        n = 10 * len(to.G)
-        slope_pi = linear_algebra.solve(self.at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
-        return Posterior(to, to.x - P @ gradient, P, gradient, hessian, slope_pi)
+        n, prior = len(self.x), self.prior
+        x, gradient, P, hessian = np.empty(n), np.empty(n), np.empty((n, n)), np.empty((n, n))
+        slope_pi = np.empty(to.pi_C.shape)
+        if not transformed(
+            (self.information, self.pull, self.x),
+            self.at.numbers,
+            to.numbers,
+            (prior.information, prior.centre),
+            (x, P, gradient, hessian),
+            slope_pi,
+        ):
+            raise MeasurementError("the posterior about another linearisation is not positive definite")
+        return Posterior(to, x, P, gradient, hessian, slope_pi)
+
+
+@compiled
+def _extract(
+    x: Column, P: Table, prior: tuple[Table, Column], information: MutableTable, pull: MutableColumn
+) -> bool:
+    """Write the information of the data and their pull; return whether the covariance is positive definite.
+
+    Args:
+        x: Mean of the posterior, shape (n,).
+        P: Its covariance, shape (n, n).
+        prior: Information of the prior, shape (n, n), and its centre, shape (n,).
+        information: Shape (n, n); written.
+        pull: Shape (n,); written.
+    """
+    F, positive = factor(P)
+    if not positive:
+        return False
+    inverse_P = solution(F, np.eye(len(P)))
+    information[:] = 0.5 * (inverse_P + inverse_P.T) - prior[0]
+    pull[:] = prior[0] @ (x - prior[1])
+    return True
+
+
+@compiled
+def transformed(
+    data: tuple[Table, Column, Column],
+    at: tuple[Table, Table, Column],
+    to: tuple[Table, Table, Column],
+    prior: tuple[Table, Column],
+    posterior: tuple[MutableColumn, MutableTable, MutableColumn, MutableTable],
+    slope_pi: MutableTable,
+) -> bool:
+    """Write the posterior of data and prior about another linearisation (see the module).
+
+    Args:
+        data: Information of the data, shape (n, n), their pull and the mean they were extracted at, shape
+            (n,) each.
+        at: Linearisation of the data: Jacobians of k bodies one below the other, shape (10 k, 10), their
+            parameters in C, shape (k, 10), and the point, shape (n,).
+        to: The other linearisation, in the same way.
+        prior: Information of the prior, shape (n, n), and its centre, shape (n,).
+        posterior: Mean, covariance, gradient and Hessian as of `Posterior`; written.
+        slope_pi: As of `Posterior`, shape (k, 10); written.
+
+    Returns:
+        Whether floating point can solve the equations; else what is written has no meaning.
+    """
+    information, pull, x_data = data
+    G_at, pi_at, x_at = at
+    G_to, pi_to, x_to = to
+    x, P, gradient, hessian = posterior
+    n = len(x_to)
+    T, d, rhs = np.eye(n), x_to - x_at, np.empty((10, 11))
+    for i in range(len(pi_at)):
+        rows = slice(10 * i, 10 * i + 10)
+        rhs[:, :10] = G_to[rows]
+        rhs[:, 10] = pi_to[i] - pi_at[i]
+        solved, regular = regular_solution(G_at[rows], rhs)
+        if not regular:
+            return False
+        T[rows, rows] = solved[:, :10]
+        d[rows] = solved[:, 10]
+    slope = information @ (d - (x_data - x_at)) - pull
+    for i in range(len(pi_at)):
+        rows = slice(10 * i, 10 * i + 10)
+        turned = np.ascontiguousarray(G_at[rows].T)
+        solved, regular = regular_solution(turned, slope[rows].copy().reshape(10, 1))
+        if not regular:
+            return False
+        slope_pi[i] = solved[:, 0]
+    turned = np.ascontiguousarray(T.T)
+    gradient[:] = prior[0] @ (x_to - prior[1]) + turned @ slope
+    hessian[:] = prior[0] + turned @ information @ T
+    F, positive = factor(hessian)
+    if not positive:
+        return False
+    inverse_H = solution(F, np.eye(n))
+    P[:] = 0.5 * (inverse_H + inverse_H.T)
+    x[:] = x_to - P @ gradient
+    return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

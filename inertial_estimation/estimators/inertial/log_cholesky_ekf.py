@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, MutableColumn, compiled
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
@@ -13,6 +14,7 @@ from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
     condition_bounds,
     contracted_curvature,
+    fill_condition_bounds,
     fill_parameters,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
@@ -57,8 +59,9 @@ class LogCholeskyEkf(InertialFilter):
             )
         self.convention, self._is_foster = convention, convention == "foster"
         super().__init__(bodies, prior, gate, memory, overlap, walk)
-        nominal = condition_bounds(self.body_coordinates(self._x_nominal))
-        self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * nominal)
+        nominal = self.body_coordinates(self._x_nominal)
+        self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * condition_bounds(nominal))
+        self._range = (nominal - LARGEST_DEVIATION).ravel(), (nominal + LARGEST_DEVIATION).ravel()
 
     def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
         """Return the normal distribution of the coordinates."""
@@ -72,9 +75,9 @@ class LogCholeskyEkf(InertialFilter):
     def bounded(self, x: Array) -> Array:
         """Limit the state to what floating point can distinguish from inconsistent bodies."""
         bounded: Array = x.copy()
-        coordinates = self.body_coordinates(bounded)  # a view
-        nominal = self.body_coordinates(self._x_nominal)
-        np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
+        if _clipped(*self._range, self._largest_condition, bounded):
+            return bounded
+        coordinates, nominal = self.body_coordinates(bounded), self.body_coordinates(self._x_nominal)
         for body in np.flatnonzero(condition_bounds(coordinates) > self._largest_condition).tolist():
             coordinates[body] = _within(self._largest_condition[body], nominal[body], coordinates[body])
         return bounded
@@ -97,6 +100,22 @@ class LogCholeskyEkf(InertialFilter):
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         return contracted_curvature(self.body_coordinates(x), slope_pi, self.convention)
+
+
+@compiled
+def _clipped(lower: Column, upper: Column, largest: Column, x: MutableColumn) -> bool:
+    """Limit the coordinates of k bodies; return whether the bodies are then within their largest conditions.
+
+    Args:
+        lower: Least coordinates, shape (10 k,).
+        upper: Largest coordinates, shape (10 k,).
+        largest: Largest bounds of the condition numbers, shape (k,).
+        x: State, bodies first; the coordinates of bodies are changed.
+    """
+    n, conditions = len(lower), np.empty(len(largest))
+    x[:n] = np.minimum(np.maximum(x[:n], lower), upper)
+    fill_condition_bounds(x[:n].reshape(-1, 10), conditions)
+    return not (conditions > largest).any()
 
 
 def _within(limit: float, nominal: Array, coordinates: Array) -> Array:

@@ -17,6 +17,7 @@ from inertial_estimation.compilation import (
     integers,
     warm_up,
 )
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.checked_input import LACKS, begin_reading, end_reading, part_to_keep
 from inertial_estimation.data_checks.checked_input import NAMES as SET_OF_NAMES
 from inertial_estimation.data_checks.data_checks import DataChecks
@@ -51,6 +52,8 @@ from inertial_estimation.models.joint_tracks import (
 from inertial_estimation.signals import Array, JointReading
 
 __all__ = ["JointEntry"]
+
+_joint_reading = made_of_checked(JointReading)
 
 GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state
 NAME_OF_FRAME = 12  # offset of it in a message [bytes]
@@ -189,14 +192,13 @@ class JointEntry:
     def _judge(self, found: int) -> bool:
         """Treat a joint state that is wanted by the checks, or not usual; return True."""
         stamp_ns, (q, v, tau) = self._checks.inputs.joints.newest()
-        assert q is not None
-        row = self._aligner.memory.streams[self._stream.number].numbers[ROW].copy()
         differs, found = divmod(found, DIFFERS)
         wanted, found = divmod(found, WANTED)
         if wanted:
             self._checks.inputs.joints.look()
-            self._checks.see_joints(JointReading(stamp_ns, self._names, q, v, tau))
+            self._checks.see_joints(_joint_reading(stamp_ns, self._names, q, v, tau))
         if found != STORED:
+            row = self._aligner.memory.streams[self._stream.number].numbers[ROW].copy()
             self._aligner.judge(self._stream, found, stamp_ns, row)
         if differs:
             self._joints.note_difference(differs - 1)
