@@ -108,6 +108,15 @@ class ControllerPipeline:
         """
         self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
 
+    def take_inertia(self, link: str, data: bytes) -> bool:
+        """Take a serialised inertia of one link; return whether it has been, else its value is to be pushed.
+
+        Args:
+            link: One of `inertias.links`.
+            data: A message of type geometry_msgs/InertiaStamped.
+        """
+        return self._inertias.take(link, data, self._last_stamp_ns)
+
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
 
