@@ -23,6 +23,7 @@ __all__ = [
     "IMU_FORCE",
     "IMU_LAYOUT",
     "IMU_RATE",
+    "INERTIA_LAYOUT",
     "LENGTH",
     "ODOMETRY_LAYOUT",
     "WRENCH_LAYOUT",
@@ -71,6 +72,7 @@ class MessageLayout:
 IMU_FORCE, IMU_RATE = slice(25, 28), slice(13, 16)
 IMU_LAYOUT = MessageLayout(1, 37, (IMU_FORCE, IMU_RATE))
 WRENCH_LAYOUT = MessageLayout(1, 6, (slice(0, 6),))  # force, moment
+INERTIA_LAYOUT = MessageLayout(1, 10, (slice(0, 10),))  # mass, centre of mass, xx, xy, xz, yy, yz, zz
 # Pose (7), twist (6), each with 36 of covariance, after the frames' names.
 ODOMETRY_LAYOUT = MessageLayout(2, 85, (slice(3, 7), slice(0, 3), slice(43, 46), slice(46, 49)))
 

@@ -77,12 +77,14 @@ class CompositeAdaptation:
     @property
     def inertias(self) -> dict[str, LinkInertia]:
         """Inertias to use now, by link."""
+        self._follow_estimates()
         return {link: _link_inertia(link, J) for link, J in self._adapted.items()}
 
     def reset(self) -> None:
         """Return to the inertias of the description; no estimate is known."""
         self._estimated = dict(self._described)
         self._adapted = dict(self._described)
+        self._newest: Mapping[str, LinkInertia] = {}  # estimates that have not been followed yet
         self._filtered: tuple[Array, Array] | None = None  # velocities and wanted accelerations of the joints
 
     def set_estimates(self, inertias: Mapping[str, LinkInertia]) -> None:
@@ -91,11 +93,18 @@ class CompositeAdaptation:
         Args:
             inertias: By link, in the link's frame.
         """
-        for link in self._links:
-            given = inertias[link]
+        self._newest = inertias
+
+    def _follow_estimates(self) -> None:
+        """Turn the adapted inertias by the change of the estimates since they were last in use.
+
+        J = C E C' with the factor C of the old estimate becomes that with the factor of the new one. Of the
+        turns C_k C_k-1^-1 ... C_1 C_0^-1 of estimates in between the product is C_k C_0^-1.
+        """
+        newest, self._newest = self._newest, {}
+        for link, given in newest.items():
             estimated = InertialParameters(given.mass, given.com_L, given.inertia_Lcm)
             new, old = pseudo_inertia(estimated.vector), self._estimated[link]
-            # J = C E C' with the factor C of the old estimate becomes that with the factor of the new one
             turn = linear_algebra.cholesky(new) @ linear_algebra.inv(linear_algebra.cholesky(old))
             self._adapted[link] = turn @ self._adapted[link] @ turn.T
             self._estimated[link] = new
@@ -117,6 +126,7 @@ class CompositeAdaptation:
         Returns:
             Inertias to use from now on, by link.
         """
+        self._follow_estimates()
         limited = bool((np.abs(result.tau) >= SATURATED * self._tau_max).any())
         if result.state is not ControlState.CONTROL or limited or not h > 0.0:
             self._filtered = None

@@ -1,14 +1,13 @@
 """Inputs of the controller: joint states and base matched by stamp, contact wrenches."""
 
-from collections import deque
 from typing import Any
 
-import numpy as np
-
 from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.joint_input import JointInput
 from inertial_estimation.control.stamped_input import StampedInput, push_matched
+from inertial_estimation.control.wrench_input import WrenchInput
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.drop_reasons import DropCounts, misfit
+from inertial_estimation.models.drop_reasons import misfit
 from inertial_estimation.models.input_ranges import wrench_range
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact
@@ -26,10 +25,6 @@ from inertial_estimation.signals import (
 )
 
 __all__ = ["ControllerInputs"]
-
-WRENCHES_KEPT = 8  # of one contact: enough for the newest one before a joint state
-WRENCH_AGE_NS = 20_000_000  # oldest wrench that still shows a touchdown
-
 
 class ControllerInputs:
     """Buffers of the inputs; those of one stamp belong together.
@@ -53,19 +48,19 @@ class ControllerInputs:
         self.contacts = contacts
         self.timeout = config.robot.inputs.timeout
         self._floating = robot.floating_base
-        self._soles = bool(config.stance.soles)
         self._joint_map = JointMap(robot, config.robot)
+        self._joint_input = JointInput(self._joint_map, robot.n_joints)
         inputs = config.robot.inputs
         jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
         clock = (jump_ns, int(NANOSECONDS * min(inputs.max_gap, inputs.jump)))
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", *clock)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", *clock)
         self._base: StampedInput[BaseState] = StampedInput("base_state", *clock)
-        self._wrench_range = wrench_range(inputs.range, robot)
-        self._wrench_drops = {contact: DropCounts() for contact in contacts}
-        self._wrenches: dict[str, deque[WrenchSample]] = {
-            contact: deque(maxlen=WRENCHES_KEPT) for contact in contacts
-        }
+        self._required: tuple[StampedInput[Any], ...] = (self._joints,)
+        if robot.floating_base:
+            self._required = self._joints, self._orientation, self._base
+        limits, sole = wrench_range(inputs.range, robot), bool(config.stance.soles)
+        self._wrenches = {contact: WrenchInput(limits, sole=sole) for contact in contacts}
 
     def reset(self) -> None:
         """Forget everything."""
@@ -81,20 +76,28 @@ class ControllerInputs:
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
-        push_matched(self._orientation, sample.stamp_ns, sample, self._required())
+        push_matched(self._orientation, sample.stamp_ns, sample, self._required)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take the twist of the base; its position is not used."""
-        push_matched(self._base, state.stamp_ns, state, self._required())
+        push_matched(self._base, state.stamp_ns, state, self._required)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take one joint state; one without all joints, or without velocities yet, is dropped and counted."""
         try:
-            sample = self._joint_map.sample(reading)
+            sample = self._joint_input.sample(reading)
         except MeasurementError as error:
             self._joints.drop(misfit(error), str(error))
             return
-        push_matched(self._joints, reading.stamp_ns, sample, self._required())
+        push_matched(self._joints, reading.stamp_ns, sample, self._required)
+
+    def take_joints(self, data: bytes) -> bool:
+        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed."""
+        sample = self._joint_input.taken(data)
+        if sample is None:
+            return False
+        push_matched(self._joints, sample.stamp_ns, sample, self._required)
+        return True
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact.
@@ -103,11 +106,16 @@ class ControllerInputs:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.contacts)
-        fault = self._wrench_range.fault(sample.wrench_F)
-        if fault is None:
-            self._wrenches[contact].append(sample)
-        else:
-            self._wrench_drops[contact].add(*fault, after_ns=self._joints.last_stamp_ns)
+        self._wrenches[contact].push(sample, self._joints.last_stamp_ns)
+
+    def take_wrench(self, contact: str, data: bytes) -> bool:
+        """Take a serialised wrench; return whether it has been taken, else its value is to be pushed.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        check_contact(contact, self.contacts)
+        return self._wrenches[contact].take(data)
 
     @property
     def velocity_source(self) -> str:
@@ -120,7 +128,7 @@ class ControllerInputs:
         Args:
             now_ns: Time now on the clock of the stamps [ns].
         """
-        return [stream.name for stream in self._required() if stream.stale(now_ns, self.timeout)]
+        return [stream.name for stream in self._required if stream.stale(now_ns, self.timeout)]
 
     def health(self, now_ns: int) -> list[Health]:
         """Return the state of each required input, and of wrenches of which some were dropped recently.
@@ -128,8 +136,9 @@ class ControllerInputs:
         Args:
             now_ns: Time now on the clock of the stamps [ns].
         """
-        entries = [stream.health(now_ns, self.timeout) for stream in self._required()]
-        for contact, drops in self._wrench_drops.items():
+        entries = [stream.health(now_ns, self.timeout) for stream in self._required]
+        for contact, wrenches in self._wrenches.items():
+            drops = wrenches.drops
             if drops.recent(now_ns):
                 entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, drops.summary, drops.values()))
         return entries
@@ -140,15 +149,15 @@ class ControllerInputs:
 
     def matched_stamps(self) -> list[int]:
         """Return the stamps of which all required inputs are there, ascending [ns]."""
-        streams = self._required()
-        return [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
+        joints, *others = self._required
+        return [s for s in joints.stamps() if all([stream.keeps(s) for stream in others])]
 
     def unmatched(self) -> list[str]:
         """Return the required inputs without a value of the newest joint state's stamp."""
         stamps = self._joints.stamps()
         if not stamps:
             return [self._joints.name]
-        return [stream.name for stream in self._required() if stream.get(stamps[-1]) is None]
+        return [stream.name for stream in self._required if stream.get(stamps[-1]) is None]
 
     def joints(self, stamp_ns: int) -> JointSample:
         """Return the joint state of a matched stamp [ns]."""
@@ -168,32 +177,15 @@ class ControllerInputs:
     def normal_forces(self, stamp_ns: int) -> list[float | None]:
         """Return the newest normal force of each contact before a stamp [N].
 
-        Not those of the stamp itself: over DDS they may come before or after the joint state.
-
         Args:
             stamp_ns: The stamp [ns].
 
         Returns:
-            One for each contact; None where the newest is older than `WRENCH_AGE_NS`.
+            One for each contact; None where the newest is too old to show a touchdown.
         """
-        forces: list[float | None] = []
-        for kept in self._wrenches.values():
-            force = None
-            for sample in kept:
-                if 0 < stamp_ns - sample.stamp_ns <= WRENCH_AGE_NS:
-                    force = _normal_force(sample, soles=self._soles)
-            forces.append(force)
-        return forces
+        return [wrenches.force_before(stamp_ns) for wrenches in self._wrenches.values()]
 
     def forget_until(self, stamp_ns: int) -> None:
         """Drop what belongs to stamps up to this one [ns]."""
-        for stream in self._required():
+        for stream in self._required:
             stream.forget_until(stamp_ns)
-
-    def _required(self) -> list[StampedInput[Any]]:
-        return [self._joints, self._orientation, self._base] if self._floating else [self._joints]
-
-
-def _normal_force(sample: WrenchSample, *, soles: bool) -> float:
-    """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
-    return float(sample.wrench_F[2]) if soles else float(np.linalg.norm(sample.wrench_F[:3]))

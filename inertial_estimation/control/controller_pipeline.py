@@ -93,6 +93,14 @@ class ControllerPipeline:
         """
         self._inputs.push_joints(reading)
 
+    def take_joints(self, data: bytes) -> bool:
+        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed.
+
+        Args:
+            data: A message of type sensor_msgs/JointState.
+        """
+        return self._inputs.take_joints(data)
+
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact; optional, it shows early and late touchdowns.
 
@@ -101,12 +109,33 @@ class ControllerPipeline:
         """
         self._inputs.push_wrench(contact, sample)
 
+    def take_wrench(self, contact: str, data: bytes) -> bool:
+        """Take a serialised wrench of one contact; return whether it has been, else its value is to be pushed.
+
+        Args:
+            contact: Name of the contact.
+            data: A message of type geometry_msgs/WrenchStamped.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        return self._inputs.take_wrench(contact, data)
+
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps.
 
         One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
         """
         self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
+
+    def take_inertia(self, link: str, data: bytes) -> bool:
+        """Take a serialised inertia of one link; return whether it has been, else its value is to be pushed.
+
+        Args:
+            link: One of `inertias.links`.
+            data: A message of type geometry_msgs/InertiaStamped.
+        """
+        return self._inertias.take(link, data, self._last_stamp_ns)
 
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.

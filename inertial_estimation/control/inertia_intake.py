@@ -3,7 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
+import numpy as np
+
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.construction import made_of_checked
+from inertial_estimation.control.inertia_limits import (
+    INERTIA_WIDTH,
+    UNUSUAL,
+    InertiaJumps,
+    InertiaLimits,
+    usual_message,
+)
+from inertial_estimation.message_numbers import INERTIA_LAYOUT, MessageNumbers
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
@@ -11,6 +22,7 @@ __all__ = ["InertiaIntake"]
 
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
+_link_inertia = made_of_checked(LinkInertia)
 
 
 class InertiaIntake:
@@ -40,6 +52,8 @@ class InertiaIntake:
         self._limits = limits
         self._jumps = InertiaJumps(limits.total_mass)
         self.timeout = timeout
+        self._message, self._layout = MessageNumbers(), INERTIA_LAYOUT.integers
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -56,6 +70,28 @@ class InertiaIntake:
         self._applied_at_refusal = 0
         self._now_ns = 0
 
+    def take(self, link: str, data: bytes, joints_ns: int | None = None) -> bool:
+        """Take a serialised message (geometry_msgs/InertiaStamped) as `push` takes its value.
+
+        Args:
+            link: One of the expected links.
+            data: The message.
+            joints_ns: Stamp of the joint state answered last [ns]; None before the first.
+
+        Returns:
+            Whether it has been taken; else it is not a usual one, and its value is to be pushed.
+        """
+        message, row = self._message, np.empty(INERTIA_WIDTH)
+        length, limits = message.hold(data), self._limits.numbers(link)
+        stamp_ns = usual_message(length, message.words, message.doubles, self._layout, limits, row)
+        if stamp_ns == UNUSUAL:
+            return False
+        row.setflags(write=False)
+        inertia = _link_inertia(link, float(row[0]), row[1:4], row[4:].reshape(3, 3))
+        if self._in_time(stamp_ns, link, joints_ns):
+            self._keep(stamp_ns, inertia)
+        return True
+
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
         """Take the inertia of one link; never raises on a bad one.
 
@@ -64,30 +100,12 @@ class InertiaIntake:
             inertia: Inertia of the body of a link.
             joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
-        self._now_ns = stamp_ns if joints_ns is None else joints_ns
         if inertia.link not in self._limits.links:
+            self._now_ns = stamp_ns if joints_ns is None else joints_ns
             self._refuse("link not expected", f"'{inertia.link}'")
-            return
-        if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
-            self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")
-            return
-        if joints_ns is not None and stamp_ns - joints_ns > LARGEST_LEAD_NS:
-            lead = seconds(stamp_ns - joints_ns)
-            self._refuse("stamp ahead", f"'{inertia.link}': {lead:.4g} s ahead of the joint states")
-            return
-        inconsistent = self._limits.inconsistency(inertia)
-        problem = inconsistent or self._limits.implausibility(inertia)
-        if problem:
-            self._drop_set(stamp_ns)
-            self._refuse("inconsistent" if inconsistent else "implausible", f"'{inertia.link}': {problem}")
-            return
-        if stamp_ns in self._bad:
-            return
-        self._pending.setdefault(stamp_ns, {})[inertia.link] = inertia
-        while len(self._pending) > MAX_PENDING:
-            oldest = self._pending.pop(min(self._pending))
-            if len(oldest) < len(self._limits.links):
-                self._refuse("link missing", "too many incomplete sets")
+        elif self._in_time(stamp_ns, inertia.link, joints_ns):
+            if self._limits.usual(inertia) or not self._refused(stamp_ns, inertia):
+                self._keep(stamp_ns, inertia)
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
         """Return the newest complete set, once; older incomplete ones are refused.
@@ -99,7 +117,7 @@ class InertiaIntake:
         if not complete:
             return None
         stamp_ns = max(complete)
-        newest = self._pending[stamp_ns]
+        newest = {link: self._pending[stamp_ns][link] for link in self._limits.links}
         for stamp in [s for s in self._pending if s <= stamp_ns]:
             found = self._pending.pop(stamp)
             missing = [link for link in self._limits.links if link not in found]
@@ -144,6 +162,37 @@ class InertiaIntake:
             "estimated inertias in force" if self._used else "nominal inertias: inertias.applied is false"
         )
         return Health("link_inertias", HealthLevel.OK, message, values)
+
+    def _in_time(self, stamp_ns: int, link: str, joints_ns: int | None) -> bool:
+        """Return whether a stamp is newer than that in force and of the joint states' clock; refuse others."""
+        self._now_ns = stamp_ns if joints_ns is None else joints_ns
+        if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
+            self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")
+            return False
+        if joints_ns is not None and stamp_ns - joints_ns > LARGEST_LEAD_NS:
+            lead = seconds(stamp_ns - joints_ns)
+            self._refuse("stamp ahead", f"'{link}': {lead:.4g} s ahead of the joint states")
+            return False
+        return True
+
+    def _refused(self, stamp_ns: int, inertia: LinkInertia) -> bool:
+        """Refuse an inertia that is inconsistent or implausible, and with it all of its stamp."""
+        inconsistent = self._limits.inconsistency(inertia)
+        problem = inconsistent or self._limits.implausibility(inertia)
+        if problem:
+            self._drop_set(stamp_ns)
+            self._refuse("inconsistent" if inconsistent else "implausible", f"'{inertia.link}': {problem}")
+        return bool(problem)
+
+    def _keep(self, stamp_ns: int, inertia: LinkInertia) -> None:
+        """Add an inertia to the set of its stamp."""
+        if stamp_ns in self._bad:
+            return
+        self._pending.setdefault(stamp_ns, {})[inertia.link] = inertia
+        while len(self._pending) > MAX_PENDING:
+            oldest = self._pending.pop(min(self._pending))
+            if len(oldest) < len(self._limits.links):
+                self._refuse("link missing", "too many incomplete sets")
 
     def _refused_lately(self, now_ns: int) -> bool:
         refused_ns = self._last_refusal_ns

@@ -61,6 +61,10 @@ class StampedInput(Generic[ValueT]):
             self._drop_held()
         self._keep(stamp_ns, value)
 
+    def keeps(self, stamp_ns: int) -> bool:
+        """Return whether a value of a stamp is kept."""
+        return stamp_ns in self._values
+
     def drop(self, reason: DropReason, example: str = "") -> None:
         """Count a value that is not used."""
         self.drops.add(reason, example, after_ns=self.last_stamp_ns)
@@ -119,8 +123,12 @@ class StampedInput(Generic[ValueT]):
 
     def forget_until(self, stamp_ns: int) -> None:
         """Drop all values up to a stamp."""
-        for stamp in [s for s in self._values if s <= stamp_ns]:
-            del self._values[stamp]
+        values = self._values
+        while values:
+            oldest = next(iter(values))  # stamps ascend
+            if oldest > stamp_ns:
+                return
+            del values[oldest]
 
     def stale(self, now_ns: int, timeout: float) -> bool:
         """Return whether the input is missing or older than the timeout [s]."""
@@ -156,7 +164,7 @@ def push_matched(
         required: All inputs that belong together, the stream among them.
     """
     stream.push(stamp_ns, value)
-    if not any(other.holds(stamp_ns) for other in required):
+    if not any([other.holds(stamp_ns) for other in required]):
         return
     lone = len(required) == 1
     if stream.held >= VALUES_TO_BELIEVE if lone else all(other.has(stamp_ns) for other in required):

@@ -97,6 +97,11 @@ class JointMap:
         return self._continuity is not None
 
     @property
+    def deriving(self) -> bool:
+        """Whether velocities may have to be derived, so that every joint state is needed."""
+        return self._velocity is not None and self._velocity.watching
+
+    @property
     def velocity_source(self) -> str:
         """Human-readable source of the velocities of the last joint state."""
         return self._velocity.source if self._velocity is not None else "not used"

@@ -7,15 +7,25 @@ where the base is, only on its orientation. Frames are given with their axes par
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    Table,
+    compiled,
+    warm_up,
+)
 from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.pinocchio_memory import inertia_rows
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
+from inertial_estimation.spatial.inertial_parameters import transfer_matrix
+from inertial_estimation.spatial.vectors import add, matrix_of, product, store, times, transposed, vector_of
 
 __all__ = ["BaseMotion", "DynamicsState", "FrameMotion", "WholeBodyDynamics"]
 
@@ -114,6 +124,14 @@ class WholeBodyDynamics:
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
         self._torque_errors: Array = np.zeros(self._model.nv)
+        self._inertias = inertia_rows(self._model.inertias)
+        self._places: dict[str, tuple[int, Array]] = {}  # row of its body and pose in it, by link
+        warm_up()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied or pickled one, with a view of the memory of its own model."""
+        self.__dict__.update(state)
+        self._inertias = inertia_rows(self._model.inertias)
 
     @property
     def nv(self) -> int:
@@ -185,10 +203,27 @@ class WholeBodyDynamics:
             ModelError: If a link does not exist.
         """
         for link, inertia in inertias.items():
+            row, pose = self._place(link)
+            if row < 0:  # fixed to the world: only its mass counts
+                self._model.inertias[0].mass = float(inertia.mass)
+                continue
+            com, moments = (
+                np.ascontiguousarray(part, dtype=float) for part in (inertia.com_L, inertia.inertia_Lcm)
+            )
+            place_inertia(float(inertia.mass), com, moments, pose, self._inertias[row])
+        self._mass = float(self._model.inertias[0].mass + self._inertias[:, 0].sum())
+
+    def _place(self, link: str) -> tuple[int, Array]:
+        """Return the row of the body of a link among the inertias, and the pose of the link in it.
+
+        Raises:
+            ModelError: If the link does not exist.
+        """
+        if link not in self._places:
             body = self.robot.link_body(link)
-            value = InertialParameters(inertia.mass, inertia.com_L, inertia.inertia_Lcm)
-            self._model.inertias[body.joint_id] = value.expressed_in(body.T_JL).to_pinocchio()
-        self._mass = float(sum(inertia.mass for inertia in self._model.inertias))
+            pose = np.concatenate((body.T_JL.rotation.ravel(), body.T_JL.translation))
+            self._places[link] = body.joint_id - 1, pose
+        return self._places[link]
 
     def set_torque_errors(self, errors: Array) -> None:
         """Add constants to the forces that a motion takes: a row needs what its model says and this.
@@ -301,3 +336,24 @@ class WholeBodyDynamics:
             jacobian=pin.getFrameJacobian(model, data, frame_id, axes),
             drift=pin.getFrameClassicalAcceleration(model, data, frame_id, axes).vector.copy(),
         )
+
+
+@compiled
+def place_inertia(mass: float, com: Column, inertia: Table, pose: Column, out: MutableColumn) -> None:
+    """Write the inertia of a body, given in the frame of a link, in that of the joint that carries it.
+
+    c_J = R c_L + p, I_J = R I_L R' with the pose (R, p) of the link L in the joint J.
+
+    Args:
+        mass: Mass [kg].
+        com: Centre of mass in the link frame [m], shape (3,).
+        inertia: Rotational inertia about it in the axes of the link [kg m^2], shape (3, 3).
+        pose: R by rows and p [m], shape (12,).
+        out: A row as of `pinocchio_memory.inertia_rows`, shape (10,); written.
+    """
+    R = matrix_of(pose, 0)
+    moments = vector_of(inertia[0], 0), vector_of(inertia[1], 0), vector_of(inertia[2], 0)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = product(product(R, moments), transposed(R))
+    out[0] = mass
+    store(out, 1, add(times(R, vector_of(com, 0)), vector_of(pose, 9)))
+    out[4], out[5], out[6], out[7], out[8], out[9] = xx, xy, yy, xz, yz, zz

@@ -60,13 +60,14 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         if robot.floating_base:
             self.subscribe(QuaternionStamped, "base_orientation", pipeline.push_orientation)
             self.subscribe(Odometry, "base_state", pipeline.push_base_state)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=pipeline.take_joints)
         for contact in robot.contacts:
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+            topic, take_wrench = f"{topic_token(contact)}/wrench", partial(pipeline.take_wrench, contact)
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=take_wrench)
         for link in self.config.pipeline.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
-            self.subscribe(InertiaStamped, topic, partial(self._push_inertia, link))
+            push, take = partial(self._push_inertia, link), partial(self._take_inertia, link)
+            self.subscribe(InertiaStamped, topic, push, take=take)
         if self.config.pipeline.inertias.links:
             convert = torque_command_from_msg
             self.subscribe(JointState, "torque_errors", self._push_torque_errors, convert=convert)
@@ -143,6 +144,13 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         """Take the link from the topic, since the frame in the message may carry a prefix."""
         self._unheard.discard(link)
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
+
+    def _take_inertia(self, link: str, data: bytes) -> bool:
+        """Take a serialised message of the topic of a link; return whether it has been taken."""
+        taken = self.pipeline.take_inertia(link, data)
+        if taken:
+            self._unheard.discard(link)
+        return taken
 
     def _push_torque_errors(self, errors: TorqueCommand) -> None:
         self.pipeline.torque_errors.push(dict(zip(errors.names, errors.tau.tolist(), strict=True)))

@@ -1,10 +1,6 @@
 """The way of a usual joint state from its bytes to the checks of the data and the aligner."""
 
-import math
-import struct
 from collections.abc import Callable
-
-import numpy as np
 
 from inertial_estimation.compilation import (
     Column,
@@ -13,8 +9,6 @@ from inertial_estimation.compilation import (
     MutableTable,
     compiled,
     compiling,
-    inlined,
-    integers,
     warm_up,
 )
 from inertial_estimation.construction import made_of_checked
@@ -26,29 +20,20 @@ from inertial_estimation.estimators.inputs.aligner_memory import ROW, part_of, s
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WANTED, accept
 from inertial_estimation.estimators.inputs.rows import JOINTS
-from inertial_estimation.message_numbers import (
-    MessageNumbers,
-    aligned,
-    is_plain,
-    low_half,
-    meant_bytes,
-    names_of,
-    stamp_of,
-)
+from inertial_estimation.message_numbers import stamp_of
 from inertial_estimation.models.continuity_steps import FOLLOWS, NOT_USUAL, continued
 from inertial_estimation.models.drop_reasons import misfit
-from inertial_estimation.models.joint_map import JointMap, usable_velocity
-from inertial_estimation.models.joint_tracks import (
-    CORRECTED,
-    EFFORT,
-    GAIN,
-    NAMED,
-    NAMES,
-    OFFSET,
-    ORDER,
-    OTHERS,
-    READY,
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.joint_message import (
+    COUNT,
+    MOST_JOINTS,
+    OF_CHECKS,
+    OF_MAP,
+    JointMessage,
+    efforts_of,
+    in_order,
 )
+from inertial_estimation.models.joint_tracks import EFFORT, NAMED, NAMES, ORDER, READY
 from inertial_estimation.signals import Array, JointReading
 
 __all__ = ["JointEntry"]
@@ -56,16 +41,7 @@ __all__ = ["JointEntry"]
 _joint_reading = made_of_checked(JointReading)
 
 GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state
-NAME_OF_FRAME = 12  # offset of it in a message [bytes]
 DIFFERS = 16  # with the number of a joint, added where its position does not follow its velocity
-
-# Integers of what is known of the last message that was read by name: number of the set of its names in the
-# map and in the checks; number of words from the name of its frame on to its first position, these, and which
-# bits of them mean something.
-MOST_WORDS = 4096
-MOST_JOINTS = 2048  # whose numbers have room in the memory of a message
-OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
-MEANT = WORDS + MOST_WORDS
 
 
 class JointEntry:
@@ -87,14 +63,13 @@ class JointEntry:
             make_row: Returns the row of a joint state, or raises MeasurementError; None: that of `joints`.
         """
         self._make_row = make_row or joints.row
-        self._message, self._joints, self._checks, self._aligner = MessageNumbers(), joints, checks, aligner
+        self._message, self._joints, self._checks, self._aligner = JointMessage(), joints, checks, aligner
         self._names: tuple[str, ...] = ()
-        self._known, self._cells = integers(MEANT + MOST_WORDS)
         memory = aligner.memory
         self._memory = (
             self._message.words,
             self._message.doubles,
-            self._known,
+            self._message.known,
             joints.memory.n,
             joints.memory.x,
         )
@@ -154,7 +129,7 @@ class JointEntry:
     def learn(self, reading: JointReading) -> None:
         """Note the names of a joint state that has been read by name, and where its message has numbers."""
         unread, self._unread = self._unread, False
-        cells, joints, names = self._cells, self._joints, reading.names
+        cells, joints, names = self._message.known_cells, self._joints, reading.names
         if not self._usable or not joints.memory.cells[READY] or joints.names != names:
             return
         if len(names) > MOST_JOINTS:
@@ -163,22 +138,7 @@ class JointEntry:
             self._names, cells[COUNT] = names, 0
         cells[OF_MAP], cells[OF_CHECKS] = joints.memory.cells[NAMES], self._checks.inputs.joints.set_of_names
         if unread and stamp_of(self._message.cells) == reading.stamp_ns:
-            self._learn_words()
-
-    def _learn_words(self) -> None:
-        """Note the words of a message before its first position, if its names are those that are known."""
-        cells, words, body = self._cells, self._message.cells, self._message.body
-        try:
-            names, end = names_of(body, NAME_OF_FRAME + low_half(words, NAME_OF_FRAME - 4))
-        except (struct.error, UnicodeDecodeError):
-            return
-        end = aligned(end, 4)
-        count, most = aligned(end + 4, 8) // 8 - 1, min(MOST_WORDS, len(body) // 8 - 1)
-        if names == self._names and low_half(words, end) == len(names) and count <= most:
-            cells[COUNT] = count
-            meant = np.frombuffer(meant_bytes(body), np.int64, count, 8)
-            cells[MEANT : MEANT + count] = meant.data
-            cells[WORDS : WORDS + count] = (np.asarray(words[2 : 2 + count]) & meant).data
+            self._message.learn(names)
 
     def _enter(self, length: int, stamp_ns: int) -> int:
         number, checked = (
@@ -249,14 +209,14 @@ def enter_joints(
         return ANOTHER
     first, efforts = 1, 0 if length == WITHOUT_EFFORT else named
     if length >= 0:
-        first, efforts = known[COUNT] + 2, _efforts_of(length, named, words, known)
+        first, efforts = known[COUNT] + 2, efforts_of(length, named, words, known)
         stamp = stamp_of(words)
     if efforts < 0 or (efforts == 0 and joints[EFFORT] != 0):
         return ANOTHER
     q, v = doubles[first : first + named], doubles[first + named + 1 : first + 2 * named + 1]
     tau = doubles[first + 2 * named + 2 : first + 2 * named + 2 + efforts]
     row, m = part_of(ROW, stream_of(k, n), x), len(joints) - ORDER
-    if not _in_order(q, v, tau, row, joints, tracks):
+    if not in_order(q, v, tau, row, joints, tracks):
         return ANOTHER
     worst = continued(stamp, row[:m], row[m : 2 * m], joints, tracks)
     if worst == NOT_USUAL:
@@ -270,39 +230,3 @@ def enter_joints(
         checked[LACKS] = 4
     found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
     return found + WANTED if end_reading(stamp, checked) else found
-
-
-@inlined
-def _efforts_of(length: int, named: int, words: Integers, known: Integers) -> int:
-    """Return how many efforts a message has whose names are known; -1 where it is of another layout."""
-    count = known[COUNT]
-    velocities = 8 * (count + 1 + named)  # offsets of the numbers of velocities and of efforts
-    efforts = velocities + 8 * (named + 1)
-    if count == 0 or named == 0 or not is_plain(length, words) or length < efforts + 4:
-        return -1
-    for i in range(count):
-        if words[2 + i] & known[MEANT + i] != known[WORDS + i]:
-            return -1
-    if low_half(words, velocities) != named:
-        return -1
-    found = low_half(words, efforts)
-    return found if found == 0 or (found == named and length >= efforts + 8 * (named + 1)) else -1
-
-
-@inlined
-def _in_order(
-    q: Column, v: Column, tau: Column, row: MutableColumn, joints: Integers, tracks: MutableTable
-) -> bool:
-    """Write the joints in the model's order, corrected; return whether velocities and efforts are usual."""
-    m, usual = len(joints) - ORDER, joints[OTHERS] == 0 or usable_velocity(v)
-    for i in range(m):
-        place = joints[ORDER + i]
-        row[i], row[m + i] = q[place], v[place]
-        if joints[EFFORT] != 0:
-            row[2 * m + i] = tau[place]
-    if joints[CORRECTED] != 0:
-        row[:m] += tracks[OFFSET, :m]
-        row[2 * m :] *= tracks[GAIN, : len(row) - 2 * m]
-    for i in range(2 * m, len(row)):
-        usual = usual and abs(row[i]) < math.inf
-    return usual
