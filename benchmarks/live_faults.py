@@ -235,12 +235,16 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
             rows.append({"at_s": round(time.monotonic() - begin), **row(graph, choice, back)})
             found = {name: rows[-1][name] for name in ("results", "stale", "late", "oldest_s", "dead")}
             print(f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  {found}", flush=True)
+            for name in (name for name, time_s in back.items() if np.isinf(time_s)):
+                print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time", flush=True)
+                print("\n".join(f"    {line}" for line in (*rows[-1]["not_ok"][name], graph.log_of(name))))
             graph.forget()
         counted = _counted(graph)
     print(f"{len(rows)} restarts in {duration_s:.0f} s; {counted}")
     if output:
         output.write_text(json.dumps({**counted, "restarts": rows}, indent=1) + "\n")
-    return 1 if any(counted["stale"].values()) or any(r["dead"] for r in rows) else 0
+    failed = any(row["dead"] or np.inf in row["back_s"].values() for row in rows)
+    return 1 if failed or any(counted["stale"].values()) else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

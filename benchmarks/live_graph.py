@@ -128,7 +128,7 @@ class Graph(AbstractContextManager["Graph"]):
         self.back_after_s: dict[str, float] = {}
         self._environment = {"ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
         os.environ.update(self._environment, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
-        self._processes = ProcessGroup(folder)
+        self._processes, self._folder = ProcessGroup(folder), folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._instants = standing_talos(rate_hz)
         rclpy.init(args=[], domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
@@ -159,6 +159,10 @@ class Graph(AbstractContextManager["Graph"]):
         """Return the processor time that a running node has taken since its start [s]."""
         fields = Path(f"/proc/{self.running[name].pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def log_of(self, name: str) -> str:
+        """Return the last lines that a node has printed."""
+        return (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-2000:].strip()
 
     def start_publisher(self) -> "subprocess.Popen[bytes]":
         """Start a second process that publishes the same sensors."""

@@ -24,8 +24,8 @@ __all__ = ["INERTIA_WIDTH", "UNUSUAL", "InertiaJumps", "InertiaLimits", "usual_m
 
 INERTIA_WIDTH = 13  # numbers of an inertia: mass, centre of mass (3), rotational inertia by rows (9)
 UNUSUAL = -1  # in place of a stamp: the message is to be read and judged in Python
-# Shares of the trace of a rotational inertia, far above round-off: a usual one is as symmetric, and its second
-# moments are as far above zero, so that `InertialParameters.violations` finds nothing.
+# Shares of the trace of a rotational inertia, far above round-off: a usual one is as symmetric, and its
+# second moments are as far above zero, so that `InertialParameters.violations` finds nothing.
 SYMMETRIC, POSITIVE = 1e-10, 1e-9
 
 JUMP_SHARE = 0.03  # of the robot's mass, by which a set differs from the one before to count as a jump
@@ -190,4 +190,4 @@ def _is_usual(mass: float, com: Column, inertia: Table, limits: Column) -> bool:
     b, yz, c = b - xy * xy / a, yz - xy * xz / a, c - xz * xz / a
     if not (b > 0.0 and c - yz * yz / b > 0.0):
         return False
-    return math.sqrt(trace / mass) <= extent
+    return bool(math.sqrt(trace / mass) <= extent)

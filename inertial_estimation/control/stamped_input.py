@@ -164,7 +164,7 @@ def push_matched(
         required: All inputs that belong together, the stream among them.
     """
     stream.push(stamp_ns, value)
-    if not any([other.holds(stamp_ns) for other in required]):
+    if not any(other.holds(stamp_ns) for other in required):
         return
     lone = len(required) == 1
     if stream.held >= VALUES_TO_BELIEVE if lone else all(other.has(stamp_ns) for other in required):
