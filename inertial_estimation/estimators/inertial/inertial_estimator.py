@@ -154,7 +154,9 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        equation = self.model.with_errors(step.equation, self.believed())
+        equation = step.equation
+        if self.model.errors is not None:
+            equation = self.model.with_errors(equation, self.believed())
         update = self.corrected.update(equation, velocities, step.dt, learn=self.learning and step.informs)
         if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)

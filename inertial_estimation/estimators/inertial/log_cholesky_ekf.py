@@ -61,6 +61,7 @@ class LogCholeskyEkf(InertialFilter):
         super().__init__(bodies, prior, gate, memory, overlap, walk)
         nominal = self.body_coordinates(self._x_nominal)
         self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * condition_bounds(nominal))
+        self._largest_deviation = np.tile(LARGEST_DEVIATION, len(bodies))
         self._range = (nominal - LARGEST_DEVIATION).ravel(), (nominal + LARGEST_DEVIATION).ravel()
 
     def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
@@ -84,10 +85,7 @@ class LogCholeskyEkf(InertialFilter):
 
     def touches_bound(self, x: Array) -> bool:
         """Return whether a body is at the bound of what floating point can tell from inconsistent."""
-        coordinates = self.body_coordinates(x)
-        distance = np.abs(coordinates - self.body_coordinates(self._x_nominal))
-        near = condition_bounds(coordinates) >= self._largest_condition * (1.0 - 1e-6)
-        return bool(near.any() or (distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
+        return _touches(self._x_nominal, self._largest_deviation, self._largest_condition, x)
 
     def parameters_at(self, coordinates: Array) -> Array:
         """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
@@ -115,7 +113,23 @@ def _clipped(lower: Column, upper: Column, largest: Column, x: MutableColumn) ->
     n, conditions = len(lower), np.empty(len(largest))
     x[:n] = np.minimum(np.maximum(x[:n], lower), upper)
     fill_condition_bounds(x[:n].reshape(-1, 10), conditions)
-    return not (conditions > largest).any()
+    return not bool((conditions > largest).any())
+
+
+@compiled
+def _touches(nominal: Column, deviation: Column, largest: Column, x: Column) -> bool:
+    """Return whether a coordinate of k bodies, or the condition of one of them, is at its bound.
+
+    Args:
+        nominal: Nominal state, bodies first.
+        deviation: Largest distances of the coordinates from nominal, shape (10 k,).
+        largest: Largest bounds of the condition numbers, shape (k,).
+        x: State, bodies first.
+    """
+    n, conditions = len(deviation), np.empty(len(largest))
+    fill_condition_bounds(x[:n].reshape(-1, 10), conditions)
+    near = bool((conditions >= largest * (1.0 - 1e-6)).any())
+    return near or bool((np.abs(x[:n] - nominal[:n]) >= deviation * (1.0 - 1e-9)).any())
 
 
 def _within(limit: float, nominal: Array, coordinates: Array) -> Array:

@@ -1,12 +1,12 @@
 """Reduction of the aligned streams over one window to the state of the measurement equation."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from inertial_estimation.compilation import warm_up
+from inertial_estimation.compilation import numbers, warm_up
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
@@ -14,10 +14,10 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.window_means import (
-    base_state_motion,
-    imu_motion,
-    mean_and_slope,
-    mean_of,
+    BY_IMU,
+    BY_STATE,
+    FIXED,
+    all_inputs,
     mean_sign,
 )
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
@@ -46,6 +46,7 @@ __all__ = ["InertialInputs", "StateWindows"]
 
 IMU_COLUMNS = (IMU_ROW.f.start, IMU_ROW.w.start)
 BASE_COLUMNS = (BASE_STATE_ROW.v.start, BASE_STATE_ROW.w.start, BASE_STATE_ROW.vertical.start)
+_NO_JOINTS, _NO_MOTION = np.zeros(0, dtype=np.int64), (None, None, None)
 _measured = made_of_checked(MeasuredState)
 
 
@@ -121,19 +122,34 @@ class StateWindows:
         self, robot: RobotModel, inputs: InertialInputs, joints: InertialJointRows, aligner: SignalAligner
     ) -> None:
         warm_up()
-        self._half_ns = aligner.limits.half_window_ns
-        columns = joints.columns
-        self._joints, self._width = aligner.buffer(JOINTS), columns.width
+        memory, columns = aligner.memory, joints.columns
+        self._half_ns, self._width = aligner.limits.half_window_ns, columns.width
         self._columns = columns.q, columns.v, columns.tau, columns.coulomb_sign
-        self._sign_speed = joints.sign_speed
-        self._to_base = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
-        self._base = (
-            aligner.buffer(IMU if inputs.imu is not None else BASE_STATE) if robot.floating_base else None
-        )
-        self._contacts = [
-            (aligner.buffer(wrench_stream(contact)), i) for contact, i in inputs.contacts.items()
+        self._joints, self._sign_speed = aligner.buffer(JOINTS), joints.sign_speed
+        self._n_contacts, self._floating = inputs.n_contacts, robot.floating_base
+        contacts = [
+            number
+            for contact, i in inputs.contacts.items()
+            for number in (aligner.stream(wrench_stream(contact)).number, i)
         ]
-        self._n_contacts = inputs.n_contacts
+        base, base_columns, chain = (FIXED, 0), BASE_COLUMNS, (numbers(np.zeros((0, 16))), _NO_JOINTS)
+        if inputs.imu is not None:
+            to_base = ImuToBase(robot, inputs.imu)
+            base, base_columns = (BY_IMU, aligner.stream(IMU).number), (*IMU_COLUMNS, 0)
+            chain = to_base.chain, to_base.joints
+        elif robot.floating_base:
+            base = BY_STATE, aligner.stream(BASE_STATE).number
+        of_joints = columns.q.start, columns.v.start, columns.q.stop - columns.q.start
+        contact_places = np.array(contacts, dtype=np.int64)
+        self._inputs: tuple[Any, ...] = (
+            base,
+            base_columns,
+            of_joints,
+            *chain,
+            contact_places,
+            memory.n,
+            memory.x,
+        )
         self.short = 0
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | None:
@@ -147,20 +163,18 @@ class StateWindows:
         """
         if not sample.complete:
             return None
-        window, joints, reduced = (sample.time_ns, self._half_ns), self._joints, np.empty((2, self._width))
-        time = mean_and_slope(*window, math.nan, joints.times, joints.rows, reduced)
-        if math.isnan(time):
-            self.short += 1
+        window = sample.time_ns, self._half_ns
+        reduced, motion = np.empty((2, self._width)), np.empty((3, 3))
+        wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
+        short = all_inputs(*window, *self._inputs, reduced, motion, wrenches)
+        if short:
+            self.short += short
             return None
-        mean, (of_q, of_v, of_tau, of_sign) = reduced[0], self._columns
-        motion = (mean[of_q], mean[of_v], reduced[1, of_v])
-        base = self._base_motion((*window, time), motion)
-        wrenches = self._wrenches((*window, time))
-        if base is None or wrenches is None:
-            return None
-        tau = mean[of_tau] if of_tau is not None else None
-        sign = mean[of_sign] if of_sign is not None else self._sign_of_speeds(window)
-        return _measured(*motion, tau, *base, wrenches, sign, None)
+        (of_q, of_v, of_tau, of_sign), (mean, slope) = self._columns, reduced
+        tau = None if of_tau is None else mean[of_tau]
+        sign = self._sign_of_speeds(window) if of_sign is None else mean[of_sign]
+        base = motion if self._floating else _NO_MOTION
+        return _measured(mean[of_q], mean[of_v], slope[of_v], tau, *base, wrenches, sign, None)
 
     def _sign_of_speeds(self, window: tuple[int, int]) -> Array | None:
         """Return the mean smoothed sign of the velocities; None where it is not needed."""
@@ -170,29 +184,3 @@ class StateWindows:
         sign = np.empty(v.stop - v.start)
         mean_sign(*window, joints.times, joints.rows, v.start, self._sign_speed, sign)
         return sign
-
-    def _base_motion(
-        self, window: tuple[int, int, float], joints: tuple[Array, Array, Array]
-    ) -> tuple[Array | None, Array | None, Array | None] | None:
-        """Return proper acceleration, rate and angular acceleration of the base; all None if it is fixed."""
-        base, to_base = self._base, self._to_base
-        if base is None:
-            return None, None, None
-        motion = np.empty((3, 3))
-        if to_base is not None:
-            chain = to_base.chain, to_base.joints
-            enough = imu_motion(*window, base.times, base.rows, IMU_COLUMNS, *chain, *joints, motion)
-        else:
-            enough = base_state_motion(*window, base.times, base.rows, BASE_COLUMNS, motion)
-        if not enough:
-            self.short += 1
-            return None
-        return motion[0], motion[1], motion[2]
-
-    def _wrenches(self, window: tuple[int, int, float]) -> Array | None:
-        wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
-        for stream, i in self._contacts:
-            if not mean_of(*window, stream.times, stream.rows, wrenches, i):
-                self.short += 1
-                return None
-        return wrenches

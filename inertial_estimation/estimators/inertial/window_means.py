@@ -1,4 +1,4 @@
-"""Means and slopes of one input over the window around a step, in one compiled call for each input.
+"""Means and slopes of the inputs over the window around a step, those of all inputs in one compiled call.
 
 An input is told by the memory of its buffer (`StampedBuffer.times`, `StampedBuffer.rows`). Its mean is moved
 along its slope to the time that all inputs of a step share, the centroid of the joint states' weights.
@@ -19,7 +19,8 @@ from inertial_estimation.compilation import (
     in_place_of,
     inlined,
 )
-from inertial_estimation.estimators.inputs.stamped_buffer import FIRST, rows_between
+from inertial_estimation.estimators.inputs.aligner_memory import BUFFER, KEPT, NUMBERS_AT, WIDTH, stream_of
+from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, FIRST, rows_between
 from inertial_estimation.models.base_acceleration import motion_of_base
 from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.models.differentiation import (
@@ -32,8 +33,19 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.vectors import add, combine, cross, store, vector_of
 
-__all__ = ["base_state_motion", "imu_motion", "mean_and_slope", "mean_of", "mean_sign"]
+__all__ = [
+    "BY_IMU",
+    "BY_STATE",
+    "FIXED",
+    "all_inputs",
+    "base_state_motion",
+    "imu_motion",
+    "mean_and_slope",
+    "mean_of",
+    "mean_sign",
+]
 
+FIXED, BY_IMU, BY_STATE = range(3)  # where the motion of the base comes from
 SECOND = 1e-9  # of a nanosecond [s]
 
 
@@ -255,3 +267,71 @@ def mean_sign(
     mean, _slope, _centroid = weights_about(centre, first, last, times)
     v = rows[first:last, first_column : first_column + len(sign)]
     sign[:] = mean @ smooth_sign(v, speed)
+
+
+@inlined
+def _rows_of(m: Integers, x: Column) -> Table:
+    """Return the rows of the buffer of an input of an aligner, given its integers."""
+    width, begin = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
+    return x[begin : begin + 2 * CAPACITY * width].reshape(2 * CAPACITY, width)
+
+
+@compiled
+def all_inputs(
+    centre: int,
+    half_width: int,
+    base: tuple[int, int],
+    base_columns: tuple[int, int, int],
+    joint_columns: tuple[int, int, int],
+    chain: Table,
+    joints: Integers,
+    contacts: Integers,
+    n: Integers,
+    x: Column,
+    reduced: MutableTable,
+    motion: MutableTable,
+    wrenches: MutableTable,
+) -> int:
+    """Reduce all inputs of a step over its window; return how many of them have too few rows, 0 if none.
+
+    Args:
+        centre: Centre of the window [ns].
+        half_width: Half of its width [ns].
+        base: Where the motion of the base comes from, and the number of that input in the aligner.
+        base_columns: First ones of the numbers that `imu_motion` or `base_state_motion` takes.
+        joint_columns: First ones of positions and velocities in a row of the joint states, and how many
+            joints there are.
+        chain: As `imu_motion`.
+        joints: As `imu_motion`.
+        contacts: For each contact that is sensed the number of its input, then its row among the wrenches.
+        n: Integers of the aligner, whose driver are the joint states.
+        x: Numbers of the aligner.
+        reduced: Mean and slope of the joint states; written, shape (2, width).
+        motion: As `imu_motion`; written unless the base is fixed.
+        wrenches: Wrench of each contact that is sensed; written, shape (n_contacts, 6).
+    """
+    m = stream_of(0, n)
+    time = mean_and_slope(centre, half_width, math.nan, m[BUFFER:], _rows_of(m, x), reduced)
+    if math.isnan(time):
+        return 1
+    short = 0
+    kind, number = base
+    if kind != FIXED:
+        m = stream_of(number, n)
+        times, rows = m[BUFFER:], _rows_of(m, x)
+        first_q, first_v, count = joint_columns
+        q, v = reduced[0, first_q : first_q + count], reduced[0, first_v : first_v + count]
+        a = reduced[1, first_v : first_v + count]
+        if kind == BY_IMU:
+            columns = base_columns[0], base_columns[1]
+            enough = imu_motion(
+                centre, half_width, time, times, rows, columns, chain, joints, q, v, a, motion
+            )
+        else:
+            enough = base_state_motion(centre, half_width, time, times, rows, base_columns, motion)
+        short += not enough
+    for i in range(0, len(contacts), 2):
+        m = stream_of(contacts[i], n)
+        if not mean_of(centre, half_width, time, m[BUFFER:], _rows_of(m, x), wrenches, contacts[i + 1]):
+            return short + 1
+    return short

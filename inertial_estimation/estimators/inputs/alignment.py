@@ -310,8 +310,9 @@ class SignalAligner:
     def _step(self) -> AlignedSample:
         """Return the step that is ready."""
         cells, out, layout = self.memory.cells, self._out, self._layout
-        self._out = np.empty(layout.width)
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
+        if layout.width:
+            self._out = np.empty(layout.width)
         if cells[COMPLETE]:
             rows: dict[str, Array | None] = {name: out[columns] for name, columns in layout.columns}
         else:

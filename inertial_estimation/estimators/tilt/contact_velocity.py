@@ -125,7 +125,8 @@ class ContactVelocity:
             *(self._names, state.motions, state.wrench_frames, self._centres, self.wrenches, self._shares),
             strict=True,
         )
-        for name, motion, frame, centre, wrench_F, weight in rows:
+        for name, *numbers, weight in rows:
+            motion, frame, centre, wrench_F = map(cells, numbers)
             point_B = add(state.p_BI, times(state.R_BI, contact_point(motion, centre)))
             force_C, _torque_C = in_contact_frame(frame, wrench_F)
             force_B = times(state.R_BI, times(matrix_of(motion, 0), force_C))
