@@ -150,7 +150,7 @@ class ControllerInputs:
     def matched_stamps(self) -> list[int]:
         """Return the stamps of which all required inputs are there, ascending [ns]."""
         joints, *others = self._required
-        return [s for s in joints.stamps() if all([stream.keeps(s) for stream in others])]
+        return [s for s in joints.stamps() if all(stream.keeps(s) for stream in others)]
 
     def unmatched(self) -> list[str]:
         """Return the required inputs without a value of the newest joint state's stamp."""
