@@ -119,14 +119,30 @@ class InertiaJumps:
             inertias: Inertia of each link, in the same order for every set.
         """
         now = np.array([[i.mass, *np.asarray(i.com_L).tolist()] for i in inertias.values()])
-        now[:, 1:] *= now[:, :1]
-        now[:, 1:] /= JUMP_ARM_M
-        if self._before is not None and np.abs(now - self._before).max() > self._least:
+        if self._before is not None and largest_difference(now, self._before) > self._least:
             self._stamps.append(stamp_ns)
         self._before = now
         while self._stamps and not 0 <= stamp_ns - self._stamps[0] <= NANOSECONDS:
             self._stamps.popleft()
         return len(self._stamps) > MOST_JUMPS
+
+
+@compiled
+def largest_difference(bodies: Table, others: Table) -> float:
+    """Return the largest difference of masses, and of first moments over `JUMP_ARM_M` [kg].
+
+    Args:
+        bodies: Mass and centre of mass of each body [kg, m], shape (n, 4), n at least 1.
+        others: The same of others.
+    """
+    largest = 0.0
+    for i in range(len(bodies)):
+        m, other = bodies[i, 0], others[i, 0]
+        largest = max(largest, abs(m - other))
+        for j in range(1, 4):
+            moved = m * bodies[i, j] / JUMP_ARM_M - other * others[i, j] / JUMP_ARM_M
+            largest = max(largest, abs(moved))
+    return largest
 
 
 @compiled

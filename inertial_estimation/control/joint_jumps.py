@@ -1,9 +1,9 @@
 """Joints that change from one state to the next by more than they can."""
 
+import math
 from collections.abc import Sequence
 
-import numpy as np
-
+from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.position_jump import LARGEST_ACCELERATION
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
@@ -31,6 +31,7 @@ class JointJumps:
             speed: Largest plausible speed of each [rad/s], shape (n_joints,).
         """
         self._names, self._speed = names, speed
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -47,13 +48,40 @@ class JointJumps:
         if before is None or self.text:
             return
         h = (joints.stamp_ns - before.stamp_ns) / NANOSECONDS
-        with np.errstate(over="ignore"):  # numbers of any size arrive here
-            v, q = joints.v - before.v, joints.q - before.q
-        i, j = int(np.argmax(np.abs(v))), int(np.argmax(np.abs(q) - self._speed * h))
-        if abs(v[i]) > LARGEST_ACCELERATION * h:
-            what = f"velocity of '{self._names[i]}' changed by {v[i]:.3g} rad/s"
-        elif abs(q[j]) > self._speed[j] * h + LEAST_JUMP:
-            what = f"position of '{self._names[j]}' changed by {q[j]:.3g} rad"
+        i, j = largest_changes(joints.q, joints.v, before.q, before.v, self._speed, h)
+        v, q = float(joints.v[i]) - float(before.v[i]), float(joints.q[j]) - float(before.q[j])
+        if abs(v) > LARGEST_ACCELERATION * h:
+            what = f"velocity of '{self._names[i]}' changed by {v:.3g} rad/s"
+        elif abs(q) > self._speed[j] * h + LEAST_JUMP:
+            what = f"position of '{self._names[j]}' changed by {q:.3g} rad"
         else:
             return
         self.text, self._stamp_ns = f"joint_states: the {what} in {h:.3g} s", joints.stamp_ns
+
+
+@compiled
+def largest_changes(
+    q: Column, v: Column, q_before: Column, v_before: Column, speed: Column, h: float
+) -> tuple[int, int]:
+    """Return the joints whose velocity, and whose position beyond its largest speed, has changed most.
+
+    Args:
+        q: Positions now [rad], shape (n,).
+        v: Velocities now [rad/s], shape (n,).
+        q_before: Positions before.
+        v_before: Velocities before.
+        speed: Largest plausible speed of each joint [rad/s], shape (n,).
+        h: Time between [s].
+
+    Returns:
+        Index of the largest |v - v_before|, and of the largest |q - q_before| - speed h; of the first NaN
+        where there is one, which exceeds no limit.
+    """
+    i, j, fastest, farthest = 0, 0, -math.inf, -math.inf
+    for k in range(len(q)):
+        change, travel = abs(v[k] - v_before[k]), abs(q[k] - q_before[k]) - speed[k] * h
+        if fastest == fastest and (change > fastest or math.isnan(change)):
+            i, fastest = k, change
+        if farthest == farthest and (travel > farthest or math.isnan(travel)):
+            j, farthest = k, travel
+    return i, j

@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.control.safety_config import StateLimitsConfig
 from inertial_estimation.errors import listing
 from inertial_estimation.models.robot_model import RobotModel
@@ -73,6 +74,7 @@ class StateLimits:
         self._low = np.maximum(position_limits[0] - config.position_margin, -LARGEST_POSITION)
         self._high = np.minimum(position_limits[1] + config.position_margin, LARGEST_POSITION)
         self._middle, self._half_range = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
+        warm_up()
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -85,8 +87,7 @@ class StateLimits:
             before: Fault of the state before: its limit is narrower, so that the result does not alternate.
         """
         speed = RETURN_SHARE * self.speed if before is FaultCause.JOINT_SPEED else self.speed
-        near = (np.abs(joints.q - self._middle) <= self._half_range).all()
-        if not (near and (np.abs(joints.v) <= speed).all()):  # also where a number is NaN
+        if not within_limits(joints.q, joints.v, self._middle, self._half_range, speed):
             fault = self._joint_fault(joints, speed)
             if fault is not None:
                 return fault
@@ -144,3 +145,20 @@ class StateLimits:
                 f"{math.degrees(tilt):.0f} deg can be controlled",
             )
         return None
+
+
+@compiled
+def within_limits(q: Column, v: Column, middle: Column, half_range: Column, speed: Column) -> bool:
+    """Return whether all positions and speeds are within their limits; false where a number is NaN.
+
+    Args:
+        q: Positions [rad], shape (n,).
+        v: Velocities [rad/s], shape (n,).
+        middle: Middle of the range of each position [rad], shape (n,).
+        half_range: Half of the range [rad], shape (n,).
+        speed: Largest speed [rad/s], shape (n,).
+    """
+    for i in range(len(q)):
+        if not (abs(q[i] - middle[i]) <= half_range[i] and abs(v[i]) <= speed[i]):
+            return False
+    return True
