@@ -110,11 +110,7 @@ class ControllerPipeline:
         self._inputs.push_wrench(contact, sample)
 
     def take_wrench(self, contact: str, data: bytes) -> bool:
-<<<<<<< HEAD
-        """Take a serialised wrench of one contact; return whether it has, else its value is to be pushed.
-=======
         """Take a serialised wrench of one contact; return whether it has been, else it is to be pushed.
->>>>>>> fast-controller
 
         Args:
             contact: Name of the contact.

@@ -103,13 +103,7 @@ class InertiaIntake:
         if inertia.link not in self._limits.links:
             self._now_ns = stamp_ns if joints_ns is None else joints_ns
             self._refuse("link not expected", f"'{inertia.link}'")
-<<<<<<< HEAD
-        elif self._in_time(stamp_ns, inertia.link, joints_ns) and (
-            self._limits.usual(inertia) or not self._refused(stamp_ns, inertia)
-        ):
-=======
         elif self._in_time(stamp_ns, inertia.link, joints_ns) and not self._refused(stamp_ns, inertia):
->>>>>>> fast-controller
             self._keep(stamp_ns, inertia)
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
@@ -169,11 +163,7 @@ class InertiaIntake:
         return Health("link_inertias", HealthLevel.OK, message, values)
 
     def _in_time(self, stamp_ns: int, link: str, joints_ns: int | None) -> bool:
-<<<<<<< HEAD
-        """Return whether a stamp is newer than that in force and of the joints' clock; refuse others."""
-=======
         """Return whether a stamp is newer than that in force, and on the joint states' clock; refuse others."""
->>>>>>> fast-controller
         self._now_ns = stamp_ns if joints_ns is None else joints_ns
         if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")

@@ -164,14 +164,10 @@ def push_matched(
         required: All inputs that belong together, the stream among them.
     """
     stream.push(stamp_ns, value)
-<<<<<<< HEAD
-    if not any(other.holds(stamp_ns) for other in required):
-=======
     for other in required:  # a generator would take longer than all else here
         if other.held and other.holds(stamp_ns):
             break
     else:
->>>>>>> fast-controller
         return
     lone = len(required) == 1
     if stream.held >= VALUES_TO_BELIEVE if lone else all(other.has(stamp_ns) for other in required):
