@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.check_result import CheckResult
@@ -48,7 +48,6 @@ __all__ = [
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
 HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
-EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
 
 
 @dataclass
@@ -388,31 +387,31 @@ class _Driver:
         return log_ns + (self._clock_offset_ns or 0)
 
     def _tick(self, log_ns: int) -> None:
-        now_ns, run = self._now(log_ns), self.run_record
+        now_ns, run, clock_ns = self._now(log_ns), self.run_record, time.perf_counter_ns
         base: list[BaseEstimate] = []
         inertial: list[InertialEstimate] = []
         payload: list[PayloadEstimate] = []
         if self._tilt is not None:
-            base = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
+            begin_ns = clock_ns()
+            base = self._tilt.tick(now_ns)
             if base:
+                run.tilt_tick_ns.append((clock_ns() - begin_ns) / len(base))
                 run.base.extend(base)
                 self._keep_loads(base)
                 for pipeline in self._fed_by_base:
                     for step in base:
                         pipeline.push_base_state(step.state)
         if self._inertial is not None:
-            inertial = _timed(self._inertial.tick, now_ns, run.inertial_tick_ns)
-            run.inertial.extend(inertial)
+            begin_ns = clock_ns()
+            inertial = self._inertial.tick(now_ns)
+            if inertial:
+                run.inertial_tick_ns.append((clock_ns() - begin_ns) / len(inertial))
+                run.inertial.extend(inertial)
         if self._payload is not None:
-            payload = _timed(self._payload.tick, now_ns, run.payload_tick_ns)
-            run.payload.extend(payload)
+            begin_ns = clock_ns()
+            payload = self._payload.tick(now_ns)
+            if payload:
+                run.payload_tick_ns.append((clock_ns() - begin_ns) / len(payload))
+                run.payload.extend(payload)
         if self._watcher is not None:
             self._watcher.see(base, inertial, payload)
-
-
-def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[float]) -> list[EstimateT]:
-    begin = time.perf_counter_ns()
-    estimates = tick(now_ns)
-    if estimates:
-        durations.append((time.perf_counter_ns() - begin) / len(estimates))
-    return estimates

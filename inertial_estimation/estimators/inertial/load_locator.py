@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.cause_bank import CauseBank, log_student
@@ -185,7 +184,8 @@ class LoadLocator:
         pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))
-        whole = logsumexp(logs)
+        largest = logs.max()
+        whole = largest + np.log(np.exp(logs - largest).sum())
         p, pressed = np.exp(logs - whole), np.exp(pressing - whole)
         return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], pressed, p[1 + 2 * n :])
 

@@ -140,16 +140,9 @@ class StateWindows:
         elif robot.floating_base:
             base = BY_STATE, aligner.stream(BASE_STATE).number
         of_joints = columns.q.start, columns.v.start, columns.q.stop - columns.q.start
-        contact_places = np.array(contacts, dtype=np.int64)
-        self._inputs: tuple[Any, ...] = (
-            base,
-            base_columns,
-            of_joints,
-            *chain,
-            contact_places,
-            memory.n,
-            memory.x,
-        )
+        places = np.array(contacts, dtype=np.int64)
+        self._inputs: tuple[Any, ...]  # what `all_inputs` reads
+        self._inputs = (base, base_columns, of_joints, *chain, places, memory.n, memory.x)
         self.short = 0
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | None:
@@ -163,16 +156,16 @@ class StateWindows:
         """
         if not sample.complete:
             return None
-        window = sample.time_ns, self._half_ns
+        time_ns, half_ns = sample.time_ns, self._half_ns
         reduced, motion = np.empty((2, self._width)), np.empty((3, 3))
         wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
-        short = all_inputs(*window, *self._inputs, reduced, motion, wrenches)
+        short = all_inputs(time_ns, half_ns, (reduced, motion, wrenches), *self._inputs)
         if short:
             self.short += short
             return None
         (of_q, of_v, of_tau, of_sign), (mean, slope) = self._columns, reduced
         tau = None if of_tau is None else mean[of_tau]
-        sign = self._sign_of_speeds(window) if of_sign is None else mean[of_sign]
+        sign = self._sign_of_speeds((time_ns, half_ns)) if of_sign is None else mean[of_sign]
         base = motion if self._floating else _NO_MOTION
         return _measured(mean[of_q], mean[of_v], slope[of_v], tau, *base, wrenches, sign, None)
 

@@ -280,6 +280,7 @@ def _rows_of(m: Integers, x: Column) -> Table:
 def all_inputs(
     centre: int,
     half_width: int,
+    out: tuple[MutableTable, MutableTable, MutableTable],
     base: tuple[int, int],
     base_columns: tuple[int, int, int],
     joint_columns: tuple[int, int, int],
@@ -288,15 +289,14 @@ def all_inputs(
     contacts: Integers,
     n: Integers,
     x: Column,
-    reduced: MutableTable,
-    motion: MutableTable,
-    wrenches: MutableTable,
 ) -> int:
     """Reduce all inputs of a step over its window; return how many of them have too few rows, 0 if none.
 
     Args:
         centre: Centre of the window [ns].
         half_width: Half of its width [ns].
+        out: Mean and slope of the joint states, shape (2, width); motion of the base as of `imu_motion`,
+            unless the base is fixed; wrench of each contact that is sensed, shape (n_contacts, 6); written.
         base: Where the motion of the base comes from, and the number of that input in the aligner.
         base_columns: First ones of the numbers that `imu_motion` or `base_state_motion` takes.
         joint_columns: First ones of positions and velocities in a row of the joint states, and how many
@@ -306,10 +306,8 @@ def all_inputs(
         contacts: For each contact that is sensed the number of its input, then its row among the wrenches.
         n: Integers of the aligner, whose driver are the joint states.
         x: Numbers of the aligner.
-        reduced: Mean and slope of the joint states; written, shape (2, width).
-        motion: As `imu_motion`; written unless the base is fixed.
-        wrenches: Wrench of each contact that is sensed; written, shape (n_contacts, 6).
     """
+    reduced, motion, wrenches = out
     m = stream_of(0, n)
     time = mean_and_slope(centre, half_width, math.nan, m[BUFFER:], _rows_of(m, x), reduced)
     if math.isnan(time):

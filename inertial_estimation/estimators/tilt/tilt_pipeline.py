@@ -85,10 +85,11 @@ class TiltPipeline:
         planned = self.source is ContactSource.DESIRED
         self._wrenches = ContactWrenches(tuple(self._wrench_streams.values()), planned=planned)
         self._joint_map = JointMap(self.robot, config.robot, need_effort=by_torques, checked=True)
-        self._joint_row = JointRow(self.robot.n_joints, effort=by_torques)
+        joint_row = JointRow(self.robot.n_joints, effort=by_torques)
+        self._of_joints = joint_row.q, joint_row.v, joint_row.tau
         self._estimator = BaseStateEstimator(config, setup)
         self._data_checks = DataChecks(setup, config.robot)
-        aligner = _aligner(config, self.robot, self._joint_row, self._wrench_streams)
+        aligner = _aligner(config, self.robot, joint_row, self._wrench_streams)
         joints = JointEntry(self._joint_map, self._data_checks, aligner)
         sensed = self._wrench_streams if self.source is ContactSource.WRENCH else {}
         self.entries = InputEntries(self._data_checks, aligner, joints, imu=True, wrenches=sensed)
@@ -205,8 +206,8 @@ class TiltPipeline:
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0
         self._stepper.advance(sample)
-        row, columns = sample.rows[JOINTS], self._joint_row
-        joints = (row[columns.q], row[columns.v]) if row is not None else None
+        row, (of_q, of_v, of_tau) = sample.rows[JOINTS], self._of_joints
+        joints = (row[of_q], row[of_v]) if row is not None else None
         aligner, timeout, known = self._stepper.aligner, self.config.robot.inputs.timeout, joints is not None
         complete = self._wrenches.take(sample, aligner, timeout, used=known) and known
         self._steps += 1
@@ -218,7 +219,7 @@ class TiltPipeline:
             joints,
             self._wrenches.table if complete else None,
             self._reference(sample.time_ns),
-            row[columns.tau] if row is not None and columns.tau is not None else None,
+            row[of_tau] if row is not None and of_tau is not None else None,
         )
 
     def _reference(self, time_ns: int) -> Matrix | None:
