@@ -26,6 +26,7 @@ from inertial_estimation.signals import (
 
 __all__ = ["ControllerInputs"]
 
+
 class ControllerInputs:
     """Buffers of the inputs; those of one stamp belong together.
 

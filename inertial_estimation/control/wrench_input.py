@@ -48,9 +48,7 @@ class WrenchInput:
         """
         message = self._message
         length = message.hold(data)
-        found = usual_force(
-            length, message.words, message.doubles, self._layout, self._limits, self._sole
-        )
+        found = usual_force(length, message.words, message.doubles, self._layout, self._limits, self._sole)
         if found[0] == UNUSUAL:
             return False
         self._forces.append(found)
