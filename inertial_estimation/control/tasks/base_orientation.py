@@ -1,7 +1,5 @@
 """Task of the base orientation."""
 
-import numpy as np
-
 from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
