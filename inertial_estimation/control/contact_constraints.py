@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
@@ -70,6 +71,7 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
     """
+    warm_up()
     points = contact_points(stance, names)
     return tuple(
         Contact(
@@ -92,12 +94,39 @@ def contact_motion(contact: Contact, motion: FrameMotion, R_WG: Array | None = N
         return ContactMotion(R_GW @ motion.jacobian[:3], R_GW @ motion.velocity[:3], R_GW @ motion.drift[:3])
     if not contact.is_sole:
         return ContactMotion(motion.jacobian[:3], motion.velocity[:3], motion.drift[:3])
-    R_WC, nv = motion.R_WF, motion.jacobian.shape[1]
-    return ContactMotion(
-        (R_WC.T @ motion.jacobian.reshape(2, 3, nv)).reshape(6, nv),
-        (motion.velocity.reshape(2, 3) @ R_WC).reshape(6),
-        (motion.drift.reshape(2, 3) @ R_WC).reshape(6),
-    )
+    by_column = np.ascontiguousarray(motion.jacobian.T)  # as Pinocchio lays it out
+    jacobian, vectors = np.empty((6, len(by_column))), np.empty((2, 6))
+    turn_into_sole(motion.R_WF, by_column, motion.velocity, motion.drift, jacobian, vectors)
+    return ContactMotion(jacobian, vectors[0], vectors[1])
+
+
+@compiled
+def turn_into_sole(
+    R_WC: Table,
+    by_column: Table,
+    velocity: Column,
+    drift: Column,
+    jacobian: MutableTable,
+    vectors: MutableTable,
+) -> None:
+    """Write the motion of a sole, given in world axes, in its own axes: (R' J_v, R' J_w) and so on.
+
+    Args:
+        R_WC: Orientation of the sole, shape (3, 3).
+        by_column: Transposed Jacobian, shape (nv, 6).
+        velocity: J v, shape (6,).
+        drift: J'v, shape (6,).
+        jacobian: Shape (6, nv); written.
+        vectors: Velocity and drift in the axes of the sole, shape (2, 6); written.
+    """
+    for i in range(3):
+        x, y, z = R_WC[0, i], R_WC[1, i], R_WC[2, i]
+        for first in (0, 3):
+            for j in range(len(by_column)):
+                column = by_column[j]
+                jacobian[first + i, j] = x * column[first] + y * column[first + 1] + z * column[first + 2]
+            vectors[0, first + i] = x * velocity[first] + y * velocity[first + 1] + z * velocity[first + 2]
+            vectors[1, first + i] = x * drift[first] + y * drift[first + 1] + z * drift[first + 2]
 
 
 def _friction_pyramid(friction: float) -> Array:

@@ -35,6 +35,7 @@ class ControllerInputs:
 
     Attributes:
         contacts: Names of the contacts, in the configured order.
+        wrenches: Wrenches of each contact.
         timeout: Age from which an input is stale [s].
     """
 
@@ -61,7 +62,7 @@ class ControllerInputs:
         if robot.floating_base:
             self._required = self._joints, self._orientation, self._base
         limits, sole = wrench_range(inputs.range, robot), bool(config.stance.soles)
-        self._wrenches = {contact: WrenchInput(limits, sole=sole) for contact in contacts}
+        self.wrenches = {contact: WrenchInput(limits, sole=sole) for contact in contacts}
 
     def reset(self) -> None:
         """Forget everything."""
@@ -72,7 +73,7 @@ class ControllerInputs:
 
     def forget_wrenches(self) -> None:
         """Forget the wrenches."""
-        for wrenches in self._wrenches.values():
+        for wrenches in self.wrenches.values():
             wrenches.clear()
 
     def push_orientation(self, sample: OrientationSample) -> None:
@@ -107,16 +108,7 @@ class ControllerInputs:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.contacts)
-        self._wrenches[contact].push(sample, self._joints.last_stamp_ns)
-
-    def take_wrench(self, contact: str, data: bytes) -> bool:
-        """Take a serialised wrench; return whether it has been taken, else its value is to be pushed.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        check_contact(contact, self.contacts)
-        return self._wrenches[contact].take(data)
+        self.wrenches[contact].push(sample, self._joints.last_stamp_ns)
 
     @property
     def velocity_source(self) -> str:
@@ -138,7 +130,7 @@ class ControllerInputs:
             now_ns: Time now on the clock of the stamps [ns].
         """
         entries = [stream.health(now_ns, self.timeout) for stream in self._required]
-        for contact, wrenches in self._wrenches.items():
+        for contact, wrenches in self.wrenches.items():
             drops = wrenches.drops
             if drops.recent(now_ns):
                 entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, drops.summary, drops.values()))
@@ -184,7 +176,7 @@ class ControllerInputs:
         Returns:
             One for each contact; None where the newest is too old to show a touchdown.
         """
-        return [wrenches.force_before(stamp_ns) for wrenches in self._wrenches.values()]
+        return [wrenches.force_before(stamp_ns) for wrenches in self.wrenches.values()]
 
     def forget_until(self, stamp_ns: int) -> None:
         """Drop what belongs to stamps up to this one [ns]."""

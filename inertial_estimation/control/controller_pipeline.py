@@ -42,6 +42,7 @@ class ControllerPipeline:
         contacts: Names of the contacts, in the configured order.
         last: Result of the last step; None before the first.
         controller: The controller itself.
+        inputs: Joint states, base and wrenches, which may also be handed over as serialised messages.
         supervisor: Decides whether its torques are sent; counts what became of the joint states.
         torque_errors: Takes what joints and base take more than the model says, which is added to it.
     """
@@ -69,7 +70,7 @@ class ControllerPipeline:
         limits = InertiaLimits(masses, self.robot.total_mass, config.inertias.plausible)
         self._inertias = InertiaIntake(limits, config.inertias.timeout, used=config.inertias.applied)
         self._references = ReferenceIntake(self.robot, self.controller, config.references)
-        self._inputs = ControllerInputs(config, self.robot, self.contacts)
+        self.inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
@@ -80,26 +81,18 @@ class ControllerPipeline:
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
-        self._inputs.push_orientation(sample)
+        self.inputs.push_orientation(sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take the twist of the base; its position is not used."""
-        self._inputs.push_base_state(state)
+        self.inputs.push_base_state(state)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take one joint state; one that misses joints is dropped and counted.
 
         So is one without velocities while they cannot be derived from positions yet.
         """
-        self._inputs.push_joints(reading)
-
-    def take_joints(self, data: bytes) -> bool:
-        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed.
-
-        Args:
-            data: A message of type sensor_msgs/JointState.
-        """
-        return self._inputs.take_joints(data)
+        self.inputs.push_joints(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact; optional, it shows early and late touchdowns.
@@ -107,19 +100,7 @@ class ControllerPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self._inputs.push_wrench(contact, sample)
-
-    def take_wrench(self, contact: str, data: bytes) -> bool:
-        """Take a serialised wrench of one contact; return whether it has been, else it is to be pushed.
-
-        Args:
-            contact: Name of the contact.
-            data: A message of type geometry_msgs/WrenchStamped.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        return self._inputs.take_wrench(contact, data)
+        self.inputs.push_wrench(contact, sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps.
@@ -181,7 +162,7 @@ class ControllerPipeline:
             self.controller.dynamics.set_inertias(adapted)
         self.controller.dynamics.set_torque_errors(self.torque_errors.errors)
         commands = [self._answer(stamp) for stamp in self._ready()]
-        return [] if self._inputs.stale(now_ns) else commands
+        return [] if self.inputs.stale(now_ns) else commands
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs, inertias and controller are.
@@ -193,16 +174,16 @@ class ControllerPipeline:
             self.last,
             self.supervisor.counts,
             self._references,
-            self._inputs,
+            self.inputs,
             now_ns,
             held=self.controller.gait.held,
         )
         received = (self._inertias.health(now_ns), *self.torque_errors.health())
-        return [*self._inputs.health(now_ns), *received, controller]
+        return [*self.inputs.health(now_ns), *received, controller]
 
     def reset(self) -> None:
         """Forget state, references, inertias and buffered inputs, as at start."""
-        self._inputs.reset()
+        self.inputs.reset()
         self._start_over()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -219,7 +200,7 @@ class ControllerPipeline:
         self.supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
         self._adaptation.config = changed.adaptation
-        self._inputs.timeout = changed.robot.inputs.timeout
+        self.inputs.timeout = changed.robot.inputs.timeout
         self.config = changed
 
     def _start_over(self) -> None:
@@ -229,19 +210,20 @@ class ControllerPipeline:
         self.torque_errors.reset()
         self._adaptation.reset()
         self.supervisor.reset()
-        self._inputs.forget_wrenches()
+        self.inputs.forget_wrenches()
         self._references.reset()
         self.last = None
         self._last_stamp_ns = None
 
     def _ready(self) -> list[int]:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
-        matched = [s for s in self._inputs.matched_stamps() if not self._inertias_to_come(s)]
+        max_age = self.config.inertias.max_age
+        matched = [s for s in self.inputs.matched_stamps() if not self._inertias.to_come(s, max_age)]
         if not matched:
             return []
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
-        earlier = sum(s < matched[-1] for s in self._inputs.joint_stamps())
+        earlier = sum(s < matched[-1] for s in self.inputs.joint_stamps())
         self.supervisor.counts.unmatched += earlier - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
@@ -251,23 +233,16 @@ class ControllerPipeline:
                 last = stamp
         return due
 
-    def _inertias_to_come(self, stamp_ns: int) -> bool:
-        """Whether inertias recent enough for a joint state are still awaited."""
-        config, newest_ns = self.config.inertias, self._inertias.judged_stamp_ns
-        if not config.max_age or newest_ns is None:
-            return False
-        return config.max_age < seconds(stamp_ns - newest_ns) <= config.timeout
-
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        base, joints = self._inputs.base(stamp_ns), self._inputs.joints(stamp_ns)
-        self.last = self.supervisor.step(h, base, joints, self._inputs.normal_forces(stamp_ns))
+        base, joints = self.inputs.base(stamp_ns), self.inputs.joints(stamp_ns)
+        self.last = self.supervisor.step(h, base, joints, self.inputs.normal_forces(stamp_ns))
         if self._adaptation.active:
             sliding = self.controller.sliding_error(joints)
             adapted = self._adaptation.advance(h, base, joints, sliding, self.last)
             self.controller.dynamics.set_inertias(adapted)
-        self._inputs.forget_until(stamp_ns)
+        self.inputs.forget_until(stamp_ns)
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
 
 

@@ -3,18 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
-
-from inertial_estimation.compilation import warm_up
-from inertial_estimation.construction import made_of_checked
-from inertial_estimation.control.inertia_limits import (
-    INERTIA_WIDTH,
-    UNUSUAL,
-    InertiaJumps,
-    InertiaLimits,
-    usual_message,
-)
-from inertial_estimation.message_numbers import INERTIA_LAYOUT, MessageNumbers
+from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
@@ -22,7 +11,6 @@ __all__ = ["InertiaIntake"]
 
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
-_link_inertia = made_of_checked(LinkInertia)
 
 
 class InertiaIntake:
@@ -52,8 +40,6 @@ class InertiaIntake:
         self._limits = limits
         self._jumps = InertiaJumps(limits.total_mass)
         self.timeout = timeout
-        self._message, self._layout = MessageNumbers(), INERTIA_LAYOUT.integers
-        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -81,15 +67,11 @@ class InertiaIntake:
         Returns:
             Whether it has been taken; else it is not a usual one, and its value is to be pushed.
         """
-        message, row = self._message, np.empty(INERTIA_WIDTH)
-        length, limits = message.hold(data), self._limits.numbers(link)
-        stamp_ns = usual_message(length, message.words, message.doubles, self._layout, limits, row)
-        if stamp_ns == UNUSUAL:
+        stamped = self._limits.usual_in(link, data)
+        if stamped is None:
             return False
-        row.setflags(write=False)
-        inertia = _link_inertia(link, float(row[0]), row[1:4], row[4:].reshape(3, 3))
-        if self._in_time(stamp_ns, link, joints_ns):
-            self._keep(stamp_ns, inertia)
+        if self._in_time(stamped[0], link, joints_ns):
+            self._keep(*stamped)
         return True
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
@@ -131,6 +113,17 @@ class InertiaIntake:
         self.applied += 1
         return newest
 
+    def to_come(self, stamp_ns: int, max_age: float) -> bool:
+        """Return whether inertias recent enough for a joint state are still awaited.
+
+        Args:
+            stamp_ns: Stamp of the joint state [ns].
+            max_age: Largest age of the inertias at that stamp [s]; 0: any.
+        """
+        if not max_age or self.judged_stamp_ns is None:
+            return False
+        return max_age < seconds(stamp_ns - self.judged_stamp_ns) <= self.timeout
+
     def health(self, now_ns: int) -> Health:
         """Say which inertias are in force.
 
@@ -163,7 +156,7 @@ class InertiaIntake:
         return Health("link_inertias", HealthLevel.OK, message, values)
 
     def _in_time(self, stamp_ns: int, link: str, joints_ns: int | None) -> bool:
-        """Return whether a stamp is newer than that in force, and on the joint states' clock; refuse others."""
+        """Return whether a stamp is newer than that in force, and not of another clock; refuse others."""
         self._now_ns = stamp_ns if joints_ns is None else joints_ns
         if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")

@@ -15,18 +15,20 @@ from inertial_estimation.compilation import (
     inlined,
     warm_up,
 )
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.control.safety_config import InertiaLimitsConfig
-from inertial_estimation.message_numbers import first_double, stamp_of
+from inertial_estimation.message_numbers import INERTIA_LAYOUT, MessageNumbers, first_double, stamp_of
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["INERTIA_WIDTH", "UNUSUAL", "InertiaJumps", "InertiaLimits", "usual_message"]
+__all__ = ["InertiaJumps", "InertiaLimits"]
 
 INERTIA_WIDTH = 13  # numbers of an inertia: mass, centre of mass (3), rotational inertia by rows (9)
 UNUSUAL = -1  # in place of a stamp: the message is to be read and judged in Python
 # Shares of the trace of a rotational inertia, far above round-off: a usual one is as symmetric, and its
 # second moments are as far above zero, so that `InertialParameters.violations` finds nothing.
 SYMMETRIC, POSITIVE = 1e-10, 1e-9
+_link_inertia = made_of_checked(LinkInertia)
 
 JUMP_SHARE = 0.03  # of the robot's mass, by which a set differs from the one before to count as a jump
 JUMP_ARM_M = 0.3  # distance over which that share of the mass moves, for a jump of the first moment
@@ -56,12 +58,27 @@ class InertiaLimits:
         self._extent = config.extent
         most = config.most_mass * total_mass
         self._ranges = {link: (config.least_mass * m, m + most) for link, m in nominal_masses.items()}
+        self._message, self._layout = MessageNumbers(), INERTIA_LAYOUT.integers
         self._numbers = {link: np.array([*ends, config.extent]) for link, ends in self._ranges.items()}
         warm_up()
 
-    def numbers(self, link: str) -> Array:
-        """Return the limits of a link for `usual_message`: least and largest mass [kg], extent [m]."""
-        return self._numbers[link]
+    def usual_in(self, link: str, data: bytes) -> tuple[int, LinkInertia] | None:
+        """Read a serialised message of a link's inertia.
+
+        Args:
+            link: One of the expected links, whatever the frame of the message.
+            data: A message of type geometry_msgs/InertiaStamped.
+
+        Returns:
+            Stamp [ns] and inertia; None where the message is to be read, or its inertia judged, in Python.
+        """
+        message, row = self._message, np.empty(INERTIA_WIDTH)
+        length, limits = message.hold(data), self._numbers[link]
+        stamp_ns = usual_message(length, message.words, message.doubles, self._layout, limits, row)
+        if stamp_ns == UNUSUAL:
+            return None
+        row.setflags(write=False)
+        return stamp_ns, _link_inertia(link, float(row[0]), row[1:4], row[4:].reshape(3, 3))
 
     def usual(self, inertia: LinkInertia) -> bool:
         """Return whether an inertia is certainly consistent and plausible; others are to be judged."""
@@ -156,7 +173,7 @@ def usual_message(
         words: The message.
         doubles: The same as doubles.
         layout: Of the message: numbers of its strings and of its doubles.
-        limits: As `InertiaLimits.numbers`.
+        limits: Least and largest mass [kg] and extent [m] of the link, shape (3,).
         out: Mass, centre of mass and rotational inertia by rows, shape (13,); written.
 
     Returns:
@@ -190,7 +207,7 @@ def _is_usual(mass: float, com: Column, inertia: Table, limits: Column) -> bool:
         mass: Mass [kg].
         com: Centre of mass [m], shape (3,).
         inertia: Rotational inertia about it [kg m^2], shape (3, 3).
-        limits: As `InertiaLimits.numbers`.
+        limits: Least and largest mass [kg] and extent [m] of the link, shape (3,).
     """
     extent, trace = limits[2], inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
     if not (mass > 0.0 and limits[0] <= mass <= limits[1] and trace > 0.0):  # also where a number is NaN

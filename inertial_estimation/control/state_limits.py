@@ -158,7 +158,7 @@ def within_limits(q: Column, v: Column, middle: Column, half_range: Column, spee
         half_range: Half of the range [rad], shape (n,).
         speed: Largest speed [rad/s], shape (n,).
     """
+    within = True
     for i in range(len(q)):
-        if not (abs(q[i] - middle[i]) <= half_range[i] and abs(v[i]) <= speed[i]):
-            return False
-    return True
+        within = within and abs(q[i] - middle[i]) <= half_range[i] and abs(v[i]) <= speed[i]
+    return within

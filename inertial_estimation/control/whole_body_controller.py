@@ -1,8 +1,9 @@
 """The whole-body controller: from the state of the robot to joint torques, once a tick."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -186,21 +187,19 @@ class WholeBodyController:
         )
         tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
         loads = self._loads(state.mass, centres, target, cop)
-        result = self._solve(joints, state, motions, tasks, loads)
-        wrenches = result.wrenches_C
+        balance = {
+            "phase": target.phase,
+            "activity": target.activity,
+            "com": state.com,
+            "dcm": dcm,
+            "dcm_ref": target.dcm,
+            "cop": cop,
+            "height": -target.support_height,
+        }
+        result = self._solve(joints, state, motions, tasks, loads, balance)
         if target.R_WG is not None:
-            wrenches[:, :3] = wrenches[:, :3] @ target.R_WG.T
-        return replace(
-            result,
-            wrenches_C=wrenches,
-            phase=target.phase,
-            activity=target.activity,
-            com=state.com,
-            dcm=dcm,
-            dcm_ref=target.dcm,
-            cop=cop,
-            height=-target.support_height,
-        )
+            result.wrenches_C[:, :3] = result.wrenches_C[:, :3] @ target.R_WG.T
+        return result
 
     def _tasks(
         self, motions: Sequence[ContactMotion], target: SupportTarget, com_acceleration: Array
@@ -262,16 +261,22 @@ class WholeBodyController:
         motions: Sequence[ContactMotion],
         tasks: list[Task],
         loads: list[ContactDemand],
+        balance: Mapping[str, Any] = MappingProxyType({}),
     ) -> ControlResult:
         problem = self._builder.build(state, motions, tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
             raise NumericalError(f"the quadratic program is not solved: {solution.status}")
-        return self._result(joints, problem, solution)
+        return self._result(joints, problem, solution, balance)
 
     def _result(
-        self, joints: JointSample, problem: InverseDynamicsProblem, solution: QpSolution
+        self,
+        joints: JointSample,
+        problem: InverseDynamicsProblem,
+        solution: QpSolution,
+        balance: Mapping[str, Any],
     ) -> ControlResult:
+        """Return the result of a solution; `balance` are the fields of `ControlResult` of a legged robot."""
         x = solution.x
         tau = np.minimum(np.maximum(problem.tau_rows @ x + problem.tau_offset, -self._tau_max), self._tau_max)
         wrenches = np.zeros((len(self._contacts), 6))
@@ -290,6 +295,7 @@ class WholeBodyController:
             solution.iterations,
             height_ref=float(self.references.height.position[0]),
             q_ref=self.references.joints.position.copy(),
+            **balance,
         )
 
 

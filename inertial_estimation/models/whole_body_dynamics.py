@@ -211,7 +211,7 @@ class WholeBodyDynamics:
                 np.ascontiguousarray(part, dtype=float) for part in (inertia.com_L, inertia.inertia_Lcm)
             )
             place_inertia(float(inertia.mass), com, moments, pose, self._inertias[row])
-        self._mass = float(self._model.inertias[0].mass + self._inertias[:, 0].sum())
+        self._mass = float(self._model.inertias[0].mass + sum(self._inertias[:, 0].tolist()))
 
     def _place(self, link: str) -> tuple[int, Array]:
         """Return the row of the body of a link among the inertias, and the pose of the link in it.

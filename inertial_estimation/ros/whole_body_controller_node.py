@@ -60,10 +60,10 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         if robot.floating_base:
             self.subscribe(QuaternionStamped, "base_orientation", pipeline.push_orientation)
             self.subscribe(Odometry, "base_state", pipeline.push_base_state)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=pipeline.take_joints)
-        for contact in robot.contacts:
-            topic, take_wrench = f"{topic_token(contact)}/wrench", partial(pipeline.take_wrench, contact)
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=take_wrench)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=pipeline.inputs.take_joints)
+        for contact in pipeline.contacts:
+            topic, take = f"{topic_token(contact)}/wrench", pipeline.inputs.wrenches[contact].take
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=take)
         for link in self.config.pipeline.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
             push, take = partial(self._push_inertia, link), partial(self._take_inertia, link)

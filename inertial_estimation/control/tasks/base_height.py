@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
 __all__ = ["BaseHeightTask"]
@@ -47,4 +47,4 @@ class BaseHeightTask(Task):
             + self.damping * (rate - float(state.base.velocity[2]))
         )
         b = np.array([wanted - state.base.drift[2]])
-        return TaskRows(state.base.jacobian[2:3], b, np.array([self.weight]))
+        return TaskRows(state.base.jacobian[2:3], b, equal_weights(self.weight, 1))

@@ -1,8 +1,6 @@
 """Task of the base orientation."""
 
-import numpy as np
-
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3
@@ -40,4 +38,4 @@ class BaseOrientationTask(Task):
         error = log_so3(self.R_ref @ base.R_WF.T)
         turn = self.damping * (self.w_ref - base.velocity[3:])
         wanted = self.dw_ref + self.stiffness * error + turn
-        return TaskRows(base.jacobian[3:], wanted - base.drift[3:], np.full(3, self.weight))
+        return TaskRows(base.jacobian[3:], wanted - base.drift[3:], equal_weights(self.weight, 3))

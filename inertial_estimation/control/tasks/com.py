@@ -1,8 +1,6 @@
 """Task of the centre of mass: a horizontal acceleration."""
 
-import numpy as np
-
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
@@ -26,4 +24,4 @@ class ComTask(Task):
     def rows(self, state: DynamicsState) -> TaskRows:
         """Return the two horizontal rows."""
         b = self.acceleration - state.com_drift[:2]
-        return TaskRows(state.com_jacobian[:2], b, np.full(2, self.weight))
+        return TaskRows(state.com_jacobian[:2], b, equal_weights(self.weight, 2))

@@ -1,9 +1,7 @@
 """Task that keeps a contact at rest."""
 
-import numpy as np
-
 from inertial_estimation.control.contact_constraints import ContactMotion
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
 __all__ = ["ContactRestTask"]
@@ -31,4 +29,4 @@ class ContactRestTask(Task):
         """Return the rows of the contact, in the axes of its force."""
         motion = self.motion
         b = -self.damping * motion.velocity - motion.drift
-        return TaskRows(motion.jacobian, b, np.full(len(b), self.weight))
+        return TaskRows(motion.jacobian, b, equal_weights(self.weight, len(b)))

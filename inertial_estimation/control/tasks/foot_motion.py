@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3
@@ -69,8 +69,8 @@ class FootMotionTask(Task):
             + self.damping * (wanted.velocity - foot.velocity[:3])
         )
         if not self.turn:
-            return TaskRows(foot.jacobian[:3], linear - foot.drift[:3], np.full(3, self.weight))
+            return TaskRows(foot.jacobian[:3], linear - foot.drift[:3], equal_weights(self.weight, 3))
         turn = log_so3(wanted.R_WF @ foot.R_WF.T)
         angular = self.stiffness * turn - self.damping * foot.velocity[3:]
         b = np.concatenate((linear, angular)) - foot.drift
-        return TaskRows(foot.jacobian, b, np.full(6, self.weight))
+        return TaskRows(foot.jacobian, b, equal_weights(self.weight, 6))

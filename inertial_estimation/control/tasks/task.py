@@ -2,11 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Task", "TaskRows"]
+__all__ = ["Task", "TaskRows", "equal_weights"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +25,19 @@ class TaskRows:
     A: Array | None
     b: Array
     weight: Array
+
+
+@lru_cache(maxsize=64)
+def equal_weights(weight: float, rows: int) -> Array:
+    """Return the same weight for each of some rows, read-only, shape (rows,).
+
+    Args:
+        weight: Weight of each row.
+        rows: Their number.
+    """
+    weights: Array = np.full(rows, weight)
+    weights.setflags(write=False)
+    return weights
 
 
 class Task(ABC):
