@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from inertial_estimation.recordings.message_conversion import (
     WRENCH_TYPE,
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -59,9 +61,31 @@ def base_state(t: int) -> BaseState:
     return BaseState(t, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), np.zeros(3))
 
 
+class FakeEntry:
+    """Takes every serialised message but those that it is told to leave."""
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+        self.leaves = False
+
+    def take(self, data: bytes) -> bool:
+        if not self.leaves:
+            self.taken.append(data)
+        return not self.leaves
+
+
+@dataclass
+class FakeEntries:
+    imu: FakeEntry = field(default_factory=FakeEntry)
+    joints: FakeEntry = field(default_factory=FakeEntry)
+    wrenches: dict[str, FakeEntry] = field(default_factory=dict)
+
+
 @dataclass
 class FakePipeline:
     """Makes one estimate of every IMU reading at the next tick."""
+
+    entries: FakeEntries = field(default_factory=FakeEntries)
 
     pushed: list[tuple[str, int]] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
@@ -132,6 +156,39 @@ def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
     assert stamps(inertial, "imu") == ALL
     assert stamps(inertial, "yaw") == []
     assert len(run.inertial) == len(run.efforts) == 100
+
+
+def test_messages_of_a_bag_are_taken_from_their_bytes_or_else_pushed(tmp_path: Path) -> None:
+    write_recording(recording(), tmp_path / "bag")
+    tilt, inertial = FakePipeline(), FakePipeline()
+    inertial.entries.joints.leaves = True
+    with BagRecording(tmp_path / "bag") as bag:
+        run = replay_recording(bag, TOPICS, tilt=tilt, inertial=inertial)
+    assert len(tilt.entries.imu.taken) == len(tilt.entries.joints.taken) == 100
+    assert stamps(tilt, "imu") == stamps(tilt, "joints") == []
+    assert stamps(inertial, "joints") == stamps(tilt, "foot") == stamps(tilt, "yaw") == ALL
+    assert [r.stamp_ns for r in run.efforts] == [w.stamp_ns for w in run.wrenches["foot"]] == ALL
+    assert run.efforts[3].stamp_ns == run.efforts[3:4][0].stamp_ns == ALL[3]
+
+
+def test_messages_whose_fields_do_not_fit_together_are_counted_once_and_left_out(tmp_path: Path) -> None:
+    write_recording(recording(), tmp_path / "bag")
+    tilt, inertial = FakePipeline(), FakePipeline()
+    tilt.entries.joints.leaves = inertial.entries.joints.leaves = True
+    with BagRecording(tmp_path / "bag") as bag:
+        read = bag._reader_of
+
+        def malformed(topic: str, message_type: str) -> Callable[[bytes], object]:
+            def none(data: bytes) -> None:
+                bag.malformed[topic] = bag.malformed.get(topic, 0) + 1
+
+            return none if message_type == JOINT_STATE_TYPE else read(topic, message_type)
+
+        bag._reader_of = malformed  # type: ignore[method-assign, assignment]
+        with pytest.raises(RecordingError, match="no message on /joint_states"):
+            replay_recording(bag, TOPICS, tilt=tilt, inertial=inertial)
+        assert bag.malformed == {"/joint_states": 100}
+    assert stamps(tilt, "joints") == stamps(inertial, "joints") == []
 
 
 def test_recorded_base_state_is_used_only_without_a_tilt_pipeline() -> None:

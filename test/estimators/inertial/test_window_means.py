@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.compilation import warm_up
+from inertial_estimation.compilation import numbers, warm_up
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial import window_means
+from inertial_estimation.estimators.inputs.aligner_memory import AlignerMemory
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import smooth_sign
@@ -141,3 +142,44 @@ def test_compiled_functions_give_the_numbers_of_their_source(name, capacity):
         ]
         assert results[0] == pytest.approx(results[1], abs=1e-12, nan_ok=True)
         np.testing.assert_allclose(*outputs, rtol=1e-11, atol=1e-11)
+
+
+def joint_states_base_and_contact(count):
+    """An aligner's memory with rows of joint states, a base state and a wrench, and the buffers of these."""
+    memory, rng = AlignerMemory([6, 9, 6], [[], [], []]), np.random.default_rng(11)
+    buffers = [
+        StampedBuffer(width, memory=stream.buffer)
+        for width, stream in zip((6, 9, 6), memory.streams, strict=True)
+    ]
+    for buffer, rows in zip(buffers, (40, 40, count), strict=True):
+        for k in range(rows):
+            buffer.append(START + 2 * k * MS, rng.normal(size=buffer.rows.shape[1]))
+    return memory, buffers
+
+
+def reduced_together(memory, base):
+    out = np.empty((2, 6)), np.empty((3, 3)), np.zeros((3, 6))
+    joints, contacts = np.zeros(0, dtype=np.int64), np.array([2, 1])
+    inputs = ((0, 3, 6), (0, 2, 2), numbers(np.zeros((0, 16))), joints, contacts, memory.n, memory.x)
+    return window_means.all_inputs(START + 40 * MS, 20 * MS, out, base, *inputs), out
+
+
+def test_all_inputs_together_are_those_of_each_at_the_centroid_of_the_joint_states():
+    memory, (joints, base, contact) = joint_states_base_and_contact(40)
+    short, (reduced, motion, wrenches) = reduced_together(memory, (window_means.BY_STATE, 1))
+    window, alone = (START + 40 * MS, 20 * MS), (np.empty((2, 6)), np.empty((3, 3)), np.zeros((3, 6)))
+    time = window_means.mean_and_slope(*window, np.nan, *window_of(joints), alone[0])
+    assert window_means.base_state_motion(*window, time, *window_of(base), (0, 3, 6), alone[1])
+    assert window_means.mean_of(*window, time, *window_of(contact), alone[2], 1)
+    assert short == 0
+    for together, single in zip((reduced, motion, wrenches), alone, strict=True):
+        np.testing.assert_array_equal(together, single)
+
+
+def test_inputs_with_too_few_rows_are_counted():
+    memory, (joints, base, _contact) = joint_states_base_and_contact(2)
+    assert reduced_together(memory, (window_means.FIXED, 0))[0] == 1
+    base.clear()
+    assert reduced_together(memory, (window_means.BY_STATE, 1))[0] == 2
+    joints.clear()
+    assert reduced_together(memory, (window_means.BY_STATE, 1))[0] == 1
