@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from inertial_estimation.control.controller_config import BalanceConfig
-from inertial_estimation.control.support_polygon import Point, convex_hull, nearest_inside
+from inertial_estimation.control.support_polygon import nearest_in_hull
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 
@@ -53,7 +53,7 @@ class DcmFeedback:
         config: BalanceConfig,
         error: Array,
         p_ref: Array,
-        support: list[Point],
+        support: Array,
         omega: float,
         h: float,
     ) -> Array:
@@ -63,7 +63,7 @@ class DcmFeedback:
             config: Gains.
             error: xi - xi_ref [m], shape (2,).
             p_ref: Centre of pressure of the reference [m], shape (2,).
-            support: Points of the soles that carry, margin taken off [m].
+            support: Points of the soles that carry, margin taken off [m], shape (k, 2), k at least 1.
             omega: Frequency of the pendulum [1/s].
             h: Time since the last call [s].
 
@@ -77,6 +77,6 @@ class DcmFeedback:
             self.integral = grown if length <= limit else grown * (limit / length)
         p = p_ref + (1.0 + config.gain / omega) * error + self.integral
         wanted = (float(p[0]), float(p[1]))
-        reached = nearest_inside(convex_hull(support), wanted)
+        reached = nearest_in_hull(support, wanted)
         self.saturated = reached != wanted
         return np.array(reached)

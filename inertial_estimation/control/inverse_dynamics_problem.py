@@ -25,6 +25,7 @@ from inertial_estimation.signals import Array
 __all__ = ["ContactDemand", "InverseDynamicsProblem", "ProblemBuilder"]
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
+NORMAL_UNIT = float(FORCE_UNIT[2])  # of a normal force
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
 
 
@@ -105,6 +106,9 @@ class ProblemBuilder:
         self.n = nv + n_forces
         self._unit = np.concatenate([np.zeros(0), *(FORCE_UNIT[: contact.dim] for contact in self.contacts)])
         self._constant = self._constant_rows(n_forces)
+        self._unlimited = np.full(len(self._constant), np.inf)
+        self._smallest = np.full(self.n, SMALLEST_WEIGHT)
+        self._smallest[nv:] += force_weight
         self.n_rows = len(self._constant) + n_joints
         warm_up()
 
@@ -156,22 +160,20 @@ class ProblemBuilder:
     def _diagonal(self, rows: dict[str, TaskRows], loads: Sequence[ContactDemand]) -> tuple[Array, Array]:
         """Return the diagonal of the Hessian, and the gradient, of all that concerns single unknowns."""
         nv = self._nv
-        diagonal, g = np.full(self.n, SMALLEST_WEIGHT), np.zeros(self.n)
+        diagonal, g = self._smallest.copy(), np.zeros(self.n)
         for task in rows.values():
             if task.A is None:
                 first = nv - len(task.b)
                 diagonal[first:nv] += task.weight
                 g[first:nv] -= task.weight * task.b
-        diagonal[nv:] += self._force_weight
         for load, columns in zip(loads, self._slices, strict=True):
-            g[nv + columns.start + 2] -= self._force_weight * load.force / FORCE_UNIT[2]
+            g[nv + columns.start + 2] -= self._force_weight * load.force / NORMAL_UNIT
         return diagonal, g
 
     def _limits(self, loads: Sequence[ContactDemand]) -> Array:
         """Return the upper limits of the constant rows: none, then the normal forces."""
-        limits: Array = np.full(len(self._constant), np.inf)
-        for i, load in enumerate(loads):
-            limits[len(limits) - len(self.contacts) + i] = load.limit / FORCE_UNIT[2]
+        limits: Array = self._unlimited.copy()
+        limits[len(limits) - len(loads) :] = [load.limit / NORMAL_UNIT for load in loads]
         return limits
 
     def _constant_rows(self, n_forces: int) -> Array:

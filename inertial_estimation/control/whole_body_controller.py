@@ -181,7 +181,7 @@ class WholeBodyController:
         if target.fresh:
             self._feedback.reset()
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
-        support = [point for i in standing for point in horizontal_points(self._inner[i], feet[i])]
+        support = np.concatenate([horizontal_points(self._inner[i], feet[i]) for i in standing])
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )

@@ -252,12 +252,12 @@ class WholeBodyDynamics:
         """
         model, data = self._model, self._data
         configuration, velocity = self._coordinates(base, q, v)
-        h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
+        h = pin.nonLinearEffects(model, data, configuration, velocity)  # a copy, as those below
         h += self._torque_errors
-        M = pin.crba(model, data, configuration).copy()
+        M = pin.crba(model, data, configuration)
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed
-        com_jacobian = pin.jacobianCenterOfMass(model, data, False).copy()
+        com_jacobian = pin.jacobianCenterOfMass(model, data, False)
         frames = tuple(self._frame(frame) for frame in self._frame_ids)
         return DynamicsState(
             q=q,

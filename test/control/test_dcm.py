@@ -15,7 +15,8 @@ PLAN = [
     PressureSegment((0.0, -0.08), (0.15, 0.08), 0.3),
     PressureSegment((0.15, 0.08), (0.1, 0.0), 0.5),
 ]
-SQUARE = [(-0.1, -0.1), (-0.1, 0.1), (0.1, 0.1), (0.1, -0.1)]
+SQUARE = np.array([(-0.1, -0.1), (-0.1, 0.1), (0.1, 0.1), (0.1, -0.1)])
+TRIANGLE = np.array([(-1.0, -1.0), (1.0, -1.0), (0.0, 1.0)])
 
 
 def test_reference_integrated_forwards_ends_on_the_last_pressure_point() -> None:
@@ -68,9 +69,7 @@ def test_integral_takes_out_the_error_of_a_wrong_mass_distribution() -> None:
 def test_integral_stays_within_its_limit() -> None:
     feedback, config = DcmFeedback(), BalanceConfig(integral=20.0, integral_limit=0.03)
     for _ in range(1000):
-        feedback.centre_of_pressure(
-            config, np.array([0.01, -0.01]), np.zeros(2), [(-1.0, -1.0), (1.0, -1.0), (0.0, 1.0)], OMEGA, 0.01
-        )
+        feedback.centre_of_pressure(config, np.array([0.01, -0.01]), np.zeros(2), TRIANGLE, OMEGA, 0.01)
     assert np.linalg.norm(feedback.integral) == pytest.approx(0.03)
 
 

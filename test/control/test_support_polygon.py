@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from inertial_estimation.control.support_polygon import convex_hull, nearest_inside
+from inertial_estimation.control.support_polygon import convex_hull, nearest_in_hull, nearest_inside
 
 NUMBER = st.floats(-1.0, 1.0).map(lambda x: round(x, 3))
 POINT = st.tuples(NUMBER, NUMBER)
@@ -30,6 +30,7 @@ def test_nearest_point_is_inside_and_no_combination_of_corners_is_nearer(points,
     assert distance <= np.linalg.norm(corners - point, axis=1).min() + 1e-9
     _, outside = nnls(np.vstack((corners.T, np.ones(len(corners)))), np.append(nearest, 1.0))
     assert outside < 1e-9  # a convex combination of the points
+    assert nearest_in_hull(corners, point) == tuple(nearest)
 
 
 def test_a_point_inside_stays() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_constraints import Contact
-from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -32,15 +31,16 @@ def inner_points(contact: Contact, margin: float) -> Array:
     return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
 
 
-def horizontal_points(points_C: Array, motion: FrameMotion) -> list[Point]:
-    """Return points of a contact in the horizontal plane, relative to the base origin [m].
+def horizontal_points(points_C: Array, motion: FrameMotion) -> Array:
+    """Return points of a contact in the horizontal plane, relative to the base origin [m], shape (k, 2).
 
     Args:
         points_C: Points in the contact frame [m], shape (k, 3).
         motion: Motion of the contact frame.
     """
-    corners = motion.p_BF_W[:2] + points_C @ motion.R_WF[:2].T
-    return [(x, y) for x, y in corners.tolist()]
+    corners: Array = points_C @ motion.R_WF[:2].T
+    corners += motion.p_BF_W[:2]
+    return corners
 
 
 def mean_angle(angles: Sequence[float], weights: Sequence[float]) -> float:
