@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
-from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.parameters import build_config
 
 SETTLED = 300  # updates before the measured ones

@@ -15,7 +15,8 @@ from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationG
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation, MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel

@@ -28,6 +28,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.mass_matrix import MassMatrix
 from inertial_estimation.models.measured_rows import MeasuredRows
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
@@ -44,41 +45,10 @@ __all__ = [
     "DynamicsMeasurement",
     "InputPaths",
     "LinearEquation",
-    "MeasuredState",
 ]
 
 
 _NOTHING, _NO_BODIES = np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredState:
-    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
-
-    Attributes:
-        q: Joint positions [rad], shape (n_joints,).
-        v: Joint velocities [rad/s], shape (n_joints,).
-        a: Joint accelerations [rad/s^2], shape (n_joints,).
-        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
-        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
-        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
-        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
-        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
-        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
-        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
-            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    tau: Array | None = None
-    f_B: Array | None = None
-    w_B: Array | None = None
-    wd_B: Array | None = None
-    wrenches: Array | None = None
-    sign: Array | None = None
-    accelerometer: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +69,7 @@ class LinearEquation:
     noise: Array
     measured: Array
     paths: "InputPaths | None" = None
-    state: "MeasuredState | None" = None
+    state: MeasuredState | None = None
 
     def with_noise(self, noise: Array) -> "LinearEquation":
         """Return the equation with another covariance of the noise.

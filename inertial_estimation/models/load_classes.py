@@ -3,9 +3,10 @@
 import numpy as np
 
 from inertial_estimation.models.candidate_columns import CandidateColumns
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
+from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices, ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig

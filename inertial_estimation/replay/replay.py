@@ -1,12 +1,10 @@
 """Replay of a recording through the pipelines, with the steps of a live node but faster."""
 
-import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.check_result import CheckResult
@@ -28,6 +26,8 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
+from inertial_estimation.replay.cycle_collection import no_cycle_collection
+from inertial_estimation.replay.message_way import MessageWay
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -181,7 +181,7 @@ def replay_recording(
     if watcher is not None:
         driver.admit(watcher, topics)
     started = time.perf_counter()
-    with _no_cycle_collection():
+    with no_cycle_collection():
         for now_ns in driver.run(recording.unread(wanted, begin_ns)):
             if progress is not None:
                 progress(seconds(now_ns - begin_ns))
@@ -207,30 +207,6 @@ def _check_times(recording: Recording, start_s: float, hold_out_s: float | None)
             f"--hold-out is {hold_out_s:g} s, expected a time from the start ({start_s:g} s) to the end "
             f"({length_s:.1f} s) of '{recording.name}'"
         )
-
-
-@contextmanager
-def _no_cycle_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would only traverse all stored estimates repeatedly."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-class _Way(NamedTuple):
-    """The way of the messages of one topic into what reads them.
-
-    Attributes:
-        push: Takes the value of a message.
-        take: Takes a serialised message if it is a usual one and returns whether it has; None: none is.
-    """
-
-    push: Callable[..., None]
-    take: Callable[[bytes], bool] | None = None
 
 
 class _Driver:
@@ -268,7 +244,7 @@ class _Driver:
     def admit(self, watcher: ReplayWatcher, topics: RecordedTopics) -> None:
         """Show the joint states and all estimates to a watcher."""
         self._watcher = watcher
-        self._ways[topics.joints].append(_Way(watcher.push_joints))
+        self._ways[topics.joints].append(MessageWay(watcher.push_joints))
 
     def run(self, messages: Iterator[RecordedMessage]) -> Iterator[int]:
         """Push and tick; yields the log time periodically, for progress."""
@@ -293,38 +269,40 @@ class _Driver:
                 self.run_record.health.extend(pipeline.health(now_ns))
         yield log_ns
 
-    def _subscriptions(self, topics: RecordedTopics) -> dict[str, list[_Way]]:
-        ways: dict[str, list[_Way]] = {}
+    def _subscriptions(self, topics: RecordedTopics) -> dict[str, list[MessageWay]]:
+        ways: dict[str, list[MessageWay]] = {}
         for pipeline in (self._tilt, *self._fed_by_base):
             if pipeline is None:
                 continue
             entries = pipeline.entries
             if topics.imu:
-                ways.setdefault(topics.imu, []).append(_Way(pipeline.push_imu, entries.imu.take))
-            ways.setdefault(topics.joints, []).append(_Way(pipeline.push_joints, entries.joints.take))
+                ways.setdefault(topics.imu, []).append(MessageWay(pipeline.push_imu, entries.imu.take))
+            ways.setdefault(topics.joints, []).append(MessageWay(pipeline.push_joints, entries.joints.take))
             if pipeline is self._payload and self._payload.config.ground_forces != "measured":
                 continue
             for contact, topic in topics.wrenches.items():
                 entry, push = entries.wrenches.get(contact), partial(pipeline.push_wrench, contact)
-                ways.setdefault(topic, []).append(_Way(push, None if entry is None else entry.take))
+                ways.setdefault(topic, []).append(MessageWay(push, None if entry is None else entry.take))
         for contact, topic in topics.wrenches.items():
             self._kept[topic] = self.run_record.wrenches[contact] = RecordedSamples()
         if self._tilt is not None:
-            ways.setdefault(topics.yaw_reference, []).append(_Way(self._tilt.push_yaw_reference))
+            ways.setdefault(topics.yaw_reference, []).append(MessageWay(self._tilt.push_yaw_reference))
             for contact, topic in topics.desired_wrenches.items():
-                ways.setdefault(topic, []).append(_Way(partial(self._tilt.push_desired_wrench, contact)))
+                ways.setdefault(topic, []).append(
+                    MessageWay(partial(self._tilt.push_desired_wrench, contact))
+                )
         elif self._fed_by_base:
-            ways[topics.base_state] = [_Way(pipeline.push_base_state) for pipeline in self._fed_by_base]
+            ways[topics.base_state] = [MessageWay(pipeline.push_base_state) for pipeline in self._fed_by_base]
         if self._inertial is not None:
             self._kept[topics.joints] = self.run_record.efforts = RecordedSamples()
         return ways
 
     def _subscribe(self, checks: DataChecks, topics: RecordedTopics) -> None:
-        self._ways[topics.joints].append(_Way(checks.push_joints))
+        self._ways[topics.joints].append(MessageWay(checks.push_joints))
         if topics.imu:
-            self._ways[topics.imu].append(_Way(checks.push_imu))
+            self._ways[topics.imu].append(MessageWay(checks.push_imu))
         for contact, topic in topics.wrenches.items():
-            self._ways.setdefault(topic, []).append(_Way(partial(checks.push_wrench, contact)))
+            self._ways.setdefault(topic, []).append(MessageWay(partial(checks.push_wrench, contact)))
 
     def _push(self, message: RecordedMessage) -> bool:
         """Push a message to all that read its topic; return false where its fields do not fit together."""

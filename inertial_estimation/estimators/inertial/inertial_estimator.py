@@ -16,8 +16,9 @@ from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.posterior_linearisation import CurvedPosterior
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
-from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
+from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
 __all__ = ["InertialEstimator", "MeasuredStep"]

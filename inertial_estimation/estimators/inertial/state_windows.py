@@ -36,8 +36,8 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array

@@ -12,8 +12,8 @@ from inertial_estimation.estimators.inertial.estimation_model import torque_erro
 from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.inertial.row_errors import RowErrors
-from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.sensor_errors import UninformingRows
 from inertial_estimation.parameters import build_config
 
