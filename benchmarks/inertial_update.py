@@ -78,11 +78,12 @@ def floor(pipeline: InertialPipeline, state: MeasuredState) -> Callable[[], None
 def with_errors(states: list[MeasuredState]) -> Callable[[int], object]:
     """Return one update with errors of the sensors, from the equation to the errors of all rows."""
     pipeline = talos_pipeline(**{"sensor_errors.treatment": "estimated"})
-    model, filter_ = pipeline.model, pipeline.filter
+    model, filter_, errors = pipeline.model, pipeline.filter, pipeline.model.errors
+    assert errors is not None
     row_errors = model.make_row_errors(pipeline.config)
 
     def once(k: int) -> None:
-        equation = model.with_errors(model.measurement.equation(states[k % len(states)]))
+        equation = errors.appended(model.measurement.equation(states[k % len(states)]))
         update = filter_.update(equation, 0.003)
         row_errors.update(update.innovation, equation.noise, 0.003)
 

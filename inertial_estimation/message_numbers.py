@@ -26,6 +26,7 @@ __all__ = [
     "INERTIA_LAYOUT",
     "LENGTH",
     "ODOMETRY_LAYOUT",
+    "UNUSUAL",
     "WRENCH_LAYOUT",
     "MessageLayout",
     "MessageNumbers",
@@ -73,6 +74,7 @@ IMU_FORCE, IMU_RATE = slice(25, 28), slice(13, 16)
 IMU_LAYOUT = MessageLayout(1, 37, (IMU_FORCE, IMU_RATE))
 WRENCH_LAYOUT = MessageLayout(1, 6, (slice(0, 6),))  # force, moment
 INERTIA_LAYOUT = MessageLayout(1, 10, (slice(0, 10),))  # mass, centre of mass, xx, xy, xz, yy, yz, zz
+UNUSUAL = -1  # in place of a stamp: the message is to be read, and its value judged, in Python
 # Pose (7), twist (6), each with 36 of covariance, after the frames' names.
 ODOMETRY_LAYOUT = MessageLayout(2, 85, (slice(3, 7), slice(0, 3), slice(43, 46), slice(46, 49)))
 

@@ -17,14 +17,19 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.control.safety_config import InertiaLimitsConfig
-from inertial_estimation.message_numbers import INERTIA_LAYOUT, MessageNumbers, first_double, stamp_of
+from inertial_estimation.message_numbers import (
+    INERTIA_LAYOUT,
+    UNUSUAL,
+    MessageNumbers,
+    first_double,
+    stamp_of,
+)
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["InertiaJumps", "InertiaLimits"]
 
 INERTIA_WIDTH = 13  # numbers of an inertia: mass, centre of mass (3), rotational inertia by rows (9)
-UNUSUAL = -1  # in place of a stamp: the message is to be read and judged in Python
 # Shares of the trace of a rotational inertia, far above round-off: a usual one is as symmetric, and its
 # second moments are as far above zero, so that `InertialParameters.violations` finds nothing.
 SYMMETRIC, POSITIVE = 1e-10, 1e-9

@@ -12,11 +12,10 @@ from inertial_estimation.compilation import (
     warm_up,
 )
 from inertial_estimation.construction import made_of_checked
-from inertial_estimation.message_numbers import stamp_of
+from inertial_estimation.message_numbers import UNUSUAL, stamp_of
 from inertial_estimation.models.joint_map import JointMap, usable_velocity
 from inertial_estimation.models.joint_message import (
     COUNT,
-    MOST_JOINTS,
     OF_MAP,
     JointMessage,
     efforts_of,
@@ -27,7 +26,6 @@ from inertial_estimation.signals import JointReading, JointSample
 
 __all__ = ["JointInput"]
 
-UNUSUAL = -1  # in place of a stamp: the message is to be read by name
 _joint_sample = made_of_checked(JointSample)
 
 
@@ -42,7 +40,7 @@ class JointInput:
             n_joints: Their number.
         """
         self._joints, self._n = joints, n_joints
-        self._message, self._names, self._unread = JointMessage(), tuple[str, ...](), False
+        self._message, self._unread = JointMessage(), False
         # without a compiler, loops over numbers are slower than the way by name
         self._usable = compiling()
         warm_up()
@@ -74,17 +72,9 @@ class JointInput:
         """
         unread, self._unread = self._unread, False
         sample = self._joints.sample(reading)
-        if self._usable and unread and stamp_of(self._message.cells) == reading.stamp_ns:
-            self._learn(reading.names)
+        if self._usable and unread and self._message.note(reading.names, self._joints.memory.cells[NAMES]):
+            self._message.learn(reading.stamp_ns)
         return sample
-
-    def _learn(self, names: tuple[str, ...]) -> None:
-        known = self._message.known_cells
-        if len(names) <= MOST_JOINTS:
-            if names != self._names:
-                self._names, known[COUNT] = names, 0
-            known[OF_MAP] = self._joints.memory.cells[NAMES]
-            self._message.learn(names)
 
 
 @compiled

@@ -4,7 +4,13 @@ import math
 from collections import deque
 
 from inertial_estimation.compilation import Column, Integers, Table, compiled, inlined, warm_up
-from inertial_estimation.message_numbers import WRENCH_LAYOUT, MessageNumbers, first_double, stamp_of
+from inertial_estimation.message_numbers import (
+    UNUSUAL,
+    WRENCH_LAYOUT,
+    MessageNumbers,
+    first_double,
+    stamp_of,
+)
 from inertial_estimation.models.drop_reasons import DropCounts
 from inertial_estimation.models.input_ranges import RowRange, within
 from inertial_estimation.signals import WrenchSample
@@ -13,7 +19,6 @@ __all__ = ["WrenchInput"]
 
 KEPT = 8  # normal forces: enough for the newest one before a joint state
 LONGEST_NS = 20_000_000  # before a joint state, for which a force still shows a touchdown
-UNUSUAL = -1  # in place of a stamp: the value of the message is to be judged
 
 
 class WrenchInput:

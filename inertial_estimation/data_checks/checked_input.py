@@ -106,17 +106,12 @@ class CheckedInput:
 
     def newest(self) -> tuple[int, list[Array | None]]:
         """Return the stamp of the last reading [ns] and copies of its parts, None for those that it lacks."""
-        cells = self._cells
-        last, lacks, width = cells[KEPT] - 1, cells[LACKS], cells[WIDTH]
-        parts: list[Array | None] = []
-        for k in range(len(self.held)):
-            part: Array | None = None
-            if not lacks >> k & 1:
-                begin = FIGURES + (k * (BLOCK + 1) + last) * width
-                part = self.x[begin : begin + width].copy()
+        last, lacks = self._cells[KEPT] - 1, self._cells[LACKS]
+        parts = [None if lacks >> k & 1 else self._rows(k)[last].copy() for k in range(len(self.held))]
+        for part in parts:
+            if part is not None:
                 part.setflags(write=False)
-            parts.append(part)
-        return cells[STAMPS + last], parts
+        return self._cells[STAMPS + last], parts
 
     @property
     def set_of_names(self) -> int:

@@ -20,13 +20,13 @@ from inertial_estimation.message_numbers import (
     low_half,
     meant_bytes,
     names_of,
+    stamp_of,
 )
 from inertial_estimation.models.joint_map import usable_velocity
 from inertial_estimation.models.joint_tracks import CORRECTED, EFFORT, GAIN, OFFSET, ORDER, OTHERS
 
 __all__ = [
     "COUNT",
-    "MOST_JOINTS",
     "OF_CHECKS",
     "OF_MAP",
     "JointMessage",
@@ -51,16 +51,38 @@ class JointMessage(MessageNumbers):
     Attributes:
         known: Integers of what is known, as compiled functions read them.
         known_cells: The same, as Python reads and writes them.
+        names: Names of the last joint state that was read by name.
     """
 
     def __init__(self) -> None:
         """Know nothing."""
         super().__init__()
         self.known, self.known_cells = integers(MEANT + MOST_WORDS)
+        self.names: tuple[str, ...] = ()
 
-    def learn(self, names: tuple[str, ...]) -> None:
-        """Note the words of the message before its first position, if its names are the given ones."""
-        known, words, body = self.known_cells, self.cells, self.body
+    def note(self, names: tuple[str, ...], of_map: int) -> bool:
+        """Note the names of a joint state that has been read by name; return whether there is room for them.
+
+        Args:
+            names: Its names; where a message has its numbers is forgotten if they differ from those before.
+            of_map: Number of the set of these names in the map.
+        """
+        if len(names) > MOST_JOINTS:
+            return False
+        if names != self.names:
+            self.names, self.known_cells[COUNT] = names, 0
+        self.known_cells[OF_MAP] = of_map
+        return True
+
+    def learn(self, stamp_ns: int) -> None:
+        """Note the words before the first position, if the message is the one that has been read by name.
+
+        Args:
+            stamp_ns: Stamp of the joint state that has been read [ns].
+        """
+        known, words, body, names = self.known_cells, self.cells, self.body, self.names
+        if stamp_of(words) != stamp_ns:
+            return
         try:
             found, end = names_of(body, NAME_OF_FRAME + low_half(words, NAME_OF_FRAME - 4))
         except (struct.error, UnicodeDecodeError):

@@ -62,7 +62,7 @@ def base_state(t: int) -> BaseState:
 
 
 class FakeEntry:
-    """Takes every serialised message but those that it is told to leave."""
+    """Takes serialised messages, except those that it is told to leave."""
 
     def __init__(self) -> None:
         self.taken: list[bytes] = []

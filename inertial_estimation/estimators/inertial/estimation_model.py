@@ -23,7 +23,7 @@ from inertial_estimation.estimators.inertial.row_errors import RowErrors
 from inertial_estimation.estimators.inertial.sensor_states import SensorPrior
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
@@ -213,15 +213,6 @@ class EstimationModel:
         values = np.concatenate((errors, of_rows, others.values)).tolist()
         deviations = np.concatenate((sigmas, sigmas_of_rows, np.sqrt(others.variances))).tolist()
         return dict(zip(self.error_names, zip(values, deviations, strict=True), strict=True))
-
-    def with_errors(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
-        """Return an equation with the columns of the sensors' errors after its own.
-
-        Args:
-            equation: One of `measurement`.
-            phi: Present parameters, as `SensorErrors.appended` takes them.
-        """
-        return equation if self.errors is None else self.errors.appended(equation, phi)
 
     def guard(
         self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames

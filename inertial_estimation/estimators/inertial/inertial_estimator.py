@@ -131,8 +131,11 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
+        return self._believed_state().phi
+
+    def _believed_state(self) -> FilterState:
         guarded = self.corrected.guarded
-        return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
+        return guarded.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
 
     def about_known_errors(self, state: MeasuredState) -> MeasuredState:
         """Return a measured state with the errors of the accelerometer that are believed, if it has any.
@@ -142,9 +145,8 @@ class InertialEstimator:
         """
         if self.model.errors is None:
             return state
-        guarded = self.corrected.guarded
-        x = guarded.filter.x if guarded.phase is WatchPhase.GOOD else guarded.good.held.x
-        known = self.model.errors.of_accelerometer(x[guarded.filter.kinds.inferred :])
+        errors = self._believed_state().x[self.filter.kinds.inferred :]
+        known = self.model.errors.of_accelerometer(errors)
         return state if known is None else replace(state, accelerometer=known)
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
@@ -155,9 +157,9 @@ class InertialEstimator:
         """
         assert step.equation.state is not None
         velocities = step.equation.state.v
-        equation = step.equation
-        if self.model.errors is not None:
-            equation = self.model.with_errors(equation, self.believed())
+        equation, errors = step.equation, self.model.errors
+        if errors is not None:
+            equation = errors.appended(equation, self.believed())
         update = self.corrected.update(equation, velocities, step.dt, learn=self.learning and step.informs)
         if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)

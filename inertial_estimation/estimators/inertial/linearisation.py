@@ -22,7 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    inlined,
+)
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -123,6 +130,14 @@ class DataInformation:
         return Posterior(to, x, P, gradient, hessian, slope_pi)
 
 
+@inlined
+def _inverse_by(F: Table) -> Array:
+    """Return the inverse of a positive definite matrix by its factor, exactly symmetric, shape (n, n)."""
+    X = solution(F, np.eye(len(F)))
+    symmetric: Array = 0.5 * (X + X.T)
+    return symmetric
+
+
 @compiled
 def _extract(
     x: Column, P: Table, prior: tuple[Table, Column], information: MutableTable, pull: MutableColumn
@@ -139,8 +154,7 @@ def _extract(
     F, positive = factor(P)
     if not positive:
         return False
-    inverse_P = solution(F, np.eye(len(P)))
-    information[:] = 0.5 * (inverse_P + inverse_P.T) - prior[0]
+    information[:] = _inverse_by(F) - prior[0]
     pull[:] = prior[0] @ (x - prior[1])
     return True
 
@@ -198,8 +212,7 @@ def transformed(
     F, positive = factor(hessian)
     if not positive:
         return False
-    inverse_H = solution(F, np.eye(n))
-    P[:] = 0.5 * (inverse_H + inverse_H.T)
+    P[:] = _inverse_by(F)
     x[:] = x_to - P @ gradient
     return True
 

@@ -184,8 +184,7 @@ class LoadLocator:
         pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))
-        largest = logs.max()
-        whole = largest + np.log(np.exp(logs - largest).sum())
+        whole = np.logaddexp.reduce(logs)
         p, pressed = np.exp(logs - whole), np.exp(pressing - whole)
         return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], pressed, p[1 + 2 * n :])
 

@@ -19,7 +19,7 @@ from inertial_estimation.compilation import (
     in_place_of,
     inlined,
 )
-from inertial_estimation.estimators.inputs.aligner_memory import BUFFER, KEPT, NUMBERS_AT, WIDTH, stream_of
+from inertial_estimation.estimators.inputs.aligner_memory import BUFFER, WIDTH, buffer_rows, stream_of
 from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, FIRST, rows_between
 from inertial_estimation.models.base_acceleration import motion_of_base
 from inertial_estimation.models.coulomb import smooth_sign
@@ -272,8 +272,7 @@ def mean_sign(
 @inlined
 def _rows_of(m: Integers, x: Column) -> Table:
     """Return the rows of the buffer of an input of an aligner, given its integers."""
-    width, begin = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
-    return x[begin : begin + 2 * CAPACITY * width].reshape(2 * CAPACITY, width)
+    return buffer_rows(m, x).reshape(2 * CAPACITY, m[WIDTH])
 
 
 @compiled

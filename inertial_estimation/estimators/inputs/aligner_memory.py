@@ -19,7 +19,7 @@ from inertial_estimation.models import stamp_regulator
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["AlignerMemory", "StreamMemory", "part_of", "stream_of"]
+__all__ = ["AlignerMemory", "StreamMemory", "buffer_rows", "part_of", "stream_of"]
 
 # Integers of the aligner: whether a row has come that may make a step ready, input without which none is (-1:
 # unknown), number of inputs, rows of the driver that have made no step yet, rows of the driver until now;
@@ -72,6 +72,18 @@ def part_of(which: int, m: Integers, x: Column) -> Column:
     """
     begin = m[NUMBERS_AT] + which * m[WIDTH]
     return x[begin : begin + m[WIDTH]]
+
+
+@inlined
+def buffer_rows(m: Integers, x: Column) -> Column:
+    """Return the rows of the buffer of an input, one after the other, shape (2 CAPACITY width,).
+
+    Args:
+        m: Integers of the input.
+        x: Numbers of the aligner.
+    """
+    begin = m[NUMBERS_AT] + KEPT * m[WIDTH]
+    return x[begin : begin + 2 * CAPACITY * m[WIDTH]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,6 @@ from inertial_estimation.models.drop_reasons import misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.joint_message import (
     COUNT,
-    MOST_JOINTS,
     OF_CHECKS,
     OF_MAP,
     JointMessage,
@@ -64,7 +63,6 @@ class JointEntry:
         """
         self._make_row = make_row or joints.row
         self._message, self._joints, self._checks, self._aligner = JointMessage(), joints, checks, aligner
-        self._names: tuple[str, ...] = ()
         memory = aligner.memory
         self._memory = (
             self._message.words,
@@ -114,8 +112,8 @@ class JointEntry:
 
     def take_reading(self, reading: JointReading) -> bool:
         """Take a joint state; return whether it has been taken, else it is to be read by name."""
-        velocity, effort, names = reading.velocity, reading.effort, reading.names
-        if velocity is None or not self._usable or (names is not self._names and names != self._names):
+        velocity, effort, names, known = reading.velocity, reading.effort, reading.names, self._message.names
+        if velocity is None or not self._usable or (names is not known and names != known):
             return False
         if self._unread:  # it is the one that `take` has not taken
             return False
@@ -129,16 +127,14 @@ class JointEntry:
     def learn(self, reading: JointReading) -> None:
         """Note the names of a joint state that has been read by name, and where its message has numbers."""
         unread, self._unread = self._unread, False
-        cells, joints, names = self._message.known_cells, self._joints, reading.names
+        message, joints, names = self._message, self._joints, reading.names
         if not self._usable or not joints.memory.cells[READY] or joints.names != names:
             return
-        if len(names) > MOST_JOINTS:
+        if not message.note(names, joints.memory.cells[NAMES]):
             return
-        if names != self._names:
-            self._names, cells[COUNT] = names, 0
-        cells[OF_MAP], cells[OF_CHECKS] = joints.memory.cells[NAMES], self._checks.inputs.joints.set_of_names
-        if unread and stamp_of(self._message.cells) == reading.stamp_ns:
-            self._message.learn(names)
+        message.known_cells[OF_CHECKS] = self._checks.inputs.joints.set_of_names
+        if unread:
+            message.learn(reading.stamp_ns)
 
     def _enter(self, length: int, stamp_ns: int) -> int:
         number, checked = (
@@ -156,7 +152,7 @@ class JointEntry:
         wanted, found = divmod(found, WANTED)
         if wanted:
             self._checks.inputs.joints.look()
-            self._checks.see_joints(_joint_reading(stamp_ns, self._names, q, v, tau))
+            self._checks.see_joints(_joint_reading(stamp_ns, self._message.names, q, v, tau))
         if found != STORED:
             row = self._aligner.memory.streams[self._stream.number].numbers[ROW].copy()
             self._aligner.judge(self._stream, found, stamp_ns, row)

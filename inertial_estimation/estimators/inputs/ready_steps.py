@@ -10,13 +10,11 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     FOUND,
     HALF_WINDOW_NS,
     INPUTS,
-    KEPT,
     KNOWN,
     LAST_NS,
     MAX_GAP_NS,
     MAX_WAIT_NS,
     NUMBERS,
-    NUMBERS_AT,
     PENDING,
     REQUIRED,
     STAMPS,
@@ -24,6 +22,7 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     STEP_TIME_NS,
     WATCH_NS,
     WIDTH,
+    buffer_rows,
     stream_of,
 )
 from inertial_estimation.estimators.inputs.stamped_buffer import BEGIN, CAPACITY, END, FIRST, row_at
@@ -48,9 +47,7 @@ def next_step(n: Integers, x: MutableColumn, out: MutableColumn) -> int:
             other; empty where steps carry no numbers; changed.
     """
     m = stream_of(0, n)
-    width, begin = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
-    if n[NUMBERS] == 0:
-        width = 0
+    rows, width = buffer_rows(m, x), m[WIDTH] if n[NUMBERS] != 0 else 0
     while n[PENDING] > 0:
         if n[PENDING] > m[BUFFER + END] - m[BUFFER + BEGIN]:
             n[PENDING] -= 1
@@ -60,7 +57,7 @@ def next_step(n: Integers, x: MutableColumn, out: MutableColumn) -> int:
         if not _arrived(time, n):
             return WAITING
         n[PENDING] -= 1
-        row = x[begin + place * m[WIDTH] : begin + place * m[WIDTH] + width]
+        row = rows[place * m[WIDTH] : place * m[WIDTH] + width]
         if take_into_mean(time, row, n, x[:width], out[:width]):
             _complete(stamp, time, width, n, x, out)
             return STEP
@@ -74,9 +71,7 @@ def _complete(stamp: int, time: int, begin: int, n: Integers, x: MutableColumn, 
     for k in range(1, n[INPUTS]):
         m = stream_of(k, n)
         if m[REQUIRED] != 0:
-            width, rows_at = m[WIDTH], m[NUMBERS_AT] + KEPT * m[WIDTH]
-            rows = x[rows_at : rows_at + 2 * CAPACITY * width]
-            end = begin + width if n[NUMBERS] != 0 else begin
+            rows, end = buffer_rows(m, x), begin + m[WIDTH] if n[NUMBERS] != 0 else begin
             m[FOUND] = 1 if row_at(time, n[MAX_GAP_NS], m[BUFFER:], rows, out[begin:end]) else 0
             n[COMPLETE] = n[COMPLETE] * m[FOUND]
             begin = end
