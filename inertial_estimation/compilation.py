@@ -10,11 +10,13 @@ function called from another file has changed. Where neither is writable, every 
 """
 
 import hashlib
+import importlib
 import os
+import pkgutil
 import tempfile
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -33,15 +35,17 @@ __all__ = [
     "MutableTable",
     "Table",
     "cells",
+    "compile_all",
     "compiled",
     "compiling",
     "compiling_within",
     "in_place_of",
     "inlined",
     "integers",
-    "keeping",
+    "kept_in",
     "numbers",
     "warm_up",
+    "when_compiling",
     "zeros",
 ]
 
@@ -57,6 +61,7 @@ _inlined: list[Callable[..., Any]] = []
 _replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
 _contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
+_tellers: list[Callable[[int], None]] = []
 
 
 def compiled(function: FunctionT) -> FunctionT:
@@ -125,9 +130,9 @@ def compiling() -> bool:
     return _numba() is not None
 
 
-def keeping() -> bool:
-    """Return whether functions are compiled here and kept on disk, where other processes find them."""
-    return compiling() and bool(_cache_folder())
+def kept_in() -> str:
+    """Return the folder in which compiled functions are kept on disk; empty where none is."""
+    return _cache_folder() if compiling() else ""
 
 
 def numbers(array: Array) -> Array:
@@ -182,13 +187,27 @@ def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> Non
     _contexts[:] = [context]
 
 
-def warm_up() -> None:
-    """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
+def when_compiling(tell: Callable[[int], None]) -> None:
+    """Let the next `warm_up` that finds a function which is not on disk say so: compiling takes minutes.
+
+    Args:
+        tell: Called once, with how many functions are not loaded yet.
+    """
+    _tellers[:] = [tell]
+
+
+def warm_up() -> int:
+    """Compile all functions defined until now, or load them from disk; quick where nothing is new.
+
+    Returns:
+        How many were compiled: those that were not on disk.
+    """
     if not _waiting:
-        return
+        return 0
     within = _contexts[0]
     with within():
         _register()
+    made = 0
     while _waiting:
         dispatcher, function = _waiting[0]
         hints = get_type_hints(function, include_extras=True)
@@ -197,6 +216,23 @@ def warm_up() -> None:
             dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
             dispatcher.disable_compile()
             del _waiting[0]
+        made += not dispatcher.stats.cache_hits
+        while made and _tellers:
+            _tellers.pop()(len(_waiting))
+    return made
+
+
+def compile_all() -> int:
+    """Compile every function of the package that can be imported here, or load it from disk.
+
+    Returns:
+        How many were compiled: those that were not on disk.
+    """
+    package = __name__.rpartition(".")[0]
+    for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{package}."):
+        with suppress(ImportError):  # of an extra that is not installed
+            importlib.import_module(module.name)
+    return warm_up()
 
 
 def _register() -> None:

@@ -79,12 +79,10 @@ def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
 
 
 def _compile_once() -> None:
-    from support.compile_all import main
+    from inertial_estimation.compilation import compile_all, kept_in
 
-    from inertial_estimation.compilation import keeping
-
-    if keeping():
-        main()
+    if kept_in():
+        compile_all()
 
 
 def _whole_suite(config: pytest.Config) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,23 @@ def test_machine_code_is_kept_where_numba_is_told(numba, monkeypatch, tmp_path):
     assert Path(folder).is_dir()
 
 
+def test_what_is_not_on_disk_is_told_once_and_counted(numba, monkeypatch, tmp_path):
+    monkeypatch.setattr(compilation, "_cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(compilation, "_waiting", [])
+    (tmp_path / "functions.py").write_text(
+        "from inertial_estimation.compilation import compiled\n"
+        "@compiled\ndef doubled(a: float) -> float:\n    return 2.0 * a\n"
+        "@compiled\ndef tripled(a: float) -> float:\n    return 3.0 * a\n"
+    )
+    told = []
+    for expected in (2, 0):  # compiled, then from disk
+        runpy.run_path(str(tmp_path / "functions.py"))
+        compilation.when_compiling(told.append)
+        assert warm_up() == expected
+        assert told == [1]
+    compilation._tellers.clear()
+
+
 def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -80,7 +98,7 @@ def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     assert compilation._cache_folder.__wrapped__() == ""
     monkeypatch.setattr(compilation, "_cache_folder", lambda: "")
-    assert not compilation.keeping()
+    assert compilation.kept_in() == ""
 
     def doubled(a: float) -> float:
         return 2.0 * a

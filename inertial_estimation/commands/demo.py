@@ -16,7 +16,7 @@ from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
 from inertial_estimation.commands.rrd_option import checked_rrd
-from inertial_estimation.compilation import keeping, warm_up
+from inertial_estimation.compilation import kept_in, warm_up
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
@@ -98,7 +98,7 @@ def _compile(*, quiet: bool) -> None:
 
     Where the machine code is not kept, each node has to compile its own in any case.
     """
-    if not keeping():
+    if not kept_in():
         return
     if not quiet:
         print("Loading compiled functions (the first time they are compiled, half a minute).", flush=True)

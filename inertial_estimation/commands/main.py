@@ -34,6 +34,7 @@ COMMANDS = {
     "simulate": "simulate a robot that stands or walks, write its sensor readings as a rosbag2",
     "experiment": "run an experiment of the papers, write table, JSON and figure",
     "demo": "watch Talos hold a weight in simulation, with four live nodes",
+    "compile": "compile functions ahead, so that the first start of a node or command need not",
     "monitor": "show live nodes in a table in the terminal",
     "version": "print the version",
 }
@@ -90,7 +91,9 @@ def _run(chosen: str, arguments: list[str]) -> int:
     args = command_parser(chosen).parse_args(arguments)
     begin_ns = time.time_ns()
     try:
-        _load_compiler().compiling_within(prevailing_signals)
+        compiler = _load_compiler()
+        compiler.compiling_within(prevailing_signals)
+        compiler.when_compiling(_tell_compiling)
         code = int(_load(chosen, chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
@@ -99,6 +102,10 @@ def _run(chosen: str, arguments: list[str]) -> int:
         raise
     except ModuleNotFoundError as error:  # what a command imports only when it comes to it
         raise _missing(chosen, error) from error
+
+
+def _tell_compiling(waiting: int) -> None:
+    print(f"first run: compiling (up to {waiting + 1} functions), then kept on disk", file=sys.stderr)
 
 
 def command_parser(command: str) -> CommandParser:

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 DURATION, RATE = 2.0, 200.0
 SIDES = ("left", "right")
+LONGEST = 300.0  # [s] of a wait: nodes of a new installation compile first
 RUN_LAUNCH_FILE = """
 import sys
 from launch import LaunchDescription, LaunchService
@@ -102,7 +103,7 @@ class Launches:
         """What a process has printed."""
         return (self.world.folder / log).read_text()
 
-    def ends(self, process, timeout=40.0):
+    def ends(self, process, timeout=LONGEST):
         """Wait for a process while messages are taken; return its exit code."""
         assert self.world.run(lambda: process.poll() is not None, sensors=False, timeout=timeout)
         return process.returncode
@@ -172,10 +173,10 @@ def test_estimates_of_a_namespaced_and_remapped_run_are_those_of_the_plain_one(l
         nodes = launches.run("estimation", "launch.log", "robot:=talos", "use_sim_time:=true", *arguments)
         outputs = ("base_orientation", f"link_inertias/{LINK}")
         there = [partial(world.node.count_publishers, f"{namespace}/{topic}") for topic in outputs]
-        assert world.run(lambda there=there: all(count() for count in there), sensors=False, timeout=40.0)
+        assert world.run(lambda there=there: all(count() for count in there), sensors=False, timeout=LONGEST)
         waiting = ["--rate", "0.5", "--wait", "60", "--subscribers", "2"]
         player = launches.play("play.log", bag, *waiting, *of_player)
-        assert launches.ends(player, timeout=90.0) == 0, launches.output("launch.log")
+        assert launches.ends(player, timeout=LONGEST) == 0, launches.output("launch.log")
         world.run(lambda: False, sensors=False, timeout=1.0)
         assert launches.stop(nodes) == 0
         output = launches.output("launch.log")
@@ -196,7 +197,7 @@ def test_a_replay_of_root_names_to_nodes_in_a_namespace_ends_by_itself(launches,
     remap = ",".join(f"{topic}:=/{topic}" for topic in topics)
     orientations = launches.world.listen(QuaternionStamped, "/robot1/base_orientation", 1000)
     given = [f"bag:={bag}", "robot:=talos", f"params_file:={old}", "namespace:=robot1", f"remap:={remap}"]
-    assert launches.ends(launches.run("replay", "launch.log", *given), timeout=90.0) == 0
+    assert launches.ends(launches.run("replay", "launch.log", *given), timeout=LONGEST) == 0
     output = launches.output("launch.log")
     assert "played " in output
     assert "does not reach" not in output
@@ -220,7 +221,7 @@ def test_estimates_come_again_after_a_loop_of_ros2_bag_play(launches, bag, tmp_p
         back = [k for k in range(1, len(stamps)) if stamps[k] < stamps[k - 1]]
         return bool(back) and len(stamps) - back[-1] > RATE / 2
 
-    assert launches.world.run(looped, sensors=False, timeout=90.0), launches.output("launch.log")
+    assert launches.world.run(looped, sensors=False, timeout=LONGEST), launches.output("launch.log")
     assert launches.stop(nodes) == 0
 
 
@@ -236,7 +237,7 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
         for side in SIDES
     }
     nodes = launches.run("simulation", "launch.log", *given, "real_time_factor:=0.0")
-    assert world.run(lambda: len(commands) > 500 and len(readings) > 500, sensors=False, timeout=90.0), (
+    assert world.run(lambda: len(commands) > 500 and len(readings) > 500, sensors=False, timeout=LONGEST), (
         launches.output("launch.log")
     )
     answered = {stamp_from_msg(msg.header.stamp) for msg in commands}
