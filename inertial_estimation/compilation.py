@@ -15,8 +15,8 @@ import os
 import pkgutil
 import tempfile
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -27,6 +27,11 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import one_line
 from inertial_estimation.signals import Array
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # not on this system: every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "Column",
@@ -199,27 +204,52 @@ def when_compiling(tell: Callable[[int], None]) -> None:
 def warm_up() -> int:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new.
 
+    Processes that start together share the work: what another one is compiling is left to it, and loaded.
+
     Returns:
-        How many were compiled: those that were not on disk.
+        How many were compiled here: those that were not on disk.
     """
     if not _waiting:
         return 0
-    within = _contexts[0]
-    with within():
+    with _contexts[0]():
         _register()
     made = 0
-    while _waiting:
-        dispatcher, function = _waiting[0]
-        hints = get_type_hints(function, include_extras=True)
-        hints.pop("return", None)
-        with within():
-            dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
-            dispatcher.disable_compile()
-            del _waiting[0]
-        made += not dispatcher.stats.cache_hits
-        while made and _tellers:
-            _tellers.pop()(len(_waiting))
+    for patient in (False, True):  # first what nobody else is at work on, then what others have made
+        for item in tuple(_waiting):
+            with _claimed(item[1], patient) as mine:
+                if not mine:
+                    continue
+                with _contexts[0]():
+                    _compile(*item)
+                    _waiting.remove(item)
+            made += not item[0].stats.cache_hits
+            while made and _tellers:
+                _tellers.pop()(len(_waiting))
     return made
+
+
+def _compile(dispatcher: Any, function: Callable[..., Any]) -> None:
+    """Compile one function for its annotations, or load it."""
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
+    dispatcher.disable_compile()
+
+
+@contextmanager
+def _claimed(function: Callable[..., Any], patient: bool) -> Iterator[bool]:
+    """Whether no other process is at work on a function of the same folder; if patient, wait until so."""
+    folder = _cache_folder()
+    if fcntl is None or not folder:
+        yield True
+        return
+    with (Path(folder) / f"{function.__module__}.{function.__qualname__}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
 
 
 def compile_all() -> int:

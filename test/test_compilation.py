@@ -91,6 +91,25 @@ def test_what_is_not_on_disk_is_told_once_and_counted(numba, monkeypatch, tmp_pa
     compilation._tellers.clear()
 
 
+def test_processes_that_start_together_share_the_work(numba, tmp_path):
+    source = "from inertial_estimation.compilation import compiled, warm_up\n" + "".join(
+        f"@compiled\ndef f{i}(a: float) -> float:\n    return a ** {i} + max(a, {i}.0) * abs(a)\n"
+        for i in range(8)
+    )
+    (tmp_path / "functions.py").write_text(source)
+    code = "import functions; print(functions.warm_up(), functions.f2(3.0))"
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}",
+    }
+    command = [sys.executable, "-c", code]
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    made, results = zip(*(process.communicate(timeout=120)[0].split() for process in both), strict=True)
+    assert sum(map(int, made)) == 8, "each function by one of them"
+    assert results == ("18.0", "18.0")
+
+
 def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
