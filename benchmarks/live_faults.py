@@ -10,7 +10,6 @@ takes longer on a machine with other work; "processor" is what the restarted nod
 
 import argparse
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -27,6 +26,7 @@ from rclpy.serialization import serialize_message
 
 from benchmarks.fault_campaign.messages import damaged
 from benchmarks.live_graph import COMMANDS, Alter, Graph, Message
+from inertial_estimation.commands.ros_domains import talk_apart
 
 NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller")
 BEGIN_S = 45.0  # longest wait for the first results
@@ -36,7 +36,6 @@ HEADER = (
     *("injection", "dead", "back [s]: tilt, ekf, controller", "processor [s]", "tilt [deg]", "torso [%]"),
     *("diagnostics [B]", "not OK"),
 )
-DOMAINS = range(1, 51)  # those of the tests, each locked by a file
 
 
 @dataclass(frozen=True)
@@ -146,25 +145,10 @@ INJECTIONS = (
 
 
 @contextlib.contextmanager
-def claimed_domain() -> Iterator[int]:
-    """Lock a domain as the tests do (test/support/ros_domains.py)."""
-    for domain in DOMAINS:
-        path = Path("/tmp") / f"inertial_estimation_domain_{domain}.lock"
-        with contextlib.suppress(OSError), path.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield domain
-            return
-    raise RuntimeError("all domains are in use")
-
-
-@contextlib.contextmanager
 def running(nodes: Sequence[str], rate_hz: float) -> Iterator[Graph]:
     """Run nodes on a domain of their own, fed at a rate [Hz]."""
-    with (
-        claimed_domain() as domain,
-        tempfile.TemporaryDirectory() as folder,
-        Graph(nodes, Path(folder), domain, rate_hz) as graph,
-    ):
+    domain = talk_apart()
+    with tempfile.TemporaryDirectory() as folder, Graph(nodes, Path(folder), domain, rate_hz) as graph:
         yield graph
 
 

@@ -127,7 +127,7 @@ class Graph(AbstractContextManager["Graph"]):
         self.heard = {node: Heard() for node in nodes}
         self.back_after_s: dict[str, float] = {}
         self._environment = {"ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
-        os.environ.update(self._environment, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
+        os.environ.update(self._environment)
         self._processes, self._folder = ProcessGroup(folder), folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._instants = standing_talos(rate_hz)
