@@ -219,9 +219,7 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
             rows.append({"at_s": round(time.monotonic() - begin), **row(graph, choice, back)})
             found = {name: rows[-1][name] for name in ("results", "stale", "late", "oldest_s", "dead")}
             print(f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  {found}", flush=True)
-            for name in (name for name, time_s in back.items() if np.isinf(time_s)):
-                print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time", flush=True)
-                print("\n".join(f"    {line}" for line in (*rows[-1]["not_ok"][name], graph.log_of(name))))
+            _tell_of_lost(graph, rows[-1])
             graph.forget()
         counted = _counted(graph)
     print(f"{len(rows)} restarts in {duration_s:.0f} s; {counted}")
@@ -229,6 +227,16 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
         output.write_text(json.dumps({**counted, "restarts": rows}, indent=1) + "\n")
     failed = any(row["dead"] or np.inf in row["back_s"].values() for row in rows)
     return 1 if failed or any(counted["stale"].values()) else 0
+
+
+def _tell_of_lost(graph: Graph, found: dict[str, Any]) -> None:
+    """Print what nodes that are not back say, and where they are."""
+    for name in (name for name, time_s in found["back_s"].items() if np.isinf(time_s)):
+        if name in found["dead"]:
+            print(f"  {name} has ended")
+        else:
+            print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time")
+        print("\n".join(f"    {line}" for line in (*found["not_ok"][name], graph.log_of(name))), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -257,6 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             graph.run(1.2)  # for the next diagnostics
             rows.append(row(graph, injection.name, back))
             show(rows[-1])
+            _tell_of_lost(graph, rows[-1])
             for node in rows[-1]["dead"]:
                 graph.start(node)
                 wait_until_fresh(graph, BEGIN_S)
