@@ -236,7 +236,8 @@ def _tell_of_lost(graph: Graph, found: dict[str, Any]) -> None:
             print(f"  {name} has ended")
         else:
             print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time")
-        print("\n".join(f"    {line}" for line in (*found["not_ok"][name], graph.log_of(name))), flush=True)
+        said = [*found["not_ok"][name], *graph.log_of(name).splitlines()]
+        print("\n".join(f"    {line}" for line in said), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
