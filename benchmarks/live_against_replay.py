@@ -7,7 +7,6 @@ python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--
 
 import argparse
 import math
-import os
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.commands.ros_domains import talk_apart
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
@@ -118,8 +118,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--trigger", choices=("timer", "arrival"), default="timer")
     args = parser.parse_args()
-    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    talk_apart()
     config = find_config(args.config)
     content = load_config_file(config)
     nodes = [node for node in ("tilt_observer", "inertial_ekf") if content.has(node)]

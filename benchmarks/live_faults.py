@@ -10,7 +10,6 @@ takes longer on a machine with other work; "processor" is what the restarted nod
 
 import argparse
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -27,6 +26,7 @@ from rclpy.serialization import serialize_message
 
 from benchmarks.fault_campaign.messages import damaged
 from benchmarks.live_graph import COMMANDS, Alter, Graph, Message
+from inertial_estimation.commands.ros_domains import talk_apart
 
 NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller")
 BEGIN_S = 45.0  # longest wait for the first results
@@ -36,7 +36,6 @@ HEADER = (
     *("injection", "dead", "back [s]: tilt, ekf, controller", "processor [s]", "tilt [deg]", "torso [%]"),
     *("diagnostics [B]", "not OK"),
 )
-DOMAINS = range(1, 51)  # those of the tests, each locked by a file
 
 
 @dataclass(frozen=True)
@@ -146,25 +145,10 @@ INJECTIONS = (
 
 
 @contextlib.contextmanager
-def claimed_domain() -> Iterator[int]:
-    """Lock a domain as the tests do (test/support/ros_domains.py)."""
-    for domain in DOMAINS:
-        path = Path("/tmp") / f"inertial_estimation_domain_{domain}.lock"
-        with contextlib.suppress(OSError), path.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield domain
-            return
-    raise RuntimeError("all domains are in use")
-
-
-@contextlib.contextmanager
 def running(nodes: Sequence[str], rate_hz: float) -> Iterator[Graph]:
     """Run nodes on a domain of their own, fed at a rate [Hz]."""
-    with (
-        claimed_domain() as domain,
-        tempfile.TemporaryDirectory() as folder,
-        Graph(nodes, Path(folder), domain, rate_hz) as graph,
-    ):
+    domain = talk_apart()
+    with tempfile.TemporaryDirectory() as folder, Graph(nodes, Path(folder), domain, rate_hz) as graph:
         yield graph
 
 
@@ -235,9 +219,7 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
             rows.append({"at_s": round(time.monotonic() - begin), **row(graph, choice, back)})
             found = {name: rows[-1][name] for name in ("results", "stale", "late", "oldest_s", "dead")}
             print(f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  {found}", flush=True)
-            for name in (name for name, time_s in back.items() if np.isinf(time_s)):
-                print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time", flush=True)
-                print("\n".join(f"    {line}" for line in (*rows[-1]["not_ok"][name], graph.log_of(name))))
+            _tell_of_lost(graph, rows[-1])
             graph.forget()
         counted = _counted(graph)
     print(f"{len(rows)} restarts in {duration_s:.0f} s; {counted}")
@@ -245,6 +227,17 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
         output.write_text(json.dumps({**counted, "restarts": rows}, indent=1) + "\n")
     failed = any(row["dead"] or np.inf in row["back_s"].values() for row in rows)
     return 1 if failed or any(counted["stale"].values()) else 0
+
+
+def _tell_of_lost(graph: Graph, found: dict[str, Any]) -> None:
+    """Print what nodes that are not back say, and where they are."""
+    for name in (name for name, time_s in found["back_s"].items() if np.isinf(time_s)):
+        if name in found["dead"]:
+            print(f"  {name} has ended")
+        else:
+            print(f"  {name} is not back; {graph.processor_s(name):.1f} s of processor time")
+        said = [*found["not_ok"][name], *graph.log_of(name).splitlines()]
+        print("\n".join(f"    {line}" for line in said), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -273,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             graph.run(1.2)  # for the next diagnostics
             rows.append(row(graph, injection.name, back))
             show(rows[-1])
+            _tell_of_lost(graph, rows[-1])
             for node in rows[-1]["dead"]:
                 graph.start(node)
                 wait_until_fresh(graph, BEGIN_S)

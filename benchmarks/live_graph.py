@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -39,6 +40,7 @@ __all__ = ["COMMANDS", "OUTPUTS", "Graph", "Message", "publish_for_ever", "stand
 PERIOD_S = 4.0  # of the readings of a robot at rest, played again and again
 TORSO_KG = 17.56011  # mass of torso_2_link in the URDF
 STALE_NS = 300_000_000
+STACK_S = 0.5  # in which a node prints where its threads are
 OUTPUTS: Mapping[str, tuple[str, type]] = {
     "tilt_observer": ("base_orientation", geometry_msgs.msg.QuaternionStamped),
     "inertial_ekf": ("link_inertias/torso_2_link", geometry_msgs.msg.InertiaStamped),
@@ -127,7 +129,7 @@ class Graph(AbstractContextManager["Graph"]):
         self.heard = {node: Heard() for node in nodes}
         self.back_after_s: dict[str, float] = {}
         self._environment = {"ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
-        os.environ.update(self._environment, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
+        os.environ.update(self._environment)
         self._processes, self._folder = ProcessGroup(folder), folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._instants = standing_talos(rate_hz)
@@ -149,8 +151,9 @@ class Graph(AbstractContextManager["Graph"]):
 
     def start(self, name: str) -> None:
         """Start one node."""
-        code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
-        arguments = ["--ros-args", "--params-file", str(find_config("talos")), "--log-level", "error"]
+        code = "import faulthandler, signal, sys; faulthandler.register(signal.SIGUSR1)\n"
+        code += f"from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+        arguments = ["--ros-args", "--params-file", str(find_config("talos")), "--log-level", "warn"]
         arguments += ["-p", "await_inertias:=false"]
         command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
         self.running[name] = self._processes.start(name, command, environment=self._environment)
@@ -161,8 +164,11 @@ class Graph(AbstractContextManager["Graph"]):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def log_of(self, name: str) -> str:
-        """Return the last lines that a node has printed."""
-        return (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-2000:].strip()
+        """Return the last lines that a node has printed, and where each of its threads is."""
+        if self.running[name].poll() is None:
+            self.running[name].send_signal(signal.SIGUSR1)
+            time.sleep(STACK_S)
+        return (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-6000:].strip()
 
     def start_publisher(self) -> "subprocess.Popen[bytes]":
         """Start a second process that publishes the same sensors."""

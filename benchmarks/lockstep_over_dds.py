@@ -31,6 +31,7 @@ from inertial_estimation.closed_loop.closed_loop import HOIST_S
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import RecordingError
@@ -395,9 +396,10 @@ def main() -> None:
     heading += f"{'same hoist':>12}{'ratio':>8}{'time-outs':>11}{'wall [s]':>10}{'sim/wall':>10}"
     print(heading, flush=True)
     rows: list[dict[str, Any]] = []
-    for number, (name, kind) in enumerate((n, k) for n in args.experiments for k in kinds):
-        os.environ["ROS_DOMAIN_ID"] = str(1 + (4 * os.getpid() + number) % 100)
-        rows.append(compare(known[name], args.seed, kind))
+    for name, kind in ((n, k) for n in args.experiments for k in kinds):
+        with claimed_domain() as domain:
+            os.environ["ROS_DOMAIN_ID"] = str(domain)
+            rows.append(compare(known[name], args.seed, kind))
         if args.output:
             args.output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     for name in ("ratio", "ratio_same_hoist"):

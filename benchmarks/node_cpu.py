@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.commands.ros_domains import talk_apart
 
 RATE = 333.0  # of the estimates [Hz]
 ESTIMATORS = ("tilt_observer", "inertial_ekf")
@@ -54,8 +55,7 @@ def main() -> int:
         return publish(args.rate, args.listen, not args.stamped_when_sent)
     if args.role:
         return run_role(args.role, rest)
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    talk_apart()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     results: dict[str, dict[str, float]] = {}
     print(f"{'':>22}{'empty':>9}" + "".join(f"{name:>15}{'ratio':>7}" for name in args.variants), flush=True)

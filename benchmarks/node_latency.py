@@ -29,6 +29,7 @@ import node_cpu  # type: ignore[import-not-found]  # of the same folder, which i
 import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.commands.ros_domains import talk_apart
 
 OUTPUTS = {"tilt_observer": "base_orientation", "inertial_ekf": "link_inertias/torso_2_link"}
 VARIANTS = ("timer", "arrival", "python-gc", "real-time")
@@ -51,8 +52,7 @@ def main() -> int:
     args, rest = parser.parse_known_args()
     if args.role == "python-gc":
         return run_with_python_gc(rest)
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    talk_apart()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     heading = f"{'p50':>8}{'p99':>8}{'p99.9':>8}{'max':>8}"
     print(f"{'[ms]':<28}{'latency':>8}{'':<24}{'deviation from the period':>32}{'lost':>8}")

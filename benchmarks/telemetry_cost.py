@@ -8,7 +8,6 @@ medians over the estimates; in addition the publication of one figure, which no 
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.commands.ros_domains import talk_apart
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines
@@ -45,8 +45,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=4.0, help="length of the recording")
     args = parser.parse_args()
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    talk_apart()
     tilt, inertial = run(args.seconds)
     import rclpy
 

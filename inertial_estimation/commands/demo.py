@@ -15,6 +15,7 @@ from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
+from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.commands.rrd_option import checked_rrd
 from inertial_estimation.compilation import kept_in, warm_up
 from inertial_estimation.configuration.config_file import ConfigFile
@@ -34,7 +35,7 @@ __all__ = ["run"]
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
-FIRST_DOMAIN, DOMAIN_COUNT = 51, 50  # 1 to 50 are left to robots and to the tests
+DOMAINS = range(51, 101)  # 1 to 50 are left to robots
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _compile(quiet=quiet)
     adaptations = (False,) if args.no_adaptation else (False, True)
-    first = 2 * os.getpid()  # demos at the same time are on different domains
-    domains = [FIRST_DOMAIN + (first + index) % DOMAIN_COUNT for index in range(len(adaptations))]
-    with demo_view(rrd, scene, adaptations, files, urdf) as views:
+    with ExitStack() as stack:
+        domains = [stack.enter_context(claimed_domain(DOMAINS)) for _ in adaptations]
+        views = stack.enter_context(demo_view(rrd, scene, adaptations, files, urdf))
         runs = [
             DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
             for adaptation, domain, view in zip(adaptations, domains, views, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.joint_jumps import JointJumps
+from inertial_estimation.control.input_jumps import InputJumps
 from inertial_estimation.control.state_limits import FaultCause, StateFault, StateLimits
 from inertial_estimation.control.torque_return import TorqueReturn
 from inertial_estimation.control.whole_body_controller import WholeBodyController
@@ -79,7 +79,7 @@ class ControlSupervisor:
         self._tau_max = config.torque_scale * controller.dynamics.torque_limits
         self._return = TorqueReturn(self._tau_max, config.recovery.duration)
         self._hold_ns = round(NANOSECONDS * config.recovery.hold)
-        self._jumps = JointJumps(robot.joint_names, self._limits.speed)
+        self._jumps = InputJumps(robot.joint_names, self._limits.speed, config.limits.base_rate)
         self._home = stance_positions(config.stance, robot)
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         self._most_damping = _most_damping(config.rate, self._home, controller.dynamics)
@@ -118,7 +118,7 @@ class ControlSupervisor:
         if h > GAP_S:
             self._begin_anew(joints)
             h = 0.0
-        self._jumps.update(joints)
+        self._jumps.update(base, joints)
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
             result = self._answer_fault(result, joints)

@@ -7,7 +7,7 @@ from support.program_scene import ProgramScene
 
 from inertial_estimation.control.contact_constraints import turn_into_sole
 from inertial_estimation.control.inertia_limits import JUMP_ARM_M, InertiaLimits, largest_difference
-from inertial_estimation.control.joint_jumps import largest_changes
+from inertial_estimation.control.input_jumps import base_changes, largest_changes
 from inertial_estimation.control.safety_config import InertiaLimitsConfig
 from inertial_estimation.control.state_limits import within_limits
 from inertial_estimation.models.whole_body_dynamics import place_inertia
@@ -70,6 +70,23 @@ def test_the_largest_changes_are_those_of_argmax_with_nan_first():
         with np.errstate(all="ignore"):
             oracle = np.argmax(np.abs(v - v_before)), np.argmax(np.abs(q - q_before) - speed * h)
         assert largest_changes(q, v, q_before, v_before, speed, h) == oracle
+
+
+def test_changes_of_a_base_are_those_of_its_vectors_and_the_angle_of_the_rotation_between():
+    for size in (1e-6, 1e-3, 0.1, 1.0, 3.0):
+        for _ in range(50):
+            v, w, v_before, w_before = RNG.standard_normal((4, 3))
+            turn, R = RNG.standard_normal(3), rotation()
+            turn *= size / np.linalg.norm(turn)
+            before, now = pin.Quaternion(R).coeffs(), pin.Quaternion(R @ pin.exp3(turn)).coeffs()
+            found = base_changes(RNG.choice([-1.0, 1.0]) * now, v, w, before, v_before, w_before)
+            expected = np.linalg.norm(v - v_before), np.linalg.norm(w - w_before), size
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_changes_of_a_base_to_numbers_that_are_none_exceed_no_limit():
+    x, v = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3)
+    assert all(not change > 0.0 for change in base_changes(np.nan * x, np.nan * v, np.nan * v, x, v, v))
 
 
 def test_a_state_within_its_limits_is_one_of_which_every_number_is():

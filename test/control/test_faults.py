@@ -197,6 +197,56 @@ def test_a_failed_solution_names_the_joint_that_jumped_before_although_states_in
     assert f"joint_states: the position of '{name}' changed by 0.1 rad" in health.message
 
 
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (
+            {"twist": np.array([0.0, 0.0, 0.0, 2.4, -2.4, 2.4])},
+            "base_state: the angular velocity of the base changed by 4.16",
+        ),
+        (
+            {"twist": np.array([1.2, 0.0, 0.0, 0.0, 0.0, 0.0])},
+            "base_state: the velocity of the base changed by 1.2 m/s",
+        ),
+        (
+            {"quaternion": quaternion_from_rotation(exp_so3(np.array([0.0, 0.2, 0.0])))},
+            "base_orientation: the orientation of the base changed by 0.2 rad",
+        ),
+    ],
+)
+def test_a_failed_solution_names_the_input_of_the_base_that_jumped_within_its_limits(
+    talos, monkeypatch, state, said
+) -> None:
+    """Also where a joint has jumped before, which may or may not have to do with it."""
+    answer(talos, 0)
+    q = home(talos)
+    q[3] += 0.1
+    answer(talos, 1, q=q)
+    monkeypatch.setattr(talos.controller, "step", _raising(NumericalError("not solved")))
+    for tick in range(2, 5):
+        answer(talos, tick, q=q, **state)
+        health = controller_health(talos, tick)
+        assert health.level is not HealthLevel.OK
+        assert said in health.message
+        assert "joint_states: the position" in health.message
+    assert health.message.count("base_") == 1, "what follows from the first jump is not another one"
+
+
+def test_a_base_that_moves_as_bodies_do_is_not_blamed_for_a_failed_solution(talos, monkeypatch) -> None:
+    """It turns and moves from one tick to the next by up to 20 rad/s^2 and 20 m/s^2, as at a touchdown."""
+    rng, twist, quaternion = np.random.default_rng(0), np.zeros(6), UPRIGHT
+    for tick in range(100):
+        twist = 0.9 * twist + 20.0e-9 * TICK_NS * rng.uniform(-1.0, 1.0, 6)
+        turn = exp_so3(1e-9 * TICK_NS * tick * twist[3:])
+        quaternion = quaternion_from_rotation(turn) * rng.choice([-1.0, 1.0])  # the same rotation
+        answer(talos, tick, twist=twist, quaternion=quaternion)
+    monkeypatch.setattr(talos.controller, "step", _raising(NumericalError("not solved")))
+    answer(talos, 100, twist=twist, quaternion=quaternion)
+    health = controller_health(talos, 100)
+    assert health.level is not HealthLevel.OK
+    assert "base" not in health.message
+
+
 def test_a_programming_error_is_not_swallowed(talos, monkeypatch) -> None:
     monkeypatch.setattr(talos.controller, "step", _raising(TypeError("a mistake")))
     push_state(talos, 0, home(talos))

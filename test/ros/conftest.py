@@ -8,7 +8,8 @@ import time
 import pytest
 from support.forked_nodes import NodeServer
 from support.hopper import URDF
-from support.ros_domains import claimed_domain
+
+from inertial_estimation.commands.ros_domains import claimed_domain
 
 ROBOT = {"imu_frame": "imu", "contacts": "[foot]", "contact_frames": "[sole]"}
 MASS, GRAVITY = 10.0, 9.80665

@@ -12,8 +12,8 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.ros_domains import claimed_domain
 
+from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.rclpy_internals import CachingExecutor
 

@@ -113,11 +113,11 @@ def test_every_topic_and_figure_exists_in_live_nodes_of_talos(world):
     assert rviz["Global Options"]["Fixed Frame"] == "base_link"
 
 
-def test_layouts_of_another_robot_name_its_topics(layouts):
+def test_layouts_of_another_robot_name_its_topics(layouts, domain):
     texts = layouts.layouts(layouts.robot_of("hyq"))
     context = rclpy.Context()
     arguments = ["--ros-args", "--params-file", str(ROOT / "config" / "hyq.yaml")]
-    rclpy.init(args=arguments, context=context, domain_id=101)
+    rclpy.init(args=arguments, context=context, domain_id=domain)
     try:
         published = set()
         for node_class in (TiltObserverNode, InertialEkfNode, TrunkPayloadNode):

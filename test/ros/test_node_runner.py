@@ -60,13 +60,13 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
     ],
     ids=["simulator", "inertial_ekf"],
 )
-def test_signal_during_start_up_ends_with_code_zero(name, number, after_handlers_s):
+def test_signal_during_start_up_ends_with_code_zero(name, number, after_handlers_s, domain):
     """From the moment the entry point has the signals, which is before anything heavy is imported."""
     pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
     config = find_config("talos")
     code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
     command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(config)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(1 + os.getpid() % 100)}
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     for delay in after_handlers_s:
         process = subprocess.Popen(
@@ -84,7 +84,7 @@ def test_signal_during_start_up_ends_with_code_zero(name, number, after_handlers
         assert "Traceback" not in said
 
 
-def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path):
+def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path, domain):
     """Without machine code on disk that takes a minute, in which nothing is open that had to be closed."""
     pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
     if not compilation.compiling():
@@ -94,7 +94,7 @@ def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path):
     environment = {
         **os.environ,
         "NUMBA_CACHE_DIR": str(tmp_path),
-        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        "ROS_DOMAIN_ID": str(domain),
     }
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     process = subprocess.Popen(

@@ -1,7 +1,5 @@
 """What of a command line arrives at a node, against rcl itself; what does not is said."""
 
-import os
-
 import pytest
 import yaml
 
@@ -11,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rclpy.node import Node
 
+from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.ros.parameter_sources import (
     parameter_sources,
@@ -38,9 +37,10 @@ SECTIONS = [
 @pytest.fixture(scope="module")
 def context():
     found = rclpy.Context()
-    rclpy.init(args=[], context=found, domain_id=1 + os.getpid() % 100)
-    yield found
-    rclpy.shutdown(context=found)
+    with claimed_domain() as domain:
+        rclpy.init(args=[], context=found, domain_id=domain)
+        yield found
+        rclpy.shutdown(context=found)
 
 
 @pytest.fixture

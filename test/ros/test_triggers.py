@@ -16,8 +16,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
-from support.ros_domains import claimed_domain
 
+from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics

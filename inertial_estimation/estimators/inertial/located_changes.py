@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate
 from inertial_estimation.estimators.inertial.hand_over import hand_over_distance
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
@@ -61,6 +62,7 @@ class LocatedChanges:
         """
         self.memory = memory
         self._filter = filter_
+        warm_up()
         self.reset()
 
     def reset(self) -> None:

@@ -6,6 +6,11 @@ the tilt error caused by errors of the contact velocity (rolling feet, bending l
 per gyro bias (THEORY 4), and sigma_b the uncertainty of the bias. Without contact the variance grows with the
 bias and the gyroscope's noise. The yaw variance is that of the reference; without a reference it grows in the
 same way.
+
+Neither grows beyond the variance of an angle of which nothing is known: pi^2 / 3 for the yaw, uniform in
+(-pi, pi]. A vertical uniform on the sphere is turned by theta with the density sin(theta) / 2 about a
+horizontal axis of any direction, so that the variance about either axis is E[theta^2] / 2 = (pi^2 - 4) / 4.
+Tilt and yaw are not correlated, so that the bounded covariance is positive definite as it is.
 """
 
 import math
@@ -19,6 +24,8 @@ from inertial_estimation.spatial.vectors import Matrix, Vector
 __all__ = [
     "SIZE",
     "TILT",
+    "UNKNOWN_TILT",
+    "UNKNOWN_YAW",
     "YAW",
     "TiltUncertainty",
     "UncertaintyConfig",
@@ -30,6 +37,8 @@ __all__ = [
 # Numbers of the state: variances of the tilt, either axis, and of the yaw [rad^2]; behind them the squares of
 # the last three parameters of `UncertaintyConfig`.
 TILT, YAW, CONTACT_TILT, GYRO_NOISE, YAW_REFERENCE, SIZE = range(6)
+UNKNOWN_YAW = math.pi**2 / 3.0  # of which nothing is known [rad^2]
+UNKNOWN_TILT = (math.pi**2 - 4.0) / 4.0  # either axis [rad^2]
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,7 @@ def advance_variances(
     yaw_referenced: bool,
     state: MutableColumn,
 ) -> None:
-    """Advance the variances by one step.
+    """Advance the variances by one step, at most to `UNKNOWN_TILT` and `UNKNOWN_YAW`.
 
     Args:
         h: Duration [s].
@@ -124,6 +133,7 @@ def advance_variances(
         state[YAW] = state[YAW_REFERENCE]
     else:
         state[YAW] += walk + h * (2.0 * math.sqrt(state[YAW] * along) + h * along)
+    state[TILT], state[YAW] = min(state[TILT], UNKNOWN_TILT), min(state[YAW], UNKNOWN_YAW)
 
 
 @inlined
