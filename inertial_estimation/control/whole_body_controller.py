@@ -1,13 +1,12 @@
 """The whole-body controller: from the state of the robot to joint torques, once a tick."""
 
-import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.control.contact_constraints import ContactMotion, contact_motion, make_contacts
+from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, make_contacts
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.dcm_feedback import (
@@ -32,6 +31,7 @@ from inertial_estimation.control.tasks import (
     FootMotionTask,
     PostureTask,
     Task,
+    TaskStack,
 )
 from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
 from inertial_estimation.control.walking.gait_choice import make_gait
@@ -42,7 +42,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample
-from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.rotations import roll_pitch_of
 
 __all__ = ["WholeBodyController"]
 
@@ -81,6 +81,7 @@ class WholeBodyController:
         self.references = ReferenceTracker(config.references, home, self._home_height(home))
         self.gait = make_gait(self._contacts, config)
         self._feedback = DcmFeedback()
+        self._force_axes, self._force_rows = ForceAxes(self._contacts), force_rows(self._contacts)
         self._builder = ProblemBuilder(
             self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
         )
@@ -130,7 +131,7 @@ class WholeBodyController:
             self._take_over(state)
         self.references.step(h)
         if base is None:
-            return self._solve(joints, state, (), [self._posture_task()], [])
+            return self._solve(joints, self._stack(state, None, []), [])
         return self._legged(h, joints, state, forces)
 
     def sliding_error(self, joints: JointSample) -> Array:
@@ -177,7 +178,6 @@ class WholeBodyController:
         omega = pendulum_frequency(float(state.com[2]) - ground)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
-        motions = [contact_motion(c, m, target.R_WG) for c, m in zip(self._contacts, feet, strict=True)]
         if target.fresh:
             self._feedback.reset()
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
@@ -185,7 +185,8 @@ class WholeBodyController:
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
-        tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
+        x, y = (omega**2 * (state.com[:2] - cop)).tolist()
+        tasks = self._stack(state, target.R_WG, self._tasks(target, (x, y)))
         loads = self._loads(state.mass, centres, target, cop)
         balance = {
             "phase": target.phase,
@@ -196,24 +197,22 @@ class WholeBodyController:
             "cop": cop,
             "height": -target.support_height,
         }
-        result = self._solve(joints, state, motions, tasks, loads, balance)
+        result = self._solve(joints, tasks, loads, balance)
         if target.R_WG is not None:
             result.wrenches_C[:, :3] = result.wrenches_C[:, :3] @ target.R_WG.T
         return result
 
-    def _tasks(
-        self, motions: Sequence[ContactMotion], target: SupportTarget, com_acceleration: Array
-    ) -> list[Task]:
+    def _stack(self, state: DynamicsState, R_WG: Array | None, tasks: list[Task]) -> TaskStack:
+        """Return the tasks of a state with the posture; R_WG as in `SupportTarget`."""
+        return TaskStack(state, self._force_axes.motions(state, R_WG), tasks, self._posture_task())
+
+    def _tasks(self, target: SupportTarget, com_acceleration: tuple[float, float]) -> list[Task]:
         config = self.config
-        tasks = [
-            ComTask(com_acceleration, config.balance.com_weight),
-            *self._base_tasks(target),
-            self._posture_task(),
-        ]
+        tasks = [ComTask(com_acceleration, config.balance.com_weight), *self._base_tasks(target)]
         rest = config.contact
-        for contact, motion, capacity in zip(self._contacts, motions, target.capacity, strict=True):
+        for contact, rows, capacity in zip(self._contacts, self._force_rows, target.capacity, strict=True):
             if capacity > 0.0:
-                tasks.append(ContactRestTask(contact.name, motion, rest.damping, rest.weight))
+                tasks.append(ContactRestTask(contact.name, rows, rest.damping, rest.weight))
         if target.swing is not None and target.swing_reference is not None:
             foot, sole = config.foot, self._contacts[target.swing].is_sole
             swing = FootMotionTask(
@@ -225,16 +224,16 @@ class WholeBodyController:
     def _base_tasks(self, target: SupportTarget) -> list[Task]:
         height, turn = self.config.base_height, self.config.base_orientation
         z, tilt = self.references.height, self.references.tilt
-        roll, pitch = (tilt.position + target.tilt).tolist()
-        R_ref = rotation_from_roll_pitch_yaw(roll, pitch, target.yaw)
-        pitch_axis = (-math.sin(target.yaw), math.cos(target.yaw), 0.0)
-        axes = np.array([R_ref[:, 0], pitch_axis]).T  # of roll and pitch
-        w_ref, dw_ref = axes @ tilt.rate, axes @ tilt.acceleration
+        roll, pitch = tilt.position.tolist()
+        leaning_roll, leaning_pitch = target.tilt
+        angles = (roll + leaning_roll, pitch + leaning_pitch, target.yaw)
         rate, acceleration = target.support_motion
         z_ref = (float(z.position[0]), float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
         return [
             BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
-            BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),
+            BaseOrientationTask(
+                angles, tilt.rate, tilt.acceleration, turn.stiffness, turn.damping, turn.weight
+            ),
         ]
 
     def _loads(
@@ -257,13 +256,11 @@ class WholeBodyController:
     def _solve(
         self,
         joints: JointSample,
-        state: DynamicsState,
-        motions: Sequence[ContactMotion],
-        tasks: list[Task],
+        tasks: TaskStack,
         loads: list[ContactDemand],
         balance: Mapping[str, Any] = MappingProxyType({}),
     ) -> ControlResult:
-        problem = self._builder.build(state, motions, tasks, loads)
+        problem = self._builder.build(tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
             raise NumericalError(f"the quadratic program is not solved: {solution.status}")
@@ -290,7 +287,7 @@ class WholeBodyController:
             tau,
             a,
             wrenches,
-            problem.task_rows,
+            problem.tasks,
             solution.status,
             solution.iterations,
             height_ref=float(self.references.height.position[0]),
