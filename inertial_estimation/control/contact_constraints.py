@@ -83,7 +83,11 @@ def force_rows(contacts: Sequence[Contact]) -> list[slice]:
 
 
 class ForceAxes:
-    """Turns the motions of contacts into the axes of their forces."""
+    """Turns the motions of contacts into the axes of their forces.
+
+    Attributes:
+        rows: Where the rows of each contact lie.
+    """
 
     def __init__(self, contacts: Sequence[Contact]) -> None:
         """Lay out the rows.
@@ -91,6 +95,7 @@ class ForceAxes:
         Args:
             contacts: The contacts, in the order of the frames of the state.
         """
+        self.rows = force_rows(contacts)
         self._dims = np.array([contact.dim for contact in contacts], dtype=np.int64)
         self._count = int(self._dims.sum())
         self._world = np.eye(3)

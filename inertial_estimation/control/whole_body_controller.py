@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, make_contacts
+from inertial_estimation.control.contact_constraints import ForceAxes, make_contacts
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.dcm_feedback import (
@@ -33,7 +33,7 @@ from inertial_estimation.control.tasks import (
     Task,
     TaskStack,
 )
-from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
+from inertial_estimation.control.walking.feet import SolePlaces, load_shares
 from inertial_estimation.control.walking.gait_choice import make_gait
 from inertial_estimation.errors import NumericalError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -69,21 +69,18 @@ class WholeBodyController:
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a name or a size is wrong.
         """
-        self._robot = robot
-        self._contacts = make_contacts(
-            config.stance, [frame.name for frame in frames], config.contact.friction
-        )
+        contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
         home = stance_positions(config.stance, robot)
         self.references = ReferenceTracker(config.references, home, self._home_height(home))
-        self.gait = make_gait(self._contacts, config)
+        self.gait = make_gait(contacts, config)
         self._feedback = DcmFeedback()
-        self._force_axes, self._force_rows = ForceAxes(self._contacts), force_rows(self._contacts)
+        self._force_axes = ForceAxes(contacts)
         self._builder = ProblemBuilder(
-            self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
+            contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
         )
         builder, solver = self._builder, config.solver
         self._program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
@@ -94,8 +91,9 @@ class WholeBodyController:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
         self.gait.set_config(config.walking, config.crawl)
-        self._inner = [inner_points(contact, config.balance.margin) for contact in self._contacts]
-        self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
+        self._soles = SolePlaces(self._builder.contacts, config.balance.margin)
+        joints = self.dynamics.robot.joint_names
+        self._posture = PostureGains(config.posture, joints, self._legs)
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -145,7 +143,7 @@ class WholeBodyController:
         """
         reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
         s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
-        return np.where(self._legs, 0.0, s) if self._robot.floating_base else s
+        return np.where(self._legs, 0.0, s) if self.dynamics.robot.floating_base else s
 
     def interrupt(self) -> None:
         """Let references and gait begin at the next step from where the robot is then."""
@@ -153,14 +151,14 @@ class WholeBodyController:
 
     def _home_height(self, home: Array) -> float:
         """Height of the base above the contacts in the home posture, upright [m]; 0 for a fixed base."""
-        if not self._robot.floating_base:
+        if not self.dynamics.robot.floating_base:
             return 0.0
         return _height(self.dynamics.at_rest(home))
 
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""
         height = roll = pitch = 0.0
-        if self._robot.floating_base:
+        if self.dynamics.robot.floating_base:
             roll, pitch = roll_pitch_of(state.base.R_WF)
             self.gait.start(state)
             height = _height(state)
@@ -172,16 +170,14 @@ class WholeBodyController:
         self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
     ) -> ControlResult:
         config = self.config
-        feet = state.frames
-        centres = [sole_centre(c, m) for c, m in zip(self._contacts, feet, strict=True)]
+        centres, corners = self._soles.now(state.places)
         ground = sum(float(centre[2]) for centre in centres) / len(centres)
         omega = pendulum_frequency(float(state.com[2]) - ground)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
         if target.fresh:
             self._feedback.reset()
-        standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
-        support = np.concatenate([horizontal_points(self._inner[i], feet[i]) for i in standing])
+        support = self._soles.standing(corners, target.capacity)
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
@@ -209,12 +205,12 @@ class WholeBodyController:
     def _tasks(self, target: SupportTarget, com_acceleration: tuple[float, float]) -> list[Task]:
         config = self.config
         tasks = [ComTask(com_acceleration, config.balance.com_weight), *self._base_tasks(target)]
-        rest = config.contact
-        for contact, rows, capacity in zip(self._contacts, self._force_rows, target.capacity, strict=True):
+        rest, contacts = config.contact, self._builder.contacts
+        for contact, rows, capacity in zip(contacts, self._force_axes.rows, target.capacity, strict=True):
             if capacity > 0.0:
                 tasks.append(ContactRestTask(contact.name, rows, rest.damping, rest.weight))
         if target.swing is not None and target.swing_reference is not None:
-            foot, sole = config.foot, self._contacts[target.swing].is_sole
+            foot, sole = config.foot, contacts[target.swing].is_sole
             swing = FootMotionTask(
                 target.swing, target.swing_reference, foot.stiffness, foot.damping, foot.weight, turn=sole
             )
@@ -276,7 +272,7 @@ class WholeBodyController:
         """Return the result of a solution; `balance` are the fields of `ControlResult` of a legged robot."""
         x = solution.x
         tau = np.minimum(np.maximum(problem.tau_rows @ x + problem.tau_offset, -self._tau_max), self._tau_max)
-        wrenches = np.zeros((len(self._contacts), 6))
+        wrenches = np.zeros((len(self._builder.contacts), 6))
         for row, force in zip(wrenches, self._builder.forces(x), strict=True):
             row[: len(force)] = force
         a = x[: self.dynamics.nv]

@@ -212,9 +212,8 @@ class WholeBodyDynamics:
             if row < 0:  # fixed to the world: only its mass counts
                 self._model.inertias[0].mass = float(inertia.mass)
                 continue
-            com, moments = (
-                np.ascontiguousarray(part, dtype=float) for part in (inertia.com_L, inertia.inertia_Lcm)
-            )
+            com = np.ascontiguousarray(inertia.com_L, dtype=float)
+            moments = np.ascontiguousarray(inertia.inertia_Lcm, dtype=float)
             place_inertia(float(inertia.mass), com, moments, pose, self._inertias[row])
         self._mass = float(self._model.inertias[0].mass + sum(self._inertias[:, 0].tolist()))
 

@@ -12,6 +12,7 @@ from inertial_estimation.control.joint_jumps import largest_changes
 from inertial_estimation.control.safety_config import InertiaLimitsConfig
 from inertial_estimation.control.state_limits import within_limits
 from inertial_estimation.control.tasks.base_orientation import base_turn
+from inertial_estimation.control.walking.feet import SolePlaces, inner_points, place_soles
 from inertial_estimation.models.frame_motions import move_frames
 from inertial_estimation.models.whole_body_dynamics import place_inertia
 from inertial_estimation.signals import LinkInertia
@@ -151,6 +152,24 @@ def test_frames_and_forces_move_alike_compiled_and_not():
     )
     dims, turned = np.array([6, 3, 6]), np.empty((15, nv))
     both_ways(turn_into_force_axes, dims, places, rotation(), J, *rates, turned, *np.empty((2, 15)))
+
+
+def test_centres_and_corners_of_soles_are_those_of_their_frames():
+    scene = ProgramScene("talos")
+    _, state = scene.state(np.random.default_rng(8), spread=0.4)
+    centres, corners = SolePlaces(scene.contacts, 0.02).now(state.places)
+    expected = []
+    for contact, motion, centre in zip(scene.contacts, state.frames, centres, strict=True):
+        np.testing.assert_allclose(centre, motion.p_BF_W + motion.R_WF @ contact.centre_C, atol=1e-15)
+        expected += [(motion.p_BF_W + motion.R_WF @ point)[:2] for point in inner_points(contact, 0.02)]
+    np.testing.assert_allclose(corners, expected, atol=1e-15)
+    soles = SolePlaces(scene.contacts, 0.02)
+    np.testing.assert_array_equal(soles.standing(corners, (1.0, 0.3)), corners)
+    np.testing.assert_array_equal(soles.standing(corners, (0.0, 1.0)), corners[4:])
+    both_ways(
+        *(place_soles, state.places, RNG.standard_normal((2, 3)), RNG.standard_normal((4, 3))),
+        *(np.array([0, 0, 1, 1]), np.empty((2, 3)), np.empty((4, 2))),
+    )
 
 
 def test_the_turn_of_the_base_is_that_of_its_angles():
