@@ -28,7 +28,14 @@ from inertial_estimation.control.contact_constraints import Contact, force_rows
 from inertial_estimation.control.tasks import TaskStack
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactDemand", "InverseDynamicsProblem", "ProblemBuilder", "fill_objective", "fill_rows"]
+__all__ = [
+    "ContactDemand",
+    "InverseDynamicsProblem",
+    "ProblemBuilder",
+    "fill_objective",
+    "fill_rows",
+    "read_solution",
+]
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 NORMAL_UNIT = float(FORCE_UNIT[2])  # of a normal force
@@ -145,10 +152,21 @@ class ProblemBuilder:
         tau_rows = C[len(self._constant) :]
         return InverseDynamicsProblem(H, g, A, -h[:n_base], C, lower, upper, tau_rows, h[n_base:], tasks)
 
-    def forces(self, x: Array) -> list[Array]:
-        """Return the contact forces of a solution [N, Nm], one array per contact."""
-        f = x[self._nv :] * self._unit
-        return [f[columns] for columns in self._slices]
+    def answer(self, problem: InverseDynamicsProblem, x: Array) -> tuple[Array, Array]:
+        """Return what a solution asks of motors and contacts.
+
+        Args:
+            problem: The program.
+            x: Its solution, shape (n,).
+
+        Returns:
+            Joint torques within their limits [Nm], shape (n_joints,); force and torque of each contact in the
+            axes of its force, the torque of a point zero [N, Nm], shape (n_contacts, 6).
+        """
+        tau, wrenches = np.empty(len(self._tau_max)), np.empty((len(self.contacts), 6))
+        rows = problem.tau_rows, problem.tau_offset, self._tau_max
+        read_solution(x, *rows, self._unit, self._normals, tau, wrenches)
+        return tau, wrenches
 
     def _constant_rows(self, n_forces: int) -> Array:
         """Return the rows of the cones, and of the normal force of every contact, shape (k, n)."""
@@ -290,3 +308,36 @@ def fill_rows(
             lower[m - count + i] = -np.inf
     lower[m:] = -tau_max - h[n_base:]
     upper[m:] = tau_max - h[n_base:]
+
+
+@compiled
+def read_solution(
+    x: Column,
+    tau_rows: Table,
+    tau_offset: Column,
+    tau_max: Column,
+    unit: Column,
+    normals: Integers,
+    tau: MutableColumn,
+    wrenches: MutableTable,
+) -> None:
+    """Write the torques of a solution, within their limits, and the wrenches of the contacts.
+
+    Args:
+        x: The unknowns, shape (n,).
+        tau_rows: Rows T with tau = T x + tau_offset, shape (n_joints, n).
+        tau_offset: Shape (n_joints,).
+        tau_max: Torque limits, shape (n_joints,).
+        unit: Of the forces, shape (k,).
+        normals: Unknown that is the normal force of each contact, shape (c,).
+        tau: Shape (n_joints,), NaN where the solution is; written.
+        wrenches: Shape (c, 6); written.
+    """
+    tau[:] = np.minimum(np.maximum(tau_rows @ x + tau_offset, -tau_max), tau_max)
+    wrenches[:] = 0.0
+    nv, count = len(x) - len(unit), len(normals)
+    for i in range(count):
+        begin = normals[i] - 2 - nv
+        end = normals[i + 1] - 2 - nv if i + 1 < count else len(unit)
+        for row in range(begin, end):
+            wrenches[i, row - begin] = x[nv + row] * unit[row]

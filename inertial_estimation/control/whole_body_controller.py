@@ -271,10 +271,7 @@ class WholeBodyController:
     ) -> ControlResult:
         """Return the result of a solution; `balance` are the fields of `ControlResult` of a legged robot."""
         x = solution.x
-        tau = np.minimum(np.maximum(problem.tau_rows @ x + problem.tau_offset, -self._tau_max), self._tau_max)
-        wrenches = np.zeros((len(self._builder.contacts), 6))
-        for row, force in zip(wrenches, self._builder.forces(x), strict=True):
-            row[: len(force)] = force
+        tau, wrenches = self._builder.answer(problem, x)
         a = x[: self.dynamics.nv]
         return ControlResult(
             joints.stamp_ns,

@@ -7,7 +7,7 @@ from support.program_scene import ProgramScene
 
 from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, turn_into_force_axes
 from inertial_estimation.control.inertia_limits import JUMP_ARM_M, InertiaLimits, largest_difference
-from inertial_estimation.control.inverse_dynamics_problem import fill_objective, fill_rows
+from inertial_estimation.control.inverse_dynamics_problem import fill_objective, fill_rows, read_solution
 from inertial_estimation.control.joint_jumps import largest_changes
 from inertial_estimation.control.safety_config import InertiaLimitsConfig
 from inertial_estimation.control.state_limits import within_limits
@@ -202,6 +202,11 @@ def test_programs_are_filled_alike_compiled_and_not():
     both_ways(fill_rows, M, h, contact_J, unit, tau_max, constant, loads, normals, A, C, *limits)
     forces = np.vstack((contact_J[:6], np.zeros((3, nv)))).T * unit
     np.testing.assert_allclose(np.vstack((A, C[m:])), np.hstack((M, -forces)), atol=1e-12)
+    x, tau, wrenches = rng.standard_normal(n), np.empty(n_joints), np.empty((2, 6))
+    both_ways(read_solution, x, C[m:], h[base:], np.full(n_joints, 0.5), unit, normals, tau, wrenches)
+    np.testing.assert_allclose(tau, np.clip(C[m:] @ x + h[base:], -0.5, 0.5))
+    f = x[nv:] * unit
+    np.testing.assert_array_equal(wrenches, [f[:6], [*f[6:], 0.0, 0.0, 0.0]])
     assert limits[:, :m].tolist() == [[0.0] * 3 + [-np.inf] * 2, [np.inf] * 3 + [9.0, 0.0]]
 
 

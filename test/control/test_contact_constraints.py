@@ -30,11 +30,12 @@ def test_neither_a_limit_of_zero_nor_a_foot_without_contact_pushes_the_robot(sce
     posture, tasks = scene.tasks(state, rng, 0.05)
     tasks = [task for task in tasks if scene.contacts[last].name not in task.name]
     loads = [ContactDemand(200.0, 5e3)] * last + [load]
-    builder, _problem, solution = scene.solve(scene.stack(state, posture, tasks), loads, 500.0)
+    builder, problem, solution = scene.solve(scene.stack(state, posture, tasks), loads, 500.0)
     assert solution.solved
     a = solution.x[: scene.dynamics.nv]
     axes = [m.R_WF if c.is_sole else np.eye(3) for c, m in zip(scene.contacts, state.frames, strict=True)]
-    pushes = [R @ f[:3] for R, f in zip(axes, builder.forces(solution.x), strict=True)]
+    forces = scene.forces(builder, problem, solution.x)
+    pushes = [R @ f[:3] for R, f in zip(axes, forces, strict=True)]
     wanted = state.mass * (state.rows.jacobian[:3] @ a + state.rows.drift[:3] + [0.0, 0.0, 9.81])
     np.testing.assert_allclose(sum(pushes[:last]), wanted, atol=0.05)
     if load.in_contact:

@@ -72,3 +72,8 @@ class ProgramScene:
         solver = SolverConfig(tolerance, max_iterations=1000, max_inner_iterations=1500)
         program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
         return builder, problem, program.solve(problem)
+
+    def forces(self, builder, problem, x):
+        """Return the forces of a solution, as many numbers as each contact transmits."""
+        _, wrenches = builder.answer(problem, x)
+        return [wrench[: c.dim] for c, wrench in zip(self.contacts, wrenches, strict=True)]
