@@ -96,10 +96,10 @@ def measure_node(name: str, estimates: Sequence[Any], step_s: float) -> None:
     from sensor_msgs.msg import JointState
 
     from inertial_estimation.ros.robot_node import RobotNode
-    from inertial_estimation.ros.telemetry import CovarianceOutputs, FigureMessage, TelemetryOutput
+    from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput, figure_message
 
     node: Any = rclpy.create_node(name)
-    smallest, bare = FigureMessage(("one",)), node.create_publisher(JointState, f"{name}/bare_telemetry", 50)
+    smallest, bare = figure_message(("one",)), node.create_publisher(JointState, f"{name}/bare_telemetry", 50)
     node._undo = []  # what a managed node has
     node.add_output = lambda *given: RobotNode.add_output(node, *given)
     print(f"{name}: step {1e6 * step_s:.0f} us, {len(estimates)} estimates")

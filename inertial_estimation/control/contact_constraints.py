@@ -2,15 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    warm_up,
+)
+from inertial_estimation.models.frame_motions import COM_ROWS, FRAME_ROWS, MotionRows
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
-from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Contact", "ContactMotion", "contact_motion", "make_contacts"]
+__all__ = ["Contact", "ForceAxes", "force_rows", "make_contacts", "turn_into_force_axes"]
 
 PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 
@@ -45,21 +55,6 @@ class Contact:
         return self.dim == 6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContactMotion:
-    """Motion of a contact in the axes of its force.
-
-    Attributes:
-        jacobian: J, shape (dim, nv).
-        velocity: J v, shape (dim,).
-        drift: J'v, shape (dim,).
-    """
-
-    jacobian: Array
-    velocity: Array
-    drift: Array
-
-
 def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
     """Build the contacts of a robot.
 
@@ -81,52 +76,83 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     )
 
 
-def contact_motion(contact: Contact, motion: FrameMotion, R_WG: Array | None = None) -> ContactMotion:
-    """Return the motion of a contact in the axes of its force.
+def force_rows(contacts: Sequence[Contact]) -> list[slice]:
+    """Return where the force coordinates of each contact lie, one contact behind the other."""
+    ends = np.cumsum([0, *(contact.dim for contact in contacts)]).tolist()
+    return [slice(begin, end) for begin, end in pairwise(ends)]
 
-    Args:
-        contact: The contact.
-        motion: Motion of its frame.
-        R_WG: Axes of the ground, for the force of a point, shape (3, 3); None: those of the world.
+
+class ForceAxes:
+    """Turns the motions of contacts into the axes of their forces.
+
+    Attributes:
+        rows: Where the rows of each contact lie.
     """
-    if not contact.is_sole and R_WG is not None:
-        R_GW = R_WG.T
-        return ContactMotion(R_GW @ motion.jacobian[:3], R_GW @ motion.velocity[:3], R_GW @ motion.drift[:3])
-    if not contact.is_sole:
-        return ContactMotion(motion.jacobian[:3], motion.velocity[:3], motion.drift[:3])
-    by_column = np.ascontiguousarray(motion.jacobian.T)  # as Pinocchio lays it out
-    jacobian, vectors = np.empty((6, len(by_column))), np.empty((2, 6))
-    turn_into_sole(motion.R_WF, by_column, motion.velocity, motion.drift, jacobian, vectors)
-    return ContactMotion(jacobian, vectors[0], vectors[1])
+
+    def __init__(self, contacts: Sequence[Contact]) -> None:
+        """Lay out the rows.
+
+        Args:
+            contacts: The contacts, in the order of the frames of the state.
+        """
+        self.rows = force_rows(contacts)
+        self._dims = np.array([contact.dim for contact in contacts], dtype=np.int64)
+        self._count = int(self._dims.sum())
+        self._world = np.eye(3)
+        warm_up()
+
+    def motions(self, state: DynamicsState, R_WG: Array | None = None) -> MotionRows:
+        """Return the motions of all contacts in the axes of their forces, as `force_rows` lays them out.
+
+        Args:
+            state: Dynamics now.
+            R_WG: Axes of the ground, for the force of a point, shape (3, 3); None: those of the world.
+        """
+        rows, axes = state.rows, self._world if R_WG is None else np.ascontiguousarray(R_WG)
+        J, rates = np.empty((self._count, rows.jacobian.shape[1])), np.empty((2, self._count))
+        velocity, drift = rates[0], rates[1]
+        moved = rows.jacobian, rows.velocity, rows.drift, J, velocity, drift
+        turn_into_force_axes(self._dims, state.places, axes, *moved)
+        return MotionRows(J, velocity, drift)
 
 
 @compiled
-def turn_into_sole(
-    R_WC: Table,
-    by_column: Table,
+def turn_into_force_axes(
+    dims: Integers,
+    places: Table,
+    R_WG: Table,
+    J: Table,
     velocity: Column,
     drift: Column,
-    jacobian: MutableTable,
-    vectors: MutableTable,
+    turned_J: MutableTable,
+    turned_velocity: MutableColumn,
+    turned_drift: MutableColumn,
 ) -> None:
-    """Write the motion of a sole, given in world axes, in its own axes: (R' J_v, R' J_w) and so on.
+    """Write motions, given in world axes, in the axes of a sole, (R' J_v, R' J_w), or of the ground, R' J_v.
 
     Args:
-        R_WC: Orientation of the sole, shape (3, 3).
-        by_column: Transposed Jacobian, shape (nv, 6).
-        velocity: J v, shape (6,).
-        drift: J'v, shape (6,).
-        jacobian: Shape (6, nv); written.
-        vectors: Velocity and drift in the axes of the sole, shape (2, 6); written.
+        dims: Number of force coordinates of each contact: 6 for a sole, 3 for a point, shape (n,).
+        places: Orientation by rows and position of their frames, which are the first ones, shape (f, 12).
+        R_WG: Axes of the ground for the force of a point, shape (3, 3).
+        J: Rows of the state, shape (r, nv).
+        velocity: J v, shape (r,).
+        drift: J'v, shape (r,).
+        turned_J: Rows of the contacts, shape (k, nv); written.
+        turned_velocity: Shape (k,); written.
+        turned_drift: Shape (k,); written.
     """
-    for i in range(3):
-        x, y, z = R_WC[0, i], R_WC[1, i], R_WC[2, i]
-        for first in (0, 3):
-            for j in range(len(by_column)):
-                column = by_column[j]
-                jacobian[first + i, j] = x * column[first] + y * column[first + 1] + z * column[first + 2]
-            vectors[0, first + i] = x * velocity[first] + y * velocity[first + 1] + z * velocity[first + 2]
-            vectors[1, first + i] = x * drift[first] + y * drift[first + 1] + z * drift[first + 2]
+    to = 0
+    for n in range(len(dims)):
+        for i in range(3):
+            x, y, z = R_WG[0, i], R_WG[1, i], R_WG[2, i]
+            if dims[n] == FRAME_ROWS:
+                x, y, z = places[n, i], places[n, 3 + i], places[n, 6 + i]
+            for part in range(0, dims[n], 3):
+                a, row = COM_ROWS + FRAME_ROWS * n + part, to + part + i
+                turned_J[row] = x * J[a] + y * J[a + 1] + z * J[a + 2]
+                turned_velocity[row] = x * velocity[a] + y * velocity[a + 1] + z * velocity[a + 2]
+                turned_drift[row] = x * drift[a] + y * drift[a + 1] + z * drift[a + 2]
+        to += dims[n]
 
 
 def _friction_pyramid(friction: float) -> Array:

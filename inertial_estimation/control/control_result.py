@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 
 from inertial_estimation.control.support_target import GaitPhase
-from inertial_estimation.control.tasks import TaskRows
+from inertial_estimation.control.tasks import TaskRows, TaskStack
 from inertial_estimation.signals import Array
 
 __all__ = ["ControlResult", "ControlState"]
@@ -42,7 +42,7 @@ class ControlResult:
         acceleration: Wanted acceleration (base, joints), shape (nv,).
         wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
             shape (n_contacts, 6).
-        task_rows: What each task wanted, by its name.
+        tasks: What the tasks wanted; None where there were none.
         qp_status: Status the solver reported.
         qp_iterations: Its iterations.
         phase: Phase of the gait; None where there is none: a fixed base, or damping.
@@ -62,7 +62,7 @@ class ControlResult:
     tau: Array
     acceleration: Array
     wrenches_C: Array
-    task_rows: Mapping[str, TaskRows] = field(default_factory=dict)
+    tasks: TaskStack | None = None
     qp_status: str = "not run"
     qp_iterations: int = 0
     phase: GaitPhase | None = None
@@ -74,3 +74,8 @@ class ControlResult:
     height: float = 0.0
     height_ref: float = 0.0
     q_ref: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def task_rows(self) -> Mapping[str, TaskRows]:
+        """What each task wanted, by its name."""
+        return {} if self.tasks is None else self.tasks.rows

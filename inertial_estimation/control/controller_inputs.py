@@ -143,7 +143,10 @@ class ControllerInputs:
     def matched_stamps(self) -> list[int]:
         """Return the stamps of which all required inputs are there, ascending [ns]."""
         joints, *others = self._required
-        return [s for s in joints.stamps() if all(stream.keeps(s) for stream in others)]
+        matched = joints.stamps()
+        for stream in others:
+            matched = [s for s in matched if stream.keeps(s)]
+        return matched
 
     def unmatched(self) -> list[str]:
         """Return the required inputs without a value of the newest joint state's stamp."""

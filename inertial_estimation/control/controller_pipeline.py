@@ -218,12 +218,14 @@ class ControllerPipeline:
     def _ready(self) -> list[int]:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
         max_age = self.config.inertias.max_age
-        matched = [s for s in self.inputs.matched_stamps() if not self._inertias.to_come(s, max_age)]
+        matched = self.inputs.matched_stamps()
+        if max_age:
+            matched = [s for s in matched if not self._inertias.to_come(s, max_age)]
         if not matched:
             return []
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
-        earlier = sum(s < matched[-1] for s in self.inputs.joint_stamps())
+        earlier = self.inputs.joint_stamps().index(matched[-1])  # stamps ascend
         self.supervisor.counts.unmatched += earlier - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns

@@ -70,13 +70,18 @@ class DcmFeedback:
         Returns:
             Centre of pressure inside the support polygon [m], shape (2,).
         """
+        ex, ey = error.tolist()
+        x, y = self.integral.tolist()
         if not self.saturated:
-            grown = self.integral + h * config.integral / omega * error
-            length = math.hypot(*grown.tolist())
-            limit = config.integral_limit
-            self.integral = grown if length <= limit else grown * (limit / length)
-        p = p_ref + (1.0 + config.gain / omega) * error + self.integral
-        wanted = (float(p[0]), float(p[1]))
+            share = h * config.integral / omega
+            x, y = x + share * ex, y + share * ey
+            length, limit = math.hypot(x, y), config.integral_limit
+            if length > limit:
+                x, y = x * (limit / length), y * (limit / length)
+            self.integral = np.array([x, y])
+        px, py = p_ref.tolist()
+        gain = 1.0 + config.gain / omega
+        wanted = (px + gain * ex + x, py + gain * ey + y)
         reached = nearest_in_hull(support, wanted)
         self.saturated = reached != wanted
         return np.array(reached)

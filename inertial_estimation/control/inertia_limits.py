@@ -140,7 +140,8 @@ class InertiaJumps:
             stamp_ns: Stamp of the set [ns].
             inertias: Inertia of each link, in the same order for every set.
         """
-        now = np.array([[i.mass, *np.asarray(i.com_L).tolist()] for i in inertias.values()])
+        numbers = [x for i in inertias.values() for x in (i.mass, *np.asarray(i.com_L).tolist())]
+        now = np.array(numbers).reshape(-1, 4)
         if self._before is not None and largest_difference(now, self._before) > self._least:
             self._stamps.append(stamp_ns)
         self._before = now

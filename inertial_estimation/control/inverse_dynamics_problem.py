@@ -12,17 +12,30 @@ a = -M^-1 h, f = 0 satisfies all of it: the program always has a solution.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
-from inertial_estimation.control.contact_constraints import Contact, ContactMotion
-from inertial_estimation.control.tasks import Task, TaskRows
-from inertial_estimation.models.whole_body_dynamics import DynamicsState
+from inertial_estimation.compilation import (
+    Column,
+    Integers,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    warm_up,
+)
+from inertial_estimation.control.contact_constraints import Contact, force_rows
+from inertial_estimation.control.tasks import TaskStack
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactDemand", "InverseDynamicsProblem", "ProblemBuilder"]
+__all__ = [
+    "ContactDemand",
+    "InverseDynamicsProblem",
+    "ProblemBuilder",
+    "fill_objective",
+    "fill_rows",
+    "read_solution",
+]
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 NORMAL_UNIT = float(FORCE_UNIT[2])  # of a normal force
@@ -58,7 +71,7 @@ class InverseDynamicsProblem:
         upper: Shape (k,).
         tau_rows: Rows T with tau = T x + tau_offset, shape (n_joints, n).
         tau_offset: Shape (n_joints,).
-        task_rows: Rows of each task by its name.
+        tasks: What it is built of.
     """
 
     H: Array
@@ -70,7 +83,7 @@ class InverseDynamicsProblem:
     upper: Array
     tau_rows: Array
     tau_offset: Array
-    task_rows: dict[str, TaskRows]
+    tasks: TaskStack
 
 
 class ProblemBuilder:
@@ -100,81 +113,60 @@ class ProblemBuilder:
         self._nv = nv
         self._tau_max = tau_max
         self._force_weight = force_weight
-        ends = np.cumsum([0, *(contact.dim for contact in self.contacts)])
-        self._slices = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-        n_forces = int(ends[-1])
+        self._slices = force_rows(self.contacts)
+        n_forces = self._slices[-1].stop if self._slices else 0
         self.n = nv + n_forces
+        self._normals = np.array([nv + columns.start + 2 for columns in self._slices], dtype=np.int64)
         self._unit = np.concatenate([np.zeros(0), *(FORCE_UNIT[: contact.dim] for contact in self.contacts)])
         self._constant = self._constant_rows(n_forces)
-        self._unlimited = np.full(len(self._constant), np.inf)
         self._smallest = np.full(self.n, SMALLEST_WEIGHT)
         self._smallest[nv:] += force_weight
         self.n_rows = len(self._constant) + n_joints
         warm_up()
 
-    def build(
-        self,
-        state: DynamicsState,
-        motions: Sequence[ContactMotion],
-        tasks: Sequence[Task],
-        loads: Sequence[ContactDemand],
-    ) -> InverseDynamicsProblem:
+    def build(self, tasks: TaskStack, loads: Sequence[ContactDemand]) -> InverseDynamicsProblem:
         """Build the program at one instant.
 
         Args:
-            state: Dynamics now.
-            motions: Motion of each contact.
-            tasks: What is wanted; names must differ.
+            tasks: What is wanted, at which state.
             loads: What each contact should carry.
 
         Returns:
             The program.
         """
-        J = np.zeros((len(self._unit), self._nv))
-        for motion, load, columns in zip(motions, loads, self._slices, strict=True):
-            if load.in_contact:
-                J[columns] = motion.jacobian
-        rows = {task.name: task.rows(state) for task in tasks}
-        n, k, n_base = self.n, self.n_rows, self.n_base
+        state, contacts, posture = tasks.state, tasks.contacts, tasks.posture
+        rows, h, n, n_base, k = state.rows, state.h, self.n, self.n_base, self.n_rows
+        demands = np.array([(load.force, load.limit, load.in_contact) for load in loads], dtype=float)
+        demands = demands.reshape(-1, 3)
         H, g, A, C = np.empty((n, n)), np.empty(n), np.empty((n_base, n)), np.empty((k, n))
-        lower, upper = np.empty(k), np.empty(k)
-        _fill_objective(*self._stacked(rows), *self._diagonal(rows, loads), H, g)
-        dynamics = state.M, state.h, J, self._unit
-        _fill_rows(*dynamics, self._tau_max, self._constant, self._limits(loads), A, C, lower, upper)
-        tau_rows, h = C[len(self._constant) :], state.h
-        return InverseDynamicsProblem(H, g, A, -h[:n_base], C, lower, upper, tau_rows, h[n_base:], rows)
+        limits = np.empty((2, k))
+        lower, upper = limits[0], limits[1]
+        motions = rows.jacobian, rows.velocity, rows.drift
+        of_contacts = contacts.jacobian, contacts.velocity, contacts.drift
+        joints = state.q, state.v[n_base:], posture.q_ref, posture.v_ref, posture.a_ref
+        gains = posture.stiffness, posture.damping, posture.weight, self._smallest
+        forces = demands, self._normals, self._force_weight
+        fill_objective(tasks.demand, *motions, *of_contacts, *joints, *gains, *forces, H, g)
+        dynamics = state.M, h, contacts.jacobian, self._unit, self._tau_max
+        fill_rows(*dynamics, self._constant, demands, self._normals, A, C, lower, upper)
+        tau_rows = C[len(self._constant) :]
+        return InverseDynamicsProblem(H, g, A, -h[:n_base], C, lower, upper, tau_rows, h[n_base:], tasks)
 
-    def forces(self, x: Array) -> list[Array]:
-        """Return the contact forces of a solution [N, Nm], one array per contact."""
-        f = x[self._nv :] * self._unit
-        return [f[columns] for columns in self._slices]
+    def answer(self, problem: InverseDynamicsProblem, x: Array) -> tuple[Array, Array]:
+        """Return what a solution asks of motors and contacts.
 
-    def _stacked(self, rows: dict[str, TaskRows]) -> tuple[Array, Array, Array]:
-        """Return A, b and weights of all tasks that have a Jacobian, one below the other."""
-        full = [(task.A, task.b, task.weight) for task in rows.values() if task.A is not None]
-        if not full:
-            return np.zeros((0, self._nv)), np.zeros(0), np.zeros(0)
-        A, b, weight = (np.concatenate(parts) for parts in zip(*full, strict=True))
-        return A, b, weight
+        Args:
+            problem: The program.
+            x: Its solution, shape (n,).
 
-    def _diagonal(self, rows: dict[str, TaskRows], loads: Sequence[ContactDemand]) -> tuple[Array, Array]:
-        """Return the diagonal of the Hessian, and the gradient, of all that concerns single unknowns."""
-        nv = self._nv
-        diagonal, g = self._smallest.copy(), np.zeros(self.n)
-        for task in rows.values():
-            if task.A is None:
-                first = nv - len(task.b)
-                diagonal[first:nv] += task.weight
-                g[first:nv] -= task.weight * task.b
-        for load, columns in zip(loads, self._slices, strict=True):
-            g[nv + columns.start + 2] -= self._force_weight * load.force / NORMAL_UNIT
-        return diagonal, g
-
-    def _limits(self, loads: Sequence[ContactDemand]) -> Array:
-        """Return the upper limits of the constant rows: none, then the normal forces."""
-        limits: Array = self._unlimited.copy()
-        limits[len(limits) - len(loads) :] = [load.limit / NORMAL_UNIT for load in loads]
-        return limits
+        Returns:
+            Joint torques within their limits [Nm], shape (n_joints,); force and torque of each contact in the
+            axes of its force, the torque of a point zero [N, Nm], shape (n_contacts, 6).
+        """
+        tau, wrenches = np.empty(len(self._tau_max)), np.empty((len(self.contacts), 6))
+        rows = problem.tau_rows, problem.tau_offset, self._tau_max
+        read_solution(x, *rows, self._unit, self._normals, tau, wrenches)
+        return tau, wrenches
 
     def _constant_rows(self, n_forces: int) -> Array:
         """Return the rows of the cones, and of the normal force of every contact, shape (k, n)."""
@@ -190,46 +182,92 @@ class ProblemBuilder:
 
 
 @compiled
-def _fill_objective(
-    A: Table,
-    b: Column,
-    weight: Column,
-    diagonal: Column,
-    gradient: Column,
+def fill_objective(
+    demand: Table,
+    J: Table,
+    velocity: Column,
+    drift: Column,
+    contact_J: Table,
+    contact_velocity: Column,
+    contact_drift: Column,
+    q: Column,
+    v: Column,
+    q_ref: Column,
+    v_ref: Column,
+    a_ref: Column,
+    stiffness: Column,
+    damping: Column,
+    posture_weight: Column,
+    smallest: Column,
+    loads: Table,
+    normals: Integers,
+    force_weight: float,
     H: MutableTable,
     g: MutableColumn,
 ) -> None:
-    """Write Hessian and gradient of sum weight |A a - b|^2, with those of single unknowns.
+    """Write Hessian and gradient of sum weight |A a - b|^2 of all tasks, posture and wanted forces.
 
     Args:
-        A: Rows in the accelerations, shape (m, nv).
-        b: Shape (m,).
-        weight: Shape (m,).
-        diagonal: Of the Hessian, to be added, shape (n,).
-        gradient: To be added, shape (n,).
+        demand: Rows of the tasks, as `Task` describes them, shape (m, 6).
+        J: Jacobian of the rows of the state, shape (r, nv).
+        velocity: J v, shape (r,).
+        drift: J'v, shape (r,).
+        contact_J: Jacobian of the contacts in the axes of their forces, shape (k, nv).
+        contact_velocity: Their J v, shape (k,).
+        contact_drift: Their J'v, shape (k,).
+        q: Joint positions [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        q_ref: Wanted positions, shape (n_joints,).
+        v_ref: Wanted velocities, shape (n_joints,).
+        a_ref: Wanted accelerations [rad/s^2], shape (n_joints,).
+        stiffness: Of each joint [1/s^2], shape (n_joints,).
+        damping: Of each joint [1/s], shape (n_joints,).
+        posture_weight: Of each joint, shape (n_joints,).
+        smallest: Weight of every unknown, shape (n,).
+        loads: Wanted normal force and its limit [N], and whether it is in contact, of each contact,
+            shape (c, 3).
+        normals: Unknown that is the normal force of each contact, shape (c,).
+        force_weight: Weight of the wanted forces.
         H: Written, shape (n, n).
         g: Written, shape (n,).
     """
-    nv = A.shape[1]
-    weighted = weight.reshape(-1, 1) * A
+    n_base, nv, r = J.shape[1] - len(q), J.shape[1], len(velocity)
     H[:] = 0.0
-    g[:] = gradient
-    if len(b):
+    g[:] = 0.0
+    if len(demand):
+        A, b = np.empty((len(demand), nv)), np.empty(len(demand))
+        for i in range(len(demand)):
+            row = int(demand[i, 0])
+            if row < r:
+                A[i] = J[row]
+                moving, drifting = velocity[row], drift[row]
+            else:
+                A[i] = contact_J[row - r]
+                moving, drifting = contact_velocity[row - r], contact_drift[row - r]
+            b[i] = demand[i, 1] + demand[i, 2] + demand[i, 4] * (demand[i, 3] - moving) - drifting
+        weighted = demand[:, 5:] * A
         H[:nv, :nv] = weighted.T @ A
         g[:nv] -= b @ weighted
     for i in range(len(g)):
-        H[i, i] += diagonal[i]
+        H[i, i] += smallest[i]
+    for i in range(len(q)):
+        wanted = a_ref[i] + stiffness[i] * (q_ref[i] - q[i]) + damping[i] * (v_ref[i] - v[i])
+        H[n_base + i, n_base + i] += posture_weight[i]
+        g[n_base + i] -= posture_weight[i] * wanted
+    for i in range(len(normals)):
+        g[normals[i]] -= force_weight * loads[i, 0] / NORMAL_UNIT
 
 
 @compiled
-def _fill_rows(
+def fill_rows(
     M: Table,
     h: Column,
     J: Table,
     unit: Column,
     tau_max: Column,
     constant: Table,
-    limits: Column,
+    loads: Table,
+    normals: Integers,
     A: MutableTable,
     C: MutableTable,
     lower: MutableColumn,
@@ -240,27 +278,66 @@ def _fill_rows(
     Args:
         M: Mass matrix, shape (nv, nv).
         h: Bias force, shape (nv,).
-        J: Jacobians of the contact forces one below the other, zero for those in the air, shape (k, nv).
+        J: Jacobians of the contact forces one below the other, shape (k, nv).
         unit: Of the forces, shape (k,).
         tau_max: Torque limits, shape (n_joints,).
-        constant: The first rows of C, shape (m, n): either bounded above or not negative.
-        limits: Their upper limits, infinite for those that are not negative, shape (m,).
+        constant: The first rows of C, shape (m, n): those that are not negative, then the normal forces.
+        loads: Wanted normal force and its limit [N], and whether it is in contact, of each contact,
+            shape (c, 3).
+        normals: Unknown that is the normal force of each contact, shape (c,).
         A: Written, shape (nv - n_joints, n).
         C: Written, shape (m + n_joints, n).
         lower: Written, shape (m + n_joints,).
         upper: Written, shape (m + n_joints,).
     """
-    nv, n_base, m = len(h), len(A), len(constant)
-    forces = -(J.T * unit)
+    nv, n_base, m, count = len(h), len(A), len(constant), len(normals)
     A[:, :nv] = M[:n_base]
-    A[:, nv:] = forces[:n_base]
     C[:m] = constant
     C[m:, :nv] = M[n_base:]
-    C[m:, nv:] = forces[n_base:]
-    lower[:m] = 0.0
-    for i in range(m):
-        if limits[i] < np.inf:
-            lower[i] = -np.inf
-    upper[:m] = limits
+    lower[:m], upper[:m] = 0.0, np.inf
+    for i in range(count):
+        begin = normals[i] - 2 - nv
+        end = normals[i + 1] - 2 - nv if i + 1 < count else len(unit)
+        for row in range(begin, end):
+            share = -unit[row] * loads[i, 2]  # none of a foot in the air
+            A[:, nv + row] = share * J[row, :n_base]
+            C[m:, nv + row] = share * J[row, n_base:]
+        limit = loads[i, 1] / NORMAL_UNIT
+        upper[m - count + i] = limit
+        if limit < np.inf:
+            lower[m - count + i] = -np.inf
     lower[m:] = -tau_max - h[n_base:]
     upper[m:] = tau_max - h[n_base:]
+
+
+@compiled
+def read_solution(
+    x: Column,
+    tau_rows: Table,
+    tau_offset: Column,
+    tau_max: Column,
+    unit: Column,
+    normals: Integers,
+    tau: MutableColumn,
+    wrenches: MutableTable,
+) -> None:
+    """Write the torques of a solution, within their limits, and the wrenches of the contacts.
+
+    Args:
+        x: The unknowns, shape (n,).
+        tau_rows: Rows T with tau = T x + tau_offset, shape (n_joints, n).
+        tau_offset: Shape (n_joints,).
+        tau_max: Torque limits, shape (n_joints,).
+        unit: Of the forces, shape (k,).
+        normals: Unknown that is the normal force of each contact, shape (c,).
+        tau: Shape (n_joints,), NaN where the solution is; written.
+        wrenches: Shape (c, 6); written.
+    """
+    tau[:] = np.minimum(np.maximum(tau_rows @ x + tau_offset, -tau_max), tau_max)
+    wrenches[:] = 0.0
+    nv, count = len(x) - len(unit), len(normals)
+    for i in range(count):
+        begin = normals[i] - 2 - nv
+        end = normals[i + 1] - 2 - nv if i + 1 < count else len(unit)
+        for row in range(begin, end):
+            wrenches[i, row - begin] = x[nv + row] * unit[row]

@@ -93,8 +93,8 @@ class QuadraticProgram:
             self._qp.init(**arguments)
         self._started = True
         self._qp.solve()
-        info = self._qp.results.info
-        x = np.array(self._qp.results.x)
+        results = self._qp.results
+        info, x = results.info, np.array(results.x)
         status = STATUS.get(info.status, "not run")
         if status != "solved" or not np.isfinite(x).all():
             self._started = False

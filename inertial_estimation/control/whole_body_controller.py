@@ -1,13 +1,12 @@
 """The whole-body controller: from the state of the robot to joint torques, once a tick."""
 
-import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.control.contact_constraints import ContactMotion, contact_motion, make_contacts
+from inertial_estimation.control.contact_constraints import ForceAxes, make_contacts
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.dcm_feedback import (
@@ -32,8 +31,9 @@ from inertial_estimation.control.tasks import (
     FootMotionTask,
     PostureTask,
     Task,
+    TaskStack,
 )
-from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
+from inertial_estimation.control.walking.feet import SolePlaces, load_shares
 from inertial_estimation.control.walking.gait_choice import make_gait
 from inertial_estimation.errors import NumericalError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -42,7 +42,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample
-from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.rotations import roll_pitch_of
 
 __all__ = ["WholeBodyController"]
 
@@ -69,20 +69,18 @@ class WholeBodyController:
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a name or a size is wrong.
         """
-        self._robot = robot
-        self._contacts = make_contacts(
-            config.stance, [frame.name for frame in frames], config.contact.friction
-        )
+        contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
         home = stance_positions(config.stance, robot)
         self.references = ReferenceTracker(config.references, home, self._home_height(home))
-        self.gait = make_gait(self._contacts, config)
+        self.gait = make_gait(contacts, config)
         self._feedback = DcmFeedback()
+        self._force_axes = ForceAxes(contacts)
         self._builder = ProblemBuilder(
-            self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
+            contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
         )
         builder, solver = self._builder, config.solver
         self._program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
@@ -93,8 +91,9 @@ class WholeBodyController:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
         self.gait.set_config(config.walking, config.crawl)
-        self._inner = [inner_points(contact, config.balance.margin) for contact in self._contacts]
-        self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
+        self._soles = SolePlaces(self._builder.contacts, config.balance.margin)
+        joints = self.dynamics.robot.joint_names
+        self._posture = PostureGains(config.posture, joints, self._legs)
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -130,7 +129,7 @@ class WholeBodyController:
             self._take_over(state)
         self.references.step(h)
         if base is None:
-            return self._solve(joints, state, (), [self._posture_task()], [])
+            return self._solve(joints, self._stack(state, None, []), [])
         return self._legged(h, joints, state, forces)
 
     def sliding_error(self, joints: JointSample) -> Array:
@@ -144,7 +143,7 @@ class WholeBodyController:
         """
         reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
         s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
-        return np.where(self._legs, 0.0, s) if self._robot.floating_base else s
+        return np.where(self._legs, 0.0, s) if self.dynamics.robot.floating_base else s
 
     def interrupt(self) -> None:
         """Let references and gait begin at the next step from where the robot is then."""
@@ -152,14 +151,14 @@ class WholeBodyController:
 
     def _home_height(self, home: Array) -> float:
         """Height of the base above the contacts in the home posture, upright [m]; 0 for a fixed base."""
-        if not self._robot.floating_base:
+        if not self.dynamics.robot.floating_base:
             return 0.0
         return _height(self.dynamics.at_rest(home))
 
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""
         height = roll = pitch = 0.0
-        if self._robot.floating_base:
+        if self.dynamics.robot.floating_base:
             roll, pitch = roll_pitch_of(state.base.R_WF)
             self.gait.start(state)
             height = _height(state)
@@ -171,21 +170,19 @@ class WholeBodyController:
         self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
     ) -> ControlResult:
         config = self.config
-        feet = state.frames
-        centres = [sole_centre(c, m) for c, m in zip(self._contacts, feet, strict=True)]
+        centres, corners = self._soles.now(state.places)
         ground = sum(float(centre[2]) for centre in centres) / len(centres)
         omega = pendulum_frequency(float(state.com[2]) - ground)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
-        motions = [contact_motion(c, m, target.R_WG) for c, m in zip(self._contacts, feet, strict=True)]
         if target.fresh:
             self._feedback.reset()
-        standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
-        support = np.concatenate([horizontal_points(self._inner[i], feet[i]) for i in standing])
+        support = self._soles.standing(corners, target.capacity)
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
-        tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
+        x, y = (omega**2 * (state.com[:2] - cop)).tolist()
+        tasks = self._stack(state, target.R_WG, self._tasks(target, (x, y)))
         loads = self._loads(state.mass, centres, target, cop)
         balance = {
             "phase": target.phase,
@@ -196,26 +193,24 @@ class WholeBodyController:
             "cop": cop,
             "height": -target.support_height,
         }
-        result = self._solve(joints, state, motions, tasks, loads, balance)
+        result = self._solve(joints, tasks, loads, balance)
         if target.R_WG is not None:
             result.wrenches_C[:, :3] = result.wrenches_C[:, :3] @ target.R_WG.T
         return result
 
-    def _tasks(
-        self, motions: Sequence[ContactMotion], target: SupportTarget, com_acceleration: Array
-    ) -> list[Task]:
+    def _stack(self, state: DynamicsState, R_WG: Array | None, tasks: list[Task]) -> TaskStack:
+        """Return the tasks of a state with the posture; R_WG as in `SupportTarget`."""
+        return TaskStack(state, self._force_axes.motions(state, R_WG), tasks, self._posture_task())
+
+    def _tasks(self, target: SupportTarget, com_acceleration: tuple[float, float]) -> list[Task]:
         config = self.config
-        tasks = [
-            ComTask(com_acceleration, config.balance.com_weight),
-            *self._base_tasks(target),
-            self._posture_task(),
-        ]
-        rest = config.contact
-        for contact, motion, capacity in zip(self._contacts, motions, target.capacity, strict=True):
+        tasks = [ComTask(com_acceleration, config.balance.com_weight), *self._base_tasks(target)]
+        rest, contacts = config.contact, self._builder.contacts
+        for contact, rows, capacity in zip(contacts, self._force_axes.rows, target.capacity, strict=True):
             if capacity > 0.0:
-                tasks.append(ContactRestTask(contact.name, motion, rest.damping, rest.weight))
+                tasks.append(ContactRestTask(contact.name, rows, rest.damping, rest.weight))
         if target.swing is not None and target.swing_reference is not None:
-            foot, sole = config.foot, self._contacts[target.swing].is_sole
+            foot, sole = config.foot, contacts[target.swing].is_sole
             swing = FootMotionTask(
                 target.swing, target.swing_reference, foot.stiffness, foot.damping, foot.weight, turn=sole
             )
@@ -225,16 +220,16 @@ class WholeBodyController:
     def _base_tasks(self, target: SupportTarget) -> list[Task]:
         height, turn = self.config.base_height, self.config.base_orientation
         z, tilt = self.references.height, self.references.tilt
-        roll, pitch = (tilt.position + target.tilt).tolist()
-        R_ref = rotation_from_roll_pitch_yaw(roll, pitch, target.yaw)
-        pitch_axis = (-math.sin(target.yaw), math.cos(target.yaw), 0.0)
-        axes = np.array([R_ref[:, 0], pitch_axis]).T  # of roll and pitch
-        w_ref, dw_ref = axes @ tilt.rate, axes @ tilt.acceleration
+        roll, pitch = tilt.position.tolist()
+        leaning_roll, leaning_pitch = target.tilt
+        angles = (roll + leaning_roll, pitch + leaning_pitch, target.yaw)
         rate, acceleration = target.support_motion
         z_ref = (float(z.position[0]), float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
         return [
             BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
-            BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),
+            BaseOrientationTask(
+                angles, tilt.rate, tilt.acceleration, turn.stiffness, turn.damping, turn.weight
+            ),
         ]
 
     def _loads(
@@ -257,13 +252,11 @@ class WholeBodyController:
     def _solve(
         self,
         joints: JointSample,
-        state: DynamicsState,
-        motions: Sequence[ContactMotion],
-        tasks: list[Task],
+        tasks: TaskStack,
         loads: list[ContactDemand],
         balance: Mapping[str, Any] = MappingProxyType({}),
     ) -> ControlResult:
-        problem = self._builder.build(state, motions, tasks, loads)
+        problem = self._builder.build(tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
             raise NumericalError(f"the quadratic program is not solved: {solution.status}")
@@ -278,10 +271,7 @@ class WholeBodyController:
     ) -> ControlResult:
         """Return the result of a solution; `balance` are the fields of `ControlResult` of a legged robot."""
         x = solution.x
-        tau = np.minimum(np.maximum(problem.tau_rows @ x + problem.tau_offset, -self._tau_max), self._tau_max)
-        wrenches = np.zeros((len(self._contacts), 6))
-        for row, force in zip(wrenches, self._builder.forces(x), strict=True):
-            row[: len(force)] = force
+        tau, wrenches = self._builder.answer(problem, x)
         a = x[: self.dynamics.nv]
         return ControlResult(
             joints.stamp_ns,
@@ -290,7 +280,7 @@ class WholeBodyController:
             tau,
             a,
             wrenches,
-            problem.task_rows,
+            problem.tasks,
             solution.status,
             solution.iterations,
             height_ref=float(self.references.height.position[0]),

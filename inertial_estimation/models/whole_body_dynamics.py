@@ -20,14 +20,22 @@ from inertial_estimation.compilation import (
     compiled,
     warm_up,
 )
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.frame_motions import (
+    COM_ROWS,
+    FRAME_ROWS,
+    FrameMotion,
+    FrameMotions,
+    MotionRows,
+)
 from inertial_estimation.models.pinocchio_memory import inertia_rows
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 from inertial_estimation.spatial.vectors import add, matrix_of, product, store, times, transposed, vector_of
 
-__all__ = ["BaseMotion", "DynamicsState", "FrameMotion", "WholeBodyDynamics"]
+__all__ = ["BaseMotion", "DynamicsState", "WholeBodyDynamics"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,25 +54,6 @@ class BaseMotion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrameMotion:
-    """Motion of one frame, world axes, position relative to the base origin.
-
-    Attributes:
-        R_WF: Orientation of the frame, shape (3, 3).
-        p_BF_W: Position of its origin relative to the base origin, world axes [m], shape (3,).
-        velocity: Linear and angular velocity [m/s, rad/s], shape (6,).
-        jacobian: J with velocity = J v, shape (6, nv).
-        drift: J'v, the acceleration at a = 0, shape (6,).
-    """
-
-    R_WF: Array
-    p_BF_W: Array
-    velocity: Array
-    jacobian: Array
-    drift: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class DynamicsState:
     """Dynamics and kinematics of the robot at one instant, as the controller uses them.
 
@@ -77,9 +66,9 @@ class DynamicsState:
         base: The frame of the base; the world for a fixed base.
         com: Centre of mass relative to the base origin, world axes [m], shape (3,).
         com_velocity: Its velocity [m/s], shape (3,).
-        com_jacobian: Shape (3, nv).
-        com_drift: Acceleration of the centre of mass at a = 0 [m/s^2], shape (3,).
         mass: Total mass of the model [kg].
+        rows: Motions of the centre of mass (3 rows), of each frame and of the base (6 rows each).
+        places: Orientation by rows and position of each frame and of the base, shape (f + 1, 12).
     """
 
     q: Array
@@ -90,9 +79,21 @@ class DynamicsState:
     base: FrameMotion
     com: Array
     com_velocity: Array
-    com_jacobian: Array
-    com_drift: Array
     mass: float
+    rows: MotionRows
+    places: Array
+
+    def frame_row(self, index: int) -> int:
+        """Return the first of the rows of a frame; the base is the one behind the last."""
+        return COM_ROWS + FRAME_ROWS * index
+
+    @property
+    def base_row(self) -> int:
+        """The first of the rows of the base."""
+        return self.frame_row(len(self.frames))
+
+
+_state = made_of_checked(DynamicsState)
 
 
 class WholeBodyDynamics:
@@ -119,19 +120,23 @@ class WholeBodyDynamics:
         rotors[robot.n_base :] = armature
         self._model.armature = rotors
         self._data, self._regressor_data = self._model.createData(), self._model.createData()
-        self._frame_ids = [robot.frame_id(name) for name in frames]
-        self._base_id = robot.frame_id(robot.base_link)
+        self._frame_ids = [robot.frame_id(name) for name in (*frames, robot.base_link)]
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
         self._torque_errors: Array = np.zeros(self._model.nv)
-        self._inertias = inertia_rows(self._model.inertias)
         self._places: dict[str, tuple[int, Array]] = {}  # row of its body and pose in it, by link
+        self._attach()
         warm_up()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copied or pickled one, with a view of the memory of its own model."""
+        """Restore a copied or pickled one, with views of the memory of its own model and data."""
         self.__dict__.update(state)
+        self._attach()
+
+    def _attach(self) -> None:
+        """Find what is read and written in the memory of Pinocchio."""
         self._inertias = inertia_rows(self._model.inertias)
+        self._motions = FrameMotions(self._model, self._data, self._frame_ids)
 
     @property
     def nv(self) -> int:
@@ -207,9 +212,8 @@ class WholeBodyDynamics:
             if row < 0:  # fixed to the world: only its mass counts
                 self._model.inertias[0].mass = float(inertia.mass)
                 continue
-            com, moments = (
-                np.ascontiguousarray(part, dtype=float) for part in (inertia.com_L, inertia.inertia_Lcm)
-            )
+            com = np.ascontiguousarray(inertia.com_L, dtype=float)
+            moments = np.ascontiguousarray(inertia.inertia_Lcm, dtype=float)
             place_inertia(float(inertia.mass), com, moments, pose, self._inertias[row])
         self._mass = float(self._model.inertias[0].mass + sum(self._inertias[:, 0].tolist()))
 
@@ -257,21 +261,10 @@ class WholeBodyDynamics:
         M = pin.crba(model, data, configuration)
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed
-        com_jacobian = pin.jacobianCenterOfMass(model, data, False)
-        frames = tuple(self._frame(frame) for frame in self._frame_ids)
-        return DynamicsState(
-            q=q,
-            v=velocity,
-            M=M,
-            h=h,
-            frames=frames,
-            base=self._frame(self._base_id),
-            com=data.com[0].copy(),
-            com_velocity=data.vcom[0].copy(),
-            com_jacobian=com_jacobian,
-            com_drift=data.acom[0].copy(),
-            mass=self._mass,
-        )
+        pin.jacobianCenterOfMass(model, data, False)
+        frames, rows, places = self._motions.now()
+        com, com_velocity = data.com[0].copy(), rows.velocity[:3]
+        return _state(q, velocity, M, h, frames[:-1], frames[-1], com, com_velocity, self._mass, rows, places)
 
     @property
     def joint_inertia(self) -> Array:
@@ -325,17 +318,6 @@ class WholeBodyDynamics:
             return configuration, v
         configuration[3:7] = base.quaternion_xyzw
         return configuration, np.concatenate((base.v_WB_B, base.w_WB_B, v))
-
-    def _frame(self, frame_id: int) -> FrameMotion:
-        model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
-        T = pin.updateFramePlacement(model, data, frame_id)
-        return FrameMotion(
-            R_WF=T.rotation.copy(),
-            p_BF_W=T.translation.copy(),
-            velocity=pin.getFrameVelocity(model, data, frame_id, axes).vector.copy(),
-            jacobian=pin.getFrameJacobian(model, data, frame_id, axes),
-            drift=pin.getFrameClassicalAcceleration(model, data, frame_id, axes).vector.copy(),
-        )
 
 
 @compiled

@@ -1,6 +1,7 @@
 """Message conversions of references and commands of a controller, in pairs, and of simulation time."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.recordings.message_conversion import joint_names, set_stamp, stamp_from_msg
+from inertial_estimation.ros.serialised_numbers import SerialisedNumbers
 from inertial_estimation.signals import BaseReference, TorqueCommand
 from inertial_estimation.spatial.rotations import (
     roll_pitch_of,
@@ -21,8 +23,10 @@ from inertial_estimation.spatial.rotations import (
 __all__ = [
     "base_reference_from_msg",
     "clock_to_msg",
+    "effort_array_bytes",
     "effort_array_from_msg",
     "effort_array_to_msg",
+    "torque_command_bytes",
     "torque_command_from_msg",
     "torque_command_to_msg",
     "walk_command_from_msg",
@@ -32,18 +36,19 @@ __all__ = [
 NORM_TOLERANCE = 0.01
 
 
-def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:
-    """Convert joint torques to sensor_msgs/JointState: effort by name [Nm], stamp of the state answered.
-
-    Args:
-        command: The torques.
-        msg: Message to write into; a new one by default.
-    """
-    msg = JointState() if msg is None else msg
+def torque_command_to_msg(command: TorqueCommand) -> JointState:
+    """Convert joint torques to sensor_msgs/JointState: effort by name [Nm], stamp of the state answered."""
+    msg = JointState(name=list(command.names), effort=command.tau.tolist())
     set_stamp(msg.header.stamp, command.stamp_ns)
-    msg.name = list(command.names)
-    msg.effort = command.tau.tolist()
     return msg
+
+
+def torque_command_bytes(names: tuple[str, ...]) -> Callable[[TorqueCommand], bytes]:
+    """Return `torque_command_to_msg` with serialisation, for commands of the same joints."""
+    message = SerialisedNumbers(
+        lambda stamp_ns, tau: torque_command_to_msg(TorqueCommand(stamp_ns, names, np.array(tau))), len(names)
+    )
+    return lambda command: message.filled(command.stamp_ns, command.tau.tolist())
 
 
 def torque_command_from_msg(msg: JointState) -> TorqueCommand:
@@ -56,19 +61,24 @@ def torque_command_from_msg(msg: JointState) -> TorqueCommand:
     return TorqueCommand(stamp_from_msg(msg.header.stamp), names, np.array(msg.effort))
 
 
-def effort_array_to_msg(
-    command: TorqueCommand, joints: tuple[str, ...], msg: Float64MultiArray | None = None
-) -> Float64MultiArray:
+def effort_array_to_msg(command: TorqueCommand, joints: tuple[str, ...]) -> Float64MultiArray:
     """Convert joint torques to std_msgs/Float64MultiArray: data [Nm] in a given order, without stamp.
 
     Args:
         command: The torques.
         joints: Joints of the array, in its order. The command has all of them; its other joints are left out.
-        msg: Message to write into; a new one by default.
     """
-    msg = Float64MultiArray() if msg is None else msg
-    msg.data = command.tau[_places(command.names, joints)].tolist()
-    return msg
+    return Float64MultiArray(data=command.tau[_places(command.names, joints)].tolist())
+
+
+def effort_array_bytes(names: tuple[str, ...], joints: tuple[str, ...]) -> Callable[[TorqueCommand], bytes]:
+    """Return `effort_array_to_msg` with serialisation, for commands of the same joints."""
+    message = SerialisedNumbers(
+        lambda stamp_ns, tau: effort_array_to_msg(TorqueCommand(stamp_ns, joints, np.array(tau)), joints),
+        len(joints),
+    )
+    places = _places(names, joints)
+    return lambda command: message.filled(command.stamp_ns, command.tau[places].tolist())
 
 
 def effort_array_from_msg(

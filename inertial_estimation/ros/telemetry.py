@@ -1,11 +1,9 @@
 """Named numbers as sensor_msgs/JointState, which common tools plot by name and stamp."""
 
-from collections.abc import Iterable, Sequence
-from struct import Struct
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from rclpy.publisher import Publisher
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
@@ -13,59 +11,40 @@ from inertial_estimation.estimators.telemetry import Telemetry
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.robot_node import RobotNode
-from inertial_estimation.signals import NANOSECONDS, InertialEstimate, seconds
+from inertial_estimation.ros.serialised_numbers import SerialisedNumbers
+from inertial_estimation.signals import InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
 __all__ = [
     "COVARIANCES",
     "TELEMETRY",
     "CovarianceOutputs",
-    "FigureMessage",
     "Listeners",
     "TelemetryOutput",
+    "figure_message",
 ]
 
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"
 ASK_PERIOD_NS = 100_000_000
-STAMP_LAYOUT = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
-MARK_NS = 1_234_567_890_123_456_789  # stamp by which its position in the serialised message is found
 
 EstimateT = TypeVar("EstimateT")
 
 
-class FigureMessage:
-    """A serialised message of named figures, of which only stamp and figures are rewritten.
+def figure_message(names: Sequence[str], frame_id: str = "") -> SerialisedNumbers:
+    """Return a serialised message of named figures.
 
-    rclpy converts the names of all figures for every message, which takes longer than a step of the tilt
-    observer. In the serialised form the figures are one block of bytes, and so is the stamp.
+    Args:
+        names: Of the figures.
+        frame_id: Frame of the message.
     """
 
-    def __init__(self, names: Sequence[str], frame_id: str = "") -> None:
-        """Serialise the names once.
-
-        Args:
-            names: Of the figures.
-            frame_id: Frame of the message.
-        """
-        self._values = Struct(f"={len(names)}d")
-        marks = [float(number + 1) for number in range(len(names))]
-        msg = figures_to_msg(MARK_NS, marks, JointState(name=list(names)))
+    def message(stamp_ns: int, values: list[float]) -> JointState:
+        msg: JointState = figures_to_msg(stamp_ns, values, JointState(name=list(names)))
         msg.header.frame_id = frame_id
-        self._data = bytearray(serialize_message(msg))
-        self._stamp_at = self._data.index(_stamp_bytes(MARK_NS))
-        self._values_at = self._data.index(self._values.pack(*marks))
+        return msg
 
-    def filled(self, stamp_ns: int, values: Iterable[float]) -> bytes:
-        """Return the message, serialised.
-
-        Args:
-            stamp_ns: Stamp of the measurement the figures follow from [ns].
-            values: The figures, one per name.
-        """
-        STAMP_LAYOUT.pack_into(self._data, self._stamp_at, *divmod(stamp_ns, NANOSECONDS))
-        self._values.pack_into(self._data, self._values_at, *values)
-        return bytes(self._data)
+    return SerialisedNumbers(message, len(names))
 
 
 class Listeners:
@@ -106,7 +85,7 @@ class TelemetryOutput(Generic[EstimateT]):
         self._clock = node.get_clock()
         self._publisher = node.add_output(JointState, TELEMETRY)
         self._listeners = Listeners(self._publisher)
-        self._msg = FigureMessage(telemetry.names)
+        self._msg = figure_message(telemetry.names)
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
         """Publish an estimate if the topic has subscribers.
@@ -132,7 +111,7 @@ class CovarianceOutputs:
         """
         publishers = [node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}") for link in links]
         self._outputs = [
-            (publisher, Listeners(publisher), FigureMessage(COVARIANCE_NAMES, link))
+            (publisher, Listeners(publisher), figure_message(COVARIANCE_NAMES, link))
             for publisher, link in zip(publishers, links, strict=True)
         ]
 
@@ -143,7 +122,3 @@ class CovarianceOutputs:
             if listeners.any(stamp_ns):
                 upper = upper_triangle(parameter_covariance(link))
                 publisher.publish(msg.filled(stamp_ns, upper.tolist()))
-
-
-def _stamp_bytes(stamp_ns: int) -> bytes:
-    return STAMP_LAYOUT.pack(*divmod(stamp_ns, NANOSECONDS))

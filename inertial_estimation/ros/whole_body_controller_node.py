@@ -21,9 +21,9 @@ from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
-    effort_array_to_msg,
+    effort_array_bytes,
+    torque_command_bytes,
     torque_command_from_msg,
-    torque_command_to_msg,
     walk_command_from_msg,
 )
 from inertial_estimation.ros.node_inputs import InputKind
@@ -92,19 +92,20 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self._create_command_output(self.config.options)
 
     def _create_command_output(self, options: ControllerNodeOptions) -> None:
-        self._command_to_msg: Callable[[TorqueCommand], JointState | Float64MultiArray]
+        self._serialise: Callable[[TorqueCommand], bytes]
+        names = tuple(self.pipeline.robot.joint_names)
         if options.command == "joint_state":
             self._command = self.add_output(JointState, "joint_torque_commands")
-            self._command_to_msg = partial(torque_command_to_msg, msg=JointState())
+            self._serialise = torque_command_bytes(names)
             return
         joints = options.command_joints
-        left_out = _check_command_joints(joints, self.pipeline.robot.joint_names)
+        left_out = _check_command_joints(joints, names)
         if left_out:
             self.get_logger().warning(
                 f"no torque is sent for {listing(left_out)}: not in 'command_joints', but taken to be driven"
             )
         self._command = self.add_output(Float64MultiArray, "joint_effort_commands")
-        self._command_to_msg = partial(effort_array_to_msg, joints=joints, msg=Float64MultiArray())
+        self._serialise = effort_array_bytes(names, tuple(joints))
 
     def _on_message(self) -> None:
         """Tick after all inputs have been read, so that a command uses the newest of them."""
@@ -138,7 +139,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         for command in results:
-            self.send(self._command, partial(self._command_to_msg, command))
+            self.send(self._command, partial(self._serialise, command))
 
     def _push_inertia(self, link: str, stamped: StampedInertia) -> None:
         """Take the link from the topic, since the frame in the message may carry a prefix."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Matrix
+from inertial_estimation.spatial.vectors import Matrix, Vector
 
 __all__ = [
     "exp_so3",
@@ -15,8 +15,10 @@ __all__ = [
     "log_so3",
     "quaternion_from_rotation",
     "roll_pitch_of",
+    "roll_pitch_yaw_rows",
     "rotation_from_quaternion",
     "rotation_from_roll_pitch_yaw",
+    "rotation_vector",
     "skew",
     "skews",
     "unit_quaternion",
@@ -76,10 +78,17 @@ def log_so3(R: Array) -> Array:
     Returns:
         Rotation vector [rad], shape (3,).
     """
-    x, y, z, w = quaternion_from_rotation(R)
+    first, second, third = R.tolist()
+    return np.array(rotation_vector((first, second, third)))
+
+
+@inlined
+def rotation_vector(R: Matrix) -> Vector:
+    """Return the rotation vector of a rotation given by its rows [rad]; see `log_so3`."""
+    x, y, z, w = unit_quaternion(R)
     norm = math.sqrt(x * x + y * y + z * z)
     scale = 2.0 / w if norm < 1e-12 else 2.0 * math.atan2(norm, w) / norm
-    return np.array([x, y, z]) * scale
+    return x * scale, y * scale, z * scale
 
 
 def left_jacobian_so3(phi: Array) -> Array:
@@ -135,14 +144,18 @@ def vertical_of_quaternion(
 
 def rotation_from_roll_pitch_yaw(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), angles in rad. Shape (3, 3)."""
+    return np.array(roll_pitch_yaw_rows(roll, pitch, yaw))
+
+
+@inlined
+def roll_pitch_yaw_rows(roll: float, pitch: float, yaw: float) -> Matrix:
+    """Return Rz(yaw) Ry(pitch) Rx(roll) by its rows, angles in rad."""
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
+    return (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
     )
 
 

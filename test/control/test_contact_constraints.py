@@ -8,7 +8,7 @@ import pytest
 from support.control_robots import TICK_NS, home, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_constraints import make_contacts
+from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, make_contacts
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.inverse_dynamics_problem import FORCE_UNIT, ContactDemand
 from inertial_estimation.models.stance_config import StanceConfig
@@ -27,14 +27,16 @@ def test_neither_a_limit_of_zero_nor_a_foot_without_contact_pushes_the_robot(sce
     rng = np.random.default_rng(0)
     _, state = scene.state(rng)
     last = len(scene.contacts) - 1
-    tasks = [task for task in scene.tasks(state, rng, 0.05) if scene.contacts[last].name not in task.name]
+    posture, tasks = scene.tasks(state, rng, 0.05)
+    tasks = [task for task in tasks if scene.contacts[last].name not in task.name]
     loads = [ContactDemand(200.0, 5e3)] * last + [load]
-    builder, _problem, solution = scene.solve(state, tasks, loads, 500.0)
+    builder, problem, solution = scene.solve(scene.stack(state, posture, tasks), loads, 500.0)
     assert solution.solved
     a = solution.x[: scene.dynamics.nv]
     axes = [m.R_WF if c.is_sole else np.eye(3) for c, m in zip(scene.contacts, state.frames, strict=True)]
-    pushes = [R @ f[:3] for R, f in zip(axes, builder.forces(solution.x), strict=True)]
-    wanted = state.mass * (state.com_jacobian @ a + state.com_drift + [0.0, 0.0, 9.81])
+    forces = scene.forces(builder, problem, solution.x)
+    pushes = [R @ f[:3] for R, f in zip(axes, forces, strict=True)]
+    wanted = state.mass * (state.rows.jacobian[:3] @ a + state.rows.drift[:3] + [0.0, 0.0, 9.81])
     np.testing.assert_allclose(sum(pushes[:last]), wanted, atol=0.05)
     if load.in_contact:
         assert np.abs(pushes[last]).max() < 0.05
@@ -47,7 +49,7 @@ def test_forces_within_the_robot_are_those_nearest_to_the_wanted_normal_forces(s
     wanted = np.full(len(scene.contacts), 100.0)
     wanted[[0, -1]] = 300.0, 400.0
     loads = [ContactDemand(force, 1e6) for force in wanted]
-    builder, problem, solution = scene.solve(state, scene.tasks(state, rng, 0.01), loads, 1e6)
+    builder, problem, solution = scene.solve(scene.stack(state, *scene.tasks(state, rng, 0.01)), loads, 1e6)
     assert solution.solved
     n_forces = builder.n - scene.dynamics.nv
     assert (problem.C[: -scene.robot.n_joints] @ solution.x).min() > 0.0  # no limit is active
@@ -125,15 +127,17 @@ def test_the_acceleration_of_a_foot_is_that_of_pinocchio_in_the_axes_of_its_forc
     q[3:7] = base.quaternion_xyzw
     data = model.createData()
     pin.forwardKinematics(model, data, q, state.v, a)
-    for contact, motion, name in zip(scene.contacts, scene.motions(state), scene.frames, strict=True):
+    motions = ForceAxes(scene.contacts).motions(state)
+    places = force_rows(scene.contacts)
+    for contact, rows, name in zip(scene.contacts, places, scene.frames, strict=True):
         axes = pin.LOCAL if contact.is_sole else pin.LOCAL_WORLD_ALIGNED
         frame = model.getFrameId(name)
         pin.updateFramePlacement(model, data, frame)
         expected = pin.getFrameClassicalAcceleration(model, data, frame, axes).vector[: contact.dim]
-        np.testing.assert_allclose(motion.jacobian @ a + motion.drift, expected, atol=1e-9)
+        np.testing.assert_allclose(motions.jacobian[rows] @ a + motions.drift[rows], expected, atol=1e-9)
         velocity = pin.getFrameVelocity(model, data, frame, axes).vector[: contact.dim]
-        np.testing.assert_allclose(motion.velocity, velocity, atol=1e-9)
-        assert np.abs(motion.drift).max() > 0.1
+        np.testing.assert_allclose(motions.velocity[rows], velocity, atol=1e-9)
+        assert np.abs(motions.drift[rows]).max() > 0.1
 
 
 class FeetLifted:

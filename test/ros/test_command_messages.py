@@ -36,6 +36,10 @@ def test_torque_command_there_and_back(stamp_ns, torques):
     back = messages.torque_command_from_msg(over_the_wire(messages.torque_command_to_msg(command)))
     assert (back.stamp_ns, back.names) == (stamp_ns, tuple(torques))
     np.testing.assert_array_equal(back.tau, command.tau)
+    serialise = messages.torque_command_bytes(command.names)
+    again = messages.torque_command_from_msg(deserialize_message(serialise(command), JointState))
+    assert (again.stamp_ns, again.names) == (stamp_ns, tuple(torques))
+    np.testing.assert_array_equal(again.tau, command.tau)
 
 
 def test_torques_without_names_are_refused():
@@ -54,6 +58,9 @@ def test_effort_array_there_and_back_in_any_order(stamp_ns, torques, random):
     back = messages.effort_array_from_msg(msg, joints, stamp_ns)
     assert (back.stamp_ns, back.names) == (stamp_ns, joints)
     np.testing.assert_array_equal(back.tau, [torques[joint] for joint in joints])
+    serialise = messages.effort_array_bytes(command.names, joints)
+    again = deserialize_message(serialise(command), Float64MultiArray)
+    np.testing.assert_array_equal(again.data, back.tau)
 
 
 def test_an_effort_array_of_another_length_is_refused():

@@ -22,7 +22,7 @@ from inertial_estimation.recordings.estimate_messages import figures_from_msg, f
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers, tilt_markers
 from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
 from inertial_estimation.ros.markers import MarkerOutput
-from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput
+from inertial_estimation.ros.telemetry import TelemetryOutput, figure_message
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -102,7 +102,7 @@ def test_nothing_is_computed_while_nobody_listens():
 @pytest.mark.parametrize("names", [("a",), ("mass/a [kg]", "b"), COVARIANCE_NAMES])
 @pytest.mark.parametrize("frame_id", ["", "left_sole_link"])
 def test_the_serialised_message_is_that_of_the_message(names, frame_id):
-    rng, msg = np.random.default_rng(0), FigureMessage(names, frame_id)
+    rng, msg = np.random.default_rng(0), figure_message(names, frame_id)
     for stamp_ns in (0, 1, 1_700_000_000_123_456_789):
         values = rng.normal(size=len(names)).tolist()
         expected = figures_to_msg(stamp_ns, values, JointState(name=list(names)))
@@ -111,7 +111,7 @@ def test_the_serialised_message_is_that_of_the_message(names, frame_id):
 
 
 def test_figures_that_are_infinite_or_unknown_arrive_as_such():
-    data = FigureMessage(("a", "b")).filled(5, [np.inf, np.nan])
+    data = figure_message(("a", "b")).filled(5, [np.inf, np.nan])
     _stamp, values = figures_from_msg(deserialize_message(data, JointState))
     assert values["a"] == np.inf
     assert np.isnan(values["b"])

@@ -4,11 +4,11 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.contact_constraints import contact_motion, make_contacts
+from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, make_contacts
 from inertial_estimation.control.controller_config import ControllerConfig, SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import ProblemBuilder
 from inertial_estimation.control.quadratic_program import QuadraticProgram
-from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask
+from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask, TaskStack
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
@@ -39,10 +39,8 @@ class ProgramScene:
         q = self.home + spread * rng.standard_normal(n)
         return base, self.dynamics.compute(base, q, spread * rng.standard_normal(n))
 
-    def motions(self, state):
-        return [contact_motion(c, m) for c, m in zip(self.contacts, state.frames, strict=True)]
-
     def tasks(self, state, rng: np.random.Generator, demand: float):
+        """Return the posture and the other tasks."""
         n = self.robot.n_joints
         posture = PostureTask(
             state.q + demand * rng.standard_normal(n),
@@ -53,12 +51,16 @@ class ProgramScene:
             np.ones(n),
         )
         rests = [
-            ContactRestTask(c.name, m, 20.0, 1000.0)
-            for c, m in zip(self.contacts, self.motions(state), strict=True)
+            ContactRestTask(c.name, rows, 20.0, 1000.0)
+            for c, rows in zip(self.contacts, force_rows(self.contacts), strict=True)
         ]
-        return [ComTask(30.0 * demand * rng.standard_normal(2), 10.0), posture, *rests]
+        x, y = 30.0 * demand * rng.standard_normal(2)
+        return posture, [ComTask((x, y), 10.0), *rests]
 
-    def solve(self, state, tasks, loads, tau_max, tolerance=1e-8, force_weight=1e-3):
+    def stack(self, state, posture, tasks):
+        return TaskStack(state, ForceAxes(self.contacts).motions(state), tasks, posture)
+
+    def solve(self, stack, loads, tau_max, tolerance=1e-8, force_weight=1e-3):
         builder = ProblemBuilder(
             self.contacts,
             self.dynamics.nv,
@@ -66,7 +68,12 @@ class ProgramScene:
             np.full(self.robot.n_joints, tau_max),
             force_weight,
         )
-        problem = builder.build(state, self.motions(state), tasks, loads)
+        problem = builder.build(stack, loads)
         solver = SolverConfig(tolerance, max_iterations=1000, max_inner_iterations=1500)
         program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
         return builder, problem, program.solve(problem)
+
+    def forces(self, builder, problem, x):
+        """Return the forces of a solution, as many numbers as each contact transmits."""
+        _, wrenches = builder.answer(problem, x)
+        return [wrench[: c.dim] for c, wrench in zip(self.contacts, wrenches, strict=True)]

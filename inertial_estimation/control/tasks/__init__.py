@@ -6,9 +6,11 @@ from inertial_estimation.control.tasks.com import ComTask
 from inertial_estimation.control.tasks.contact_rest import ContactRestTask
 from inertial_estimation.control.tasks.foot_motion import FootMotionTask, FootReference
 from inertial_estimation.control.tasks.posture import PostureTask
-from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.control.tasks.task import DEMAND_WIDTH, Task, TaskRows
+from inertial_estimation.control.tasks.task_stack import TaskStack
 
 __all__ = [
+    "DEMAND_WIDTH",
     "BaseHeightTask",
     "BaseOrientationTask",
     "ComTask",
@@ -18,4 +20,5 @@ __all__ = [
     "PostureTask",
     "Task",
     "TaskRows",
+    "TaskStack",
 ]

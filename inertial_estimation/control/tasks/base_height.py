@@ -1,8 +1,6 @@
 """Task of the base height above the support."""
 
-import numpy as np
-
-from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
+from inertial_estimation.control.tasks.task import Task
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
 __all__ = ["BaseHeightTask"]
@@ -38,13 +36,8 @@ class BaseHeightTask(Task):
         self.damping = damping
         self.weight = weight
 
-    def rows(self, state: DynamicsState) -> TaskRows:
+    def demand(self, state: DynamicsState) -> tuple[float, ...]:
         """Return the vertical row of the base."""
         z, rate, acceleration = self.reference
-        wanted = (
-            acceleration
-            + self.stiffness * (z - self.height)
-            + self.damping * (rate - float(state.base.velocity[2]))
-        )
-        b = np.array([wanted - state.base.drift[2]])
-        return TaskRows(state.base.jacobian[2:3], b, equal_weights(self.weight, 1))
+        pull = self.stiffness * (z - self.height)
+        return float(state.base_row + 2), acceleration, pull, rate, self.damping, self.weight

@@ -1,7 +1,6 @@
 """Task that keeps a contact at rest."""
 
-from inertial_estimation.control.contact_constraints import ContactMotion
-from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
+from inertial_estimation.control.tasks.task import Task, rest_demand
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
 __all__ = ["ContactRestTask"]
@@ -14,19 +13,18 @@ class ContactRestTask(Task):
     the torques nearest to what was wanted.
 
     Attributes:
-        motion: Motion of the contact now.
+        rows: Its rows among those of the contacts, in the axes of their forces.
         damping: d [1/s].
         weight: Weight of the task.
     """
 
-    def __init__(self, contact: str, motion: ContactMotion, damping: float, weight: float) -> None:
+    def __init__(self, contact: str, rows: slice, damping: float, weight: float) -> None:
         self.name = f"{contact} at rest"
-        self.motion = motion
+        self.rows = rows
         self.damping = damping
         self.weight = weight
 
-    def rows(self, state: DynamicsState) -> TaskRows:
+    def demand(self, state: DynamicsState) -> tuple[float, ...]:
         """Return the rows of the contact, in the axes of its force."""
-        motion = self.motion
-        b = -self.damping * motion.velocity - motion.drift
-        return TaskRows(motion.jacobian, b, equal_weights(self.weight, len(b)))
+        rows, before = self.rows, len(state.rows.velocity)
+        return rest_demand(before + rows.start, rows.stop - rows.start, self.damping, self.weight)

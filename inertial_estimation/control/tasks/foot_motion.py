@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from inertial_estimation.control.tasks.task import Task, TaskRows, equal_weights
+from inertial_estimation.control.tasks.task import Task
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3
@@ -60,17 +58,14 @@ class FootMotionTask(Task):
         self.weight = weight
         self.turn = turn
 
-    def rows(self, state: DynamicsState) -> TaskRows:
+    def demand(self, state: DynamicsState) -> tuple[float, ...]:
         """Return three rows of position and, for a sole, three of orientation."""
-        foot, wanted = state.frames[self.index], self.reference
-        linear = (
-            wanted.acceleration
-            + self.stiffness * (wanted.p_BF_W - foot.p_BF_W)
-            + self.damping * (wanted.velocity - foot.velocity[:3])
-        )
-        if not self.turn:
-            return TaskRows(foot.jacobian[:3], linear - foot.drift[:3], equal_weights(self.weight, 3))
-        turn = log_so3(wanted.R_WF @ foot.R_WF.T)
-        angular = self.stiffness * turn - self.damping * foot.velocity[3:]
-        b = np.concatenate((linear, angular)) - foot.drift
-        return TaskRows(foot.jacobian, b, equal_weights(self.weight, 6))
+        foot, wanted, k = state.frames[self.index], self.reference, self.stiffness
+        first, d, weight = state.frame_row(self.index), self.damping, self.weight
+        pull: list[float] = (k * (wanted.p_BF_W - foot.p_BF_W)).tolist()
+        acceleration, rate = wanted.acceleration.tolist(), wanted.velocity.tolist()
+        if self.turn:
+            pull += (k * log_so3(wanted.R_WF @ foot.R_WF.T)).tolist()
+            acceleration, rate = [*acceleration, 0.0, 0.0, 0.0], [*rate, 0.0, 0.0, 0.0]
+        rows = enumerate(zip(acceleration, pull, rate, strict=True), first)
+        return tuple(number for i, row in rows for number in (float(i), *row, d, weight))

@@ -1,13 +1,15 @@
 """Task of the joint posture."""
 
-from inertial_estimation.control.tasks.task import Task, TaskRows
-from inertial_estimation.models.whole_body_dynamics import DynamicsState
+from dataclasses import dataclass
+
+from inertial_estimation.control.tasks.task import TaskRows
 from inertial_estimation.signals import Array
 
 __all__ = ["PostureTask"]
 
 
-class PostureTask(Task):
+@dataclass(frozen=True, slots=True, eq=False)
+class PostureTask:
     """Draws every joint to its reference: q'' = q''_ref + k (q_ref - q) + d (q'_ref - q'), joint by joint.
 
     Attributes:
@@ -19,20 +21,19 @@ class PostureTask(Task):
         weight: Weight of each joint, shape (n_joints,).
     """
 
-    name = "posture"
+    q_ref: Array
+    v_ref: Array
+    a_ref: Array
+    stiffness: Array
+    damping: Array
+    weight: Array
 
-    def __init__(
-        self, q_ref: Array, v_ref: Array, a_ref: Array, stiffness: Array, damping: Array, weight: Array
-    ) -> None:
-        self.q_ref = q_ref
-        self.v_ref = v_ref
-        self.a_ref = a_ref
-        self.stiffness = stiffness
-        self.damping = damping
-        self.weight = weight
+    def rows(self, q: Array, v: Array) -> TaskRows:
+        """Return one row per joint.
 
-    def rows(self, state: DynamicsState) -> TaskRows:
-        """Return one row per joint."""
-        v = state.v[len(state.v) - len(state.q) :]
-        wanted = self.a_ref + self.stiffness * (self.q_ref - state.q) + self.damping * (self.v_ref - v)
+        Args:
+            q: Positions [rad], shape (n_joints,).
+            v: Velocities [rad/s], shape (n_joints,).
+        """
+        wanted = self.a_ref + self.stiffness * (self.q_ref - q) + self.damping * (self.v_ref - v)
         return TaskRows(None, wanted, self.weight)

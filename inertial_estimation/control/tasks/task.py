@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Task", "TaskRows", "equal_weights"]
+__all__ = ["DEMAND_WIDTH", "Task", "TaskRows", "rest_demand"]
+
+DEMAND_WIDTH = 6  # numbers of one row of a task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,21 +27,17 @@ class TaskRows:
     weight: Array
 
 
-@lru_cache(maxsize=64)
-def equal_weights(weight: float, rows: int) -> Array:
-    """Return the same weight for each of some rows, read-only, shape (rows,).
-
-    Args:
-        weight: Weight of each row.
-        rows: Their number.
-    """
-    weights: Array = np.full(rows, weight)
-    weights.setflags(write=False)
-    return weights
-
-
 class Task(ABC):
     """One demand on the acceleration of the robot.
+
+    Each of its rows asks one coordinate of a motion, with velocity J v and acceleration J a + J'v, for
+
+        J a + J'v = c_ref + e + d (v_ref - J v)
+
+    with a reference c_ref of the acceleration, a pull e (stiffness times error), a damping d [1/s], and a
+    reference v_ref of the velocity. It is given by six numbers: the place of the coordinate among the rows of
+    `DynamicsState`, followed by those of the contacts in the axes of their forces; c_ref, e, v_ref, d; and
+    the weight of the row.
 
     Attributes:
         name: For results and diagnostics.
@@ -50,9 +46,23 @@ class Task(ABC):
     name: str
 
     @abstractmethod
-    def rows(self, state: DynamicsState) -> TaskRows:
-        """Return the rows at a state of the robot.
+    def demand(self, state: DynamicsState) -> tuple[float, ...]:
+        """Return the six numbers of each row, one row after the other.
 
         Args:
             state: Dynamics and kinematics now.
         """
+
+
+@lru_cache(maxsize=64)
+def rest_demand(first: int, count: int, damping: float, weight: float) -> tuple[float, ...]:
+    """Return the numbers of rows that bring consecutive coordinates to rest.
+
+    Args:
+        first: Place of the first coordinate.
+        count: Number of coordinates.
+        damping: d [1/s].
+        weight: Weight of each row.
+    """
+    rows = [(float(first + i), 0.0, 0.0, 0.0, damping, weight) for i in range(count)]
+    return tuple(number for row in rows for number in row)

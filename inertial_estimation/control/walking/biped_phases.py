@@ -135,16 +135,16 @@ class Standing(BipedPhase):
 
     def target(self, tick: BipedTick) -> SupportTarget:
         """Return a support in the middle of the feet."""
-        centres = tick.centres
-        middle: Array = sum(centres) / len(centres)  # type: ignore[assignment]
-        full = (1.0,) * len(centres)
+        count = len(tick.centres)
+        x, y, z = (sum(part) / count for part in zip(*(c.tolist() for c in tick.centres), strict=True))
+        middle, full = np.array([x, y]), (1.0,) * count
         return SupportTarget(
             self.phase,
             self.phase.value,
             full,
-            middle[:2],
-            middle[:2],
-            float(middle[2]),
+            middle,
+            middle,
+            z,
             self._context.heading(tick.state),
         )
 

@@ -5,19 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.compilation import Integers, MutableTable, Table, compiled, warm_up
 from inertial_estimation.control.contact_constraints import Contact
-from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.models.frame_motions import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import yaw_of
+from inertial_estimation.spatial.vectors import add, matrix_of, store, times, vector_of
 
-__all__ = ["heading", "horizontal_points", "inner_points", "load_shares", "mean_angle", "sole_centre"]
-
-
-def sole_centre(contact: Contact, motion: FrameMotion) -> Array:
-    """Return the centre of a sole relative to the base origin, world axes [m], shape (3,)."""
-    centre: Array = motion.p_BF_W + motion.R_WF @ contact.centre_C
-    return centre
+__all__ = ["SolePlaces", "heading", "inner_points", "load_shares", "mean_angle", "place_soles"]
 
 
 def inner_points(contact: Contact, margin: float) -> Array:
@@ -31,16 +27,72 @@ def inner_points(contact: Contact, margin: float) -> Array:
     return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
 
 
-def horizontal_points(points_C: Array, motion: FrameMotion) -> Array:
-    """Return points of a contact in the horizontal plane, relative to the base origin [m], shape (k, 2).
+class SolePlaces:
+    """Where the contacts are: their centres, and the corners of their support with a margin taken off."""
+
+    def __init__(self, contacts: Sequence[Contact], margin: float) -> None:
+        """Take centres and corners.
+
+        Args:
+            contacts: The contacts, in the order of the frames of the state.
+            margin: Distance taken off every side of a sole [m]; at most to the centre.
+        """
+        inner = [inner_points(contact, margin) for contact in contacts]
+        counts = np.array([len(points) for points in inner], dtype=np.int64)
+        self._owners = np.repeat(np.arange(len(inner), dtype=np.int64), counts)
+        self._points = np.concatenate([np.zeros((0, 3)), *inner])
+        self._centres = np.array([contact.centre_C for contact in contacts]).reshape(-1, 3)
+        warm_up()
+
+    def now(self, places: Array) -> tuple[list[Array], Array]:
+        """Return centres and corners relative to the base origin, world axes.
+
+        Args:
+            places: Orientation by rows and position of the contact frames, which come first, shape (f, 12).
+
+        Returns:
+            Centre of each contact [m], shape (3,) each; corners in the horizontal plane [m], shape (k, 2).
+        """
+        centres, corners = np.empty(self._centres.shape), np.empty((len(self._points), 2))
+        place_soles(places, self._centres, self._points, self._owners, centres, corners)
+        return list(centres), corners
+
+    def standing(self, corners: Array, capacity: Sequence[float]) -> Array:
+        """Return the corners of the contacts that carry.
+
+        Args:
+            corners: All corners, shape (k, 2).
+            capacity: How much of its full force each contact may take, 0 (in the air) to 1.
+        """
+        return corners if all(capacity) else corners[np.array(capacity)[self._owners] > 0.0]
+
+
+@compiled
+def place_soles(
+    places: Table,
+    centres_C: Table,
+    points_C: Table,
+    owners: Integers,
+    centres: MutableTable,
+    corners: MutableTable,
+) -> None:
+    """Write p + R c of the centres of contacts and, in the horizontal plane, of points of them.
 
     Args:
-        points_C: Points in the contact frame [m], shape (k, 3).
-        motion: Motion of the contact frame.
+        places: Orientation R by rows and position p of the contact frames, which come first, shape (f, 12).
+        centres_C: Centre of each contact in its frame [m], shape (n, 3).
+        points_C: Points in the frames of their contacts [m], shape (k, 3).
+        owners: Contact of each point, shape (k,).
+        centres: Shape (n, 3); written.
+        corners: Shape (k, 2); written.
     """
-    corners: Array = points_C @ motion.R_WF[:2].T
-    corners += motion.p_BF_W[:2]
-    return corners
+    for i in range(len(centres)):
+        place, c = places[i], centres_C[i]
+        store(centres[i], 0, add(vector_of(place, 9), times(matrix_of(place, 0), vector_of(c, 0))))
+    for k in range(len(corners)):
+        place, c = places[owners[k]], points_C[k]
+        x, y, _ = add(times(matrix_of(place, 0), vector_of(c, 0)), vector_of(place, 9))
+        corners[k, 0], corners[k, 1] = x, y
 
 
 def mean_angle(angles: Sequence[float], weights: Sequence[float]) -> float:
