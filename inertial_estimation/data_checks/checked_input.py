@@ -35,9 +35,9 @@ BLOCK = 32  # steps from reading to reading that are looked at at once
 # Integers of an input, behind those of its statistics: numbers in a part, readings kept, parts that one of
 # them or the last of them does not have (bits), whether their names differ, number of the set of names;
 # stamps from which on and up to which the checks want readings themselves [ns], or those outside of them;
-# then the stamps of the readings [ns].
-WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE = range(SIZE, SIZE + 9)
-STAMPS = SIZE + 9
+# whether nothing is counted, since other checks see the same readings; then the stamps of the readings [ns].
+WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE, UNCOUNTED = range(SIZE, SIZE + 10)
+STAMPS = SIZE + 10
 
 
 class CheckedInput:
@@ -128,6 +128,11 @@ class CheckedInput:
         """
         self._cells[BEGIN_NS], self._cells[END_NS], self._cells[OUTSIDE] = begin_ns, end_ns, outside
 
+    def stop_counting(self) -> None:
+        """Keep only the last reading from now on, and want none."""
+        self.want(0, 0)
+        self._cells[UNCOUNTED] = 1
+
     def _rows(self, part: int) -> Array:
         """Return the numbers of a part of the readings that are kept, shape (BLOCK + 1, width)."""
         size = (BLOCK + 1) * self._cells[WIDTH]
@@ -166,8 +171,11 @@ def _take_reading(
 @inlined
 def begin_reading(stamp: int, n: Integers, x: MutableColumn) -> None:
     """Count the stamp [ns] of a reading; `part_to_keep` follows for its parts, then `end_reading`."""
-    note_stamp(stamp, n, x)
     n[LACKS] = 0
+    if n[UNCOUNTED] != 0:
+        n[KEPT] = 0
+        return
+    note_stamp(stamp, n, x)
 
 
 @inlined
