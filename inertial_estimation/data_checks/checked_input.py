@@ -106,7 +106,7 @@ class CheckedInput:
 
     def newest(self) -> tuple[int, list[Array | None]]:
         """Return the stamp of the last reading [ns] and copies of its parts, None for those that it lacks."""
-        last, lacks = self._cells[KEPT] - 1, self._cells[LACKS]
+        last, lacks = max(self._cells[KEPT] - 1, 0), self._cells[LACKS]
         parts = [None if lacks >> k & 1 else self._rows(k)[last].copy() for k in range(len(self.held))]
         for part in parts:
             if part is not None:
@@ -129,9 +129,8 @@ class CheckedInput:
         self._cells[BEGIN_NS], self._cells[END_NS], self._cells[OUTSIDE] = begin_ns, end_ns, outside
 
     def stop_counting(self) -> None:
-        """Keep only the last reading from now on, and want none."""
-        self.want(0, 0)
-        self._cells[UNCOUNTED] = 1
+        """Keep only the last reading from now on, in the place of the first, and want none."""
+        self._cells[UNCOUNTED], self._cells[KEPT] = 1, 0
 
     def _rows(self, part: int) -> Array:
         """Return the numbers of a part of the readings that are kept, shape (BLOCK + 1, width)."""
@@ -171,11 +170,9 @@ def _take_reading(
 @inlined
 def begin_reading(stamp: int, n: Integers, x: MutableColumn) -> None:
     """Count the stamp [ns] of a reading; `part_to_keep` follows for its parts, then `end_reading`."""
+    if n[UNCOUNTED] == 0:
+        note_stamp(stamp, n, x)
     n[LACKS] = 0
-    if n[UNCOUNTED] != 0:
-        n[KEPT] = 0
-        return
-    note_stamp(stamp, n, x)
 
 
 @inlined
@@ -200,6 +197,8 @@ def end_reading(stamp: int, n: Integers) -> bool:
         n: Integers of the input; changed.
     """
     n[STAMPS + n[KEPT]] = stamp
+    if n[UNCOUNTED] != 0:
+        return False
     n[LACKED] |= n[LACKS]
     n[KEPT] += 1
     within = n[BEGIN_NS] <= stamp < n[END_NS]

@@ -71,7 +71,10 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
 
 
-def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(noisy: MemoryRecording) -> None:
+def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(talos: Truth) -> None:
+    """Also where stamps are irregular, so that readings are judged one by one."""
+    noisy = measure(talos, replace(REALISTIC, dropped=0.1), np.random.default_rng(3))
+
     def in_g(entry: RecordingEntry) -> RecordingEntry:
         if not isinstance(entry.sample, ImuSample):
             return entry
@@ -89,6 +92,7 @@ def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(noisy: Me
 
     shared, own = map(checks, runs)
     assert shared == own
+    np.testing.assert_array_equal(*(numbers(run)[1] for run in runs))
     assert own[0][1].level is not own[-1][1].level is HealthLevel.ERROR
 
 
