@@ -35,9 +35,9 @@ BLOCK = 32  # steps from reading to reading that are looked at at once
 # Integers of an input, behind those of its statistics: numbers in a part, readings kept, parts that one of
 # them or the last of them does not have (bits), whether their names differ, number of the set of names;
 # stamps from which on and up to which the checks want readings themselves [ns], or those outside of them;
-# then the stamps of the readings [ns].
-WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE = range(SIZE, SIZE + 9)
-STAMPS = SIZE + 9
+# whether nothing is counted, since other checks see the same readings; then the stamps of the readings [ns].
+WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE, UNCOUNTED = range(SIZE, SIZE + 10)
+STAMPS = SIZE + 10
 
 
 class CheckedInput:
@@ -106,7 +106,7 @@ class CheckedInput:
 
     def newest(self) -> tuple[int, list[Array | None]]:
         """Return the stamp of the last reading [ns] and copies of its parts, None for those that it lacks."""
-        last, lacks = self._cells[KEPT] - 1, self._cells[LACKS]
+        last, lacks = max(self._cells[KEPT] - 1, 0), self._cells[LACKS]
         parts = [None if lacks >> k & 1 else self._rows(k)[last].copy() for k in range(len(self.held))]
         for part in parts:
             if part is not None:
@@ -127,6 +127,10 @@ class CheckedInput:
             outside: Whether those outside of the span are wanted, instead of those in it.
         """
         self._cells[BEGIN_NS], self._cells[END_NS], self._cells[OUTSIDE] = begin_ns, end_ns, outside
+
+    def stop_counting(self) -> None:
+        """Keep only the last reading from now on, in the place of the first, and want none."""
+        self._cells[UNCOUNTED], self._cells[KEPT] = 1, 0
 
     def _rows(self, part: int) -> Array:
         """Return the numbers of a part of the readings that are kept, shape (BLOCK + 1, width)."""
@@ -166,7 +170,8 @@ def _take_reading(
 @inlined
 def begin_reading(stamp: int, n: Integers, x: MutableColumn) -> None:
     """Count the stamp [ns] of a reading; `part_to_keep` follows for its parts, then `end_reading`."""
-    note_stamp(stamp, n, x)
+    if n[UNCOUNTED] == 0:
+        note_stamp(stamp, n, x)
     n[LACKS] = 0
 
 
@@ -192,6 +197,8 @@ def end_reading(stamp: int, n: Integers) -> bool:
         n: Integers of the input; changed.
     """
     n[STAMPS + n[KEPT]] = stamp
+    if n[UNCOUNTED] != 0:
+        return False
     n[LACKED] |= n[LACKS]
     n[KEPT] += 1
     within = n[BEGIN_NS] <= stamp < n[END_NS]

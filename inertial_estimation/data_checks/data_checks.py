@@ -84,7 +84,24 @@ class DataChecks:
         self._first_ns: int | None = None
         self._due_ns = 0
         self._wanted: tuple[tuple[int, int], tuple[int, int]] | None = None
+        self._config = config
+        self._others: DataChecks | None = None
         self._say_what_is_wanted()
+
+    def are_like(self, others: "DataChecks") -> bool:
+        """Return whether checks are of the same robot with the same parameters."""
+        same = self._whole == others._whole and self._config == others._config
+        return same and self.robot.model.model == others.robot.model.model
+
+    def leave_to(self, others: "DataChecks") -> None:
+        """Leave all judgements to the checks of another pipeline, which see the same readings.
+
+        Args:
+            others: Those checks, which are like these.
+        """
+        self._others = others
+        for one in self.inputs:
+            one.stop_counting()
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, as it was sent."""
@@ -104,6 +121,8 @@ class DataChecks:
 
     def see_joints(self, reading: JointReading) -> None:
         """See a joint state that `inputs` has taken; needed where `inputs` want it alone."""
+        if self._others is not None:
+            return
         window = self._collector.push_joints(reading)
         if window is not None:
             self._add(window)
@@ -119,7 +138,8 @@ class DataChecks:
             stamp_ns: Its stamp [ns].
             row: Specific force and angular rate, shape (6,).
         """
-        self._collector.push_imu(stamp_ns, row)
+        if self._others is None:
+            self._collector.push_imu(stamp_ns, row)
 
     def see_wrench(self, contact: str, stamp_ns: int, wrench_F: Array) -> None:
         """See a wrench of a contact that `inputs` have taken; needed where they want it alone.
@@ -129,7 +149,8 @@ class DataChecks:
             stamp_ns: Its stamp [ns].
             wrench_F: Force and moment, shape (6,).
         """
-        self._collector.push_wrench(contact, stamp_ns, wrench_F)
+        if self._others is None:
+            self._collector.push_wrench(contact, stamp_ns, wrench_F)
 
     def push_signals(self, stamps_ns: NDArray[np.int64], **signals: Array | None) -> None:
         """Take aligned signals, positions and efforts corrected, instead of single readings.
@@ -154,6 +175,8 @@ class DataChecks:
             Results in the order in which the errors are to be mended; empty while there are fewer than
             `FEWEST_WINDOWS` windows and no joint is missing.
         """
+        if self._others is not None:
+            return self._others.results()
         with _quiet():
             return [*self.inputs.results(), *(result for stage in self._stages() for result in stage)]
 
@@ -164,6 +187,8 @@ class DataChecks:
         that no step of a node waits for all of them. Errors that a stage finds are returned without waiting
         for the later stages.
         """
+        if self._others is not None:
+            return self._others.health()
         newest = self._windows[-1].data.stamp_ns if self._windows else None
         if newest is None or self._first_ns is None:
             if self._collector.missing:

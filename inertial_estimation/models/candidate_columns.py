@@ -16,6 +16,7 @@ import pinocchio as pin
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.body_columns import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -24,6 +25,7 @@ from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 __all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
 
 LOAD_COLUMNS = 4  # mass and first moment
+EVERY_ROW = slice(None)
 SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]
 
 
@@ -83,29 +85,30 @@ class CandidateColumns:
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
         self._supports = moving_velocities(self._model, self._joints.tolist())
 
-    def at(self, q: Array, v: Array, a: Array) -> BodyCauses:
-        """Return the columns in all generalized forces.
+    def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
+        """Return the columns in generalized forces.
 
         Args:
             q: Configuration, the base at the origin, shape (nq,).
             v: Generalized velocity, shape (nv,).
             a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
+            rows: Places of the generalized forces, m of them; all of them by default.
         """
         model, data = self._model, self._data
-        loads = self._loads(q, v, a)
-        weights = self._loads(q, np.zeros_like(v), self._resting(a))
-        J = pin.computeJointJacobians(model, data, q)  # at the origin of the base, in its axes
+        loads = self._loads(q, v, a, rows)
+        weights = self._loads(q, np.zeros_like(v), self._resting(a), rows)
+        J = pin.computeJointJacobians(model, data, q)[:, rows]  # at the origin of the base, in its axes
         poses = [data.oMi[j] for j in self._joints.tolist()]
         R_BJ = np.array([pose.rotation for pose in poses])
         points = [pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)]
-        wrenches = J.T * self._supports[:, :, None]
+        wrenches = J.T * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
         wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], np.array([pin.skew(p) for p in points]))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
-    def _loads(self, q: Array, v: Array, a: Array) -> Array:
-        Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)
-        blocks = Y.reshape(self._model.nv, -1, 10)[:, self._joints - 1]
+    def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:
+        Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)[rows]
+        blocks = Y.reshape(len(Y), -1, 10)[:, self._joints - 1]
         loads: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
         return loads
 

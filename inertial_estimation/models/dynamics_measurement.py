@@ -261,17 +261,17 @@ class DynamicsMeasurement:
             projection: N of the equation at this state; None computes it where the equation is projected.
         """
         q, v, a = self._generalized(state)
-        causes = candidates.at(q, v, a)
-        loads, weights = causes.loads[:, self._picked], causes.weights[:, self._picked]
-        wrenches = causes.wrenches[:, self._picked]
+        causes = candidates.at(q, v, a, self._picked)
         if self._rows.projects:
             if projection is None:
                 self._mass_matrix.move_to(q)
                 J_C = np.empty((6 * len(self._contacts[0]), len(v)))
                 self._fill(_NO_BODIES, np.empty((len(v), 0)), J_C)
                 projection = self._rows.projection(J_C)
-            loads, weights, wrenches = (projection.T @ part for part in (loads, weights, wrenches))
-        return BodyCauses(loads, weights, wrenches, causes.R_BJ)
+            parts = causes.loads, causes.weights, causes.wrenches
+            loads, weights, wrenches = (projection.T @ part for part in parts)
+            causes = BodyCauses(loads, weights, wrenches, causes.R_BJ)
+        return causes
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.

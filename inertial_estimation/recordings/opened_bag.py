@@ -17,6 +17,7 @@ from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.bag_file import BagFile
 from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
+from inertial_estimation.recordings.complete_mcap import CompleteMcap
 from inertial_estimation.recordings.cut_mcap import CutMcap
 from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
 from inertial_estimation.recordings.watched_bag_file import WatchedBagFile
@@ -26,6 +27,7 @@ __all__ = ["OpenedBag", "open_bag"]
 
 METADATA = "metadata.yaml"
 CHECKS: Mapping[str, Callable[[Path], None]] = {".db3": check_pages}
+COMPLETE_READERS: Mapping[str, type[CompleteBagFile]] = {".mcap": CompleteMcap}
 CUT_READERS: Mapping[str, Callable[[Path], BagFile]] = {".mcap": CutMcap, ".db3": CutSqlite}
 
 
@@ -142,7 +144,7 @@ def _open_file(path: Path, warn: Callable[[str], None]) -> tuple[BagFile, str]:
     try:
         if path.suffix in CHECKS:
             CHECKS[path.suffix](path)
-        complete = CompleteBagFile(path)
+        complete = COMPLETE_READERS.get(path.suffix, CompleteBagFile)(path)
     except MissingDependencyError:
         raise
     except Exception as error:  # whatever a damaged file makes the reader stumble over

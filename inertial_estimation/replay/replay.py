@@ -238,6 +238,8 @@ class _Driver:
         self._watcher: ReplayWatcher | None = None
         self._kept: dict[str, RecordedSamples[Any]] = {}
         self._ways = self._subscriptions(topics)
+        if tilt is not None and inertial is not None:
+            inertial.entries.share_checks(tilt.entries)
         if checks is not None:
             self._subscribe(checks, topics)
 

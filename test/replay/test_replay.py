@@ -80,6 +80,9 @@ class FakeEntries:
     joints: FakeEntry = field(default_factory=FakeEntry)
     wrenches: dict[str, FakeEntry] = field(default_factory=dict)
 
+    def share_checks(self, others: "FakeEntries") -> None:
+        assert others is not self
+
 
 @dataclass
 class FakePipeline:

@@ -8,12 +8,18 @@ import pytest
 
 from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
 from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
+from inertial_estimation.recordings.recording import (
+    BagRecording,
+    MemoryRecording,
+    RecordingEntry,
+    read_orientations,
+)
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.signals import JointReading
+from inertial_estimation.signals import Health, HealthLevel, ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
@@ -63,6 +69,31 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     assert evaluation.metrics["tilt_error_deg"]["max"] < 0.05
     truth = talos.robot.total_mass + talos.payload.inertia.mass
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
+
+
+def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(talos: Truth) -> None:
+    """Also where stamps are irregular, so that readings are judged one by one."""
+    noisy = measure(talos, replace(REALISTIC, dropped=0.1), np.random.default_rng(3))
+
+    def in_g(entry: RecordingEntry) -> RecordingEntry:
+        if not isinstance(entry.sample, ImuSample):
+            return entry
+        force = entry.sample.specific_force_I / 9.80665
+        return replace(entry, sample=replace(entry.sample, specific_force_I=force))
+
+    recording = replace(noisy, messages=tuple(in_g(entry) for entry in noisy.messages))
+    together, alone = pipelines(), pipelines()
+    topics = replay_topics(alone.values, {})
+    runs = run_through(recording, together), replay_recording(recording, topics, inertial=alone.inertial)
+
+    def checks(run: ReplayRun) -> list[tuple[int, Health]]:
+        reports = [(ns, part) for ns, node, parts in run.reports if node == INERTIAL_NODE for part in parts]
+        return [(ns, part) for ns, part in reports if part.name == "data checks"]
+
+    shared, own = map(checks, runs)
+    assert shared == own
+    np.testing.assert_array_equal(*(numbers(run)[1] for run in runs))
+    assert own[0][1].level is not own[-1][1].level is HealthLevel.ERROR
 
 
 def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:

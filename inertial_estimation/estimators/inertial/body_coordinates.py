@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.estimators.inertial.coordinate_limits import CoordinateLimits
 from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
@@ -18,9 +19,13 @@ class BodyCoordinates(ABC):
 
     Attributes:
         bodies: The bodies, in the order of the state.
+        linear: Whether the parameters are linear in the coordinates.
+        curved_map: How they depend on these where they are not: whether by Foster's convention, else by
+            Rucker's, and the limits of the coordinates.
     """
 
     linear = False
+    curved_map: tuple[bool, CoordinateLimits] | None = None
 
     def __init__(self, bodies: tuple[BodyReference, ...], friction: Array) -> None:
         """Find the nominal state.

@@ -131,9 +131,12 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
-        return self._believed_state().phi
+        guarded = self.corrected.guarded
+        return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
 
-    def _believed_state(self) -> FilterState:
+    @property
+    def _unsuspected(self) -> FilterState:
+        """The state, while data are suspect that before the first of these."""
         guarded = self.corrected.guarded
         return guarded.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
 
@@ -145,7 +148,7 @@ class InertialEstimator:
         """
         if self.model.errors is None:
             return state
-        errors = self._believed_state().x[self.filter.kinds.inferred :]
+        errors = self._unsuspected.x[self.filter.kinds.inferred :]
         known = self.model.errors.of_accelerometer(errors)
         return state if known is None else replace(state, accelerometer=known)
 
@@ -204,12 +207,6 @@ class InertialEstimator:
             guarded.inquiry.certain,
             {} if model.errors is None else self._sensor_errors(step),
         )
-
-    @property
-    def _unsuspected(self) -> FilterState:
-        """The state, while data are suspect that before the first of these."""
-        guarded = self.corrected.guarded
-        return self.filter.state if guarded.phase is WatchPhase.GOOD else guarded.good.held
 
     def _sensor_errors(self, step: MeasuredStep) -> dict[str, tuple[float, float]]:
         """Return the errors of the sensors by name, as they were before suspect data."""

@@ -208,4 +208,6 @@ class LocatedChanges:
             lead: Lag of the estimates, half of a window, in which a load that varies is caught up with [s].
         """
         rate = max(slowest, self._size / time) if self._age <= HAND_OVERS * time else slowest
-        return max([rate, *((load.most - load.least) / lead for load in self._varying.values())])
+        for load in self._varying.values():
+            rate = max(rate, (load.most - load.least) / lead)
+        return rate

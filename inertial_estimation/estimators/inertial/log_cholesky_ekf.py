@@ -2,8 +2,12 @@
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, compiled
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.estimators.inertial.coordinate_limits import (
+    CoordinateLimits,
+    limit_coordinates,
+    touches_limits,
+)
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.prior import PriorSigma
@@ -14,7 +18,6 @@ from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
     condition_bounds,
     contracted_curvature,
-    fill_condition_bounds,
     fill_parameters,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
@@ -28,7 +31,6 @@ LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 # Several shears at their limits together do so, too. Bodies of robots have 1e3 to 1e6.
 LARGEST_CONDITION = 1e11
 OF_NOMINAL = 10.0  # times the condition of the nominal body, where that is larger
-HALVINGS = 30  # of the way from nominal, until the limit is met to 1e-9 of it
 
 
 class LogCholeskyEkf(InertialFilter):
@@ -37,6 +39,8 @@ class LogCholeskyEkf(InertialFilter):
     Rucker's (J = U U') separates the mass from the centre of mass and is the default; Foster's
     (J = U' U) is available for comparison. See docs/inertial_filter.md for measured differences.
     """
+
+    curved_map: tuple[bool, CoordinateLimits]
 
     def __init__(
         self,
@@ -57,12 +61,14 @@ class LogCholeskyEkf(InertialFilter):
             raise ConfigurationError(
                 f"no log-Cholesky convention '{convention}'; there are {listing(CONVENTIONS)}"
             )
-        self.convention, self._is_foster = convention, convention == "foster"
+        self.convention = convention
         super().__init__(bodies, prior, gate, memory, overlap, walk)
-        nominal = self.body_coordinates(self._x_nominal)
-        self._largest_condition = np.maximum(LARGEST_CONDITION, OF_NOMINAL * condition_bounds(nominal))
-        self._largest_deviation = np.tile(LARGEST_DEVIATION, len(bodies))
-        self._range = (nominal - LARGEST_DEVIATION).ravel(), (nominal + LARGEST_DEVIATION).ravel()
+        nominal = self._x_nominal[: self._n_inertial].copy()
+        conditions = condition_bounds(self.body_coordinates(nominal))
+        deviation = np.tile(LARGEST_DEVIATION, len(bodies))
+        largest = np.maximum(LARGEST_CONDITION, OF_NOMINAL * conditions)
+        limits: CoordinateLimits = (nominal, deviation, largest)
+        self.curved_map = self.convention == "foster", limits
 
     def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
         """Return the normal distribution of the coordinates."""
@@ -76,21 +82,17 @@ class LogCholeskyEkf(InertialFilter):
     def bounded(self, x: Array) -> Array:
         """Limit the state to what floating point can distinguish from inconsistent bodies."""
         bounded: Array = x.copy()
-        if _clipped(*self._range, self._largest_condition, bounded):
-            return bounded
-        coordinates, nominal = self.body_coordinates(bounded), self.body_coordinates(self._x_nominal)
-        for body in np.flatnonzero(condition_bounds(coordinates) > self._largest_condition).tolist():
-            coordinates[body] = _within(self._largest_condition[body], nominal[body], coordinates[body])
+        limit_coordinates(self.curved_map[1], bounded)
         return bounded
 
     def touches_bound(self, x: Array) -> bool:
         """Return whether a body is at the bound of what floating point can tell from inconsistent."""
-        return _touches(self._x_nominal, self._largest_deviation, self._largest_condition, x)
+        return touches_limits(self.curved_map[1], x)
 
     def parameters_at(self, coordinates: Array) -> Array:
         """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
         pi_C = np.empty(coordinates.shape)
-        fill_parameters(coordinates, self._is_foster, pi_C)
+        fill_parameters(coordinates, self.convention == "foster", pi_C)
         return pi_C
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
@@ -98,48 +100,3 @@ class LogCholeskyEkf(InertialFilter):
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         return contracted_curvature(self.body_coordinates(x), slope_pi, self.convention)
-
-
-@compiled
-def _clipped(lower: Column, upper: Column, largest: Column, x: MutableColumn) -> bool:
-    """Limit the coordinates of k bodies; return whether the bodies are then within their largest conditions.
-
-    Args:
-        lower: Least coordinates, shape (10 k,).
-        upper: Largest coordinates, shape (10 k,).
-        largest: Largest bounds of the condition numbers, shape (k,).
-        x: State, bodies first; the coordinates of bodies are changed.
-    """
-    n, conditions = len(lower), np.empty(len(largest))
-    x[:n] = np.minimum(np.maximum(x[:n], lower), upper)
-    fill_condition_bounds(x[:n].reshape(-1, 10), conditions)
-    return not bool((conditions > largest).any())
-
-
-@compiled
-def _touches(nominal: Column, deviation: Column, largest: Column, x: Column) -> bool:
-    """Return whether a coordinate of k bodies, or the condition of one of them, is at its bound.
-
-    Args:
-        nominal: Nominal state, bodies first.
-        deviation: Largest distances of the coordinates from nominal, shape (10 k,).
-        largest: Largest bounds of the condition numbers, shape (k,).
-        x: State, bodies first.
-    """
-    n, conditions = len(deviation), np.empty(len(largest))
-    fill_condition_bounds(x[:n].reshape(-1, 10), conditions)
-    near = bool((conditions >= largest * (1.0 - 1e-6)).any())
-    return near or bool((np.abs(x[:n] - nominal[:n]) >= deviation * (1.0 - 1e-9)).any())
-
-
-def _within(limit: float, nominal: Array, coordinates: Array) -> Array:
-    """Return the farthest point on the way from nominal to coordinates whose condition is within a limit."""
-    inside, outside = 0.0, 1.0
-    for _ in range(HALVINGS):
-        share = 0.5 * (inside + outside)
-        if condition_bounds((nominal + share * (coordinates - nominal))[None])[0] <= limit:
-            inside = share
-        else:
-            outside = share
-    point: Array = nominal + inside * (coordinates - nominal)
-    return point

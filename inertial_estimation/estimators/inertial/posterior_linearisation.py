@@ -19,27 +19,22 @@ every such update several times as long as the others. Here phi is expressed in 
 filter's linearisation, in which its information is at hand; friction is linear.
 """
 
+import math
+
 import numpy as np
 
 from inertial_estimation.compilation import Table, compiled
 from inertial_estimation.errors import MeasurementError, NumericalError
-from inertial_estimation.estimators.inertial.filter_steps import largest_step
 from inertial_estimation.estimators.inertial.filter_values import FilterState
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.linearisation import DataInformation
-from inertial_estimation.estimators.inertial.posterior_steps import (
-    body_points,
-    posterior_over,
-    second_moments,
-)
+from inertial_estimation.estimators.inertial.posterior_steps import CLOSE, body_points, posterior_step
 from inertial_estimation.signals import Array, seconds
 
 __all__ = ["CurvedPosterior"]
 
 BODY_STEPS = 9  # most steps that follow one state, times the bodies
 MOST_STEPS = 30  # the same where they are made at once
-LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
-CLOSE = 1e-4  # step from which on the mean has converged
 SHRUNK, GROWN = 0.7, 1.2  # of a variance since the last update, beyond which the next is due at once
 
 
@@ -188,45 +183,35 @@ class CurvedPosterior:
         try:
             if self._step(self._data) < CLOSE:
                 self._steps = 0
-            self._second_moments = self._moments_about(self._state.x)
         except (MeasurementError, NumericalError):
             self._give_up()
 
     def _step(self, data: DataInformation) -> float:
         """Linearise over the present mean and covariance; return the largest change of a coordinate."""
-        L, pi_C = self._points()
-        at, prior = data.at, data.prior
-        mean, covariance = np.empty_like(self.mean), np.empty_like(self.covariance)
-        if not posterior_over(
+        at, prior, curved_map = data.at, data.prior, self._filter.curved_map
+        assert curved_map is not None
+        k, n = len(at.pi_C), len(self.mean)
+        moments: Array = np.empty((k, 10, 10))
+        L, pi = np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))
+        if self._at_mean is None:
+            if not body_points(self.mean, self.covariance, POINTS, curved_map[0], L, pi):
+                raise NumericalError("the covariance of a body is not positive definite")
+            self._at_mean = L, pi
+            L, pi = np.empty_like(L), np.empty_like(pi)
+        mean, covariance = np.empty(n), np.empty((n, n))
+        largest = posterior_step(
             self.mean,
-            (at.G.reshape(-1, 10), at.pi_C, at.x),
-            (L, pi_C),
+            at.numbers,
+            self._at_mean,
             (POINTS, WEIGHTS),
             (data.information, data.pull, data.x),
             (prior.information, prior.centre),
-            mean,
-            covariance,
-        ):
+            curved_map,
+            self._state.x,
+            (mean, covariance, L, pi),
+            moments.reshape(-1, 10),
+        )
+        if math.isnan(largest):
             raise NumericalError("the equations of the linearisation over the posterior cannot be solved")
-        largest = largest_step(mean, self.mean, 10 * len(self._filter.bodies))
-        shorter = min(1.0, LARGEST_STEP / max(largest, CLOSE))
-        self.mean, self._at_mean = self._filter.bounded(self.mean + shorter * (mean - self.mean)), None
-        self.covariance = covariance
+        self.mean, self.covariance, self._at_mean, self._second_moments = mean, covariance, (L, pi), moments
         return largest
-
-    def _points(self) -> tuple[Array, Array]:
-        """Return factors L of the bodies' covariances (10 k, 10), and their parameters there (40 k, 10)."""
-        if self._at_mean is None:
-            k = len(self._filter.bodies)
-            L, theta = np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))
-            if not body_points(self.mean, self.covariance, POINTS, L, theta):
-                raise NumericalError("the covariance of a body is not positive definite")
-            self._at_mean = L, self._filter.parameters_at(theta)
-        return self._at_mean
-
-    def _moments_about(self, x: Array) -> Array:
-        """Return the second moments of the parameters in C about those of a state, shape (k, 10, 10)."""
-        estimate = self._filter.parameters_at(self._filter.body_coordinates(x))
-        moments: Array = np.empty((len(estimate), 10, 10))
-        second_moments(self._points()[1], estimate, WEIGHTS, moments.reshape(-1, 10))
-        return moments

@@ -1,25 +1,36 @@
 """Arithmetic of a linearisation over a posterior (`posterior_linearisation`), for all bodies in one call."""
 
+import math
+
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
+from inertial_estimation.estimators.inertial.coordinate_limits import limited
+from inertial_estimation.estimators.inertial.filter_steps import largest_step
+from inertial_estimation.spatial.log_cholesky import fill_parameters
 from inertial_estimation.spatial.positive_definite import factor, lower_factor, regular_solution, solution
 
-__all__ = ["body_points", "posterior_over", "second_moments"]
+__all__ = ["CLOSE", "body_points", "posterior_step"]
+
+LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
+CLOSE = 1e-4  # step from which on the mean has converged
 
 
 @compiled
-def body_points(mean: Column, P: Table, points: Table, L: MutableTable, theta: MutableTable) -> bool:
-    """Write the points of each body, and a factor of its covariance; return whether it has one.
+def body_points(
+    mean: Column, P: Table, points: Table, foster: bool, L: MutableTable, pi: MutableTable
+) -> bool:
+    """Write a factor of the covariance of each body, and its parameters at points; return whether it has one.
 
     Args:
-        mean: Mean of the coordinates, bodies first, shape (n,).
+        mean: Mean m of the coordinates, bodies first, shape (n,).
         P: Their covariance, shape (n, n).
         points: Points of a standard normal distribution, shape (p, 10).
+        foster: Whether the convention of the coordinates is Foster's, else it is Rucker's.
         L: The lower factors one below the other, shape (10 k, 10); written.
-        theta: Coordinates m + L point, body by body, shape (k p, 10); written.
+        pi: Parameters in C at the coordinates m + L point, body by body, shape (k p, 10); written.
     """
-    p = len(points)
+    p, theta = len(points), np.empty(pi.shape)
     for body in range(len(L) // 10):
         rows = slice(10 * body, 10 * body + 10)
         lower, positive = lower_factor(np.ascontiguousarray(P[rows, rows]))
@@ -27,11 +38,12 @@ def body_points(mean: Column, P: Table, points: Table, L: MutableTable, theta: M
             return False
         L[rows] = lower
         theta[p * body : p * body + p] = mean[rows] + points @ lower.T
+    fill_parameters(theta, foster, pi)
     return True
 
 
-@compiled
-def posterior_over(
+@inlined
+def _posterior_over(
     mean: Column,
     at: tuple[Table, Table, Column],
     over: tuple[Table, Table],
@@ -103,8 +115,8 @@ def posterior_over(
     return bool(np.isfinite(mean_new).all())
 
 
-@compiled
-def second_moments(pi: Table, about: Table, weights: Column, moments: MutableTable) -> None:
+@inlined
+def _second_moments(pi: Table, about: Table, weights: Column, moments: MutableTable) -> None:
     """Write the second moments of parameters about given ones, body by body.
 
     Args:
@@ -118,3 +130,52 @@ def second_moments(pi: Table, about: Table, weights: Column, moments: MutableTab
         deviation = pi[p * body : p * body + p] - about[body]
         turned = np.ascontiguousarray(deviation.T)
         moments[10 * body : 10 * body + 10] = (turned * weights) @ deviation
+
+
+@compiled
+def posterior_step(
+    mean: Column,
+    at: tuple[Table, Table, Column],
+    over: tuple[Table, Table],
+    cubature: tuple[Table, Column],
+    data: tuple[Table, Column, Column],
+    prior: tuple[Table, Column],
+    curved_map: tuple[bool, tuple[Column, Column, Column]],
+    x: Column,
+    after: tuple[MutableColumn, MutableTable, MutableTable, MutableTable],
+    moments: MutableTable,
+) -> float:
+    """Make one step of the linearisation over a distribution of x, limited, and write what follows from it.
+
+    Args:
+        mean: As for `_posterior_over`.
+        at: As for `_posterior_over`.
+        over: As for `_posterior_over`.
+        cubature: As for `_posterior_over`.
+        data: As for `_posterior_over`.
+        prior: As for `_posterior_over`.
+        curved_map: Whether the convention of the coordinates is Foster's, and their limits as
+            `CoordinateLimits`.
+        x: State of the filter, about whose parameters the second moments are, shape (n,).
+        after: Mean and covariance after the step, and factors and parameters there, as `over`; written.
+        moments: Second moments of the parameters in C, one body below the other, shape (10 k, 10); written.
+
+    Returns:
+        The largest change of a coordinate that the whole step would make; NaN where floating point does not
+        suffice, and then what is written has no meaning.
+    """
+    mean_new, P_new, L_new, pi_new = after
+    if not _posterior_over(mean, at, over, cubature, data, prior, mean_new, P_new):
+        return math.nan
+    foster, limits = curved_map
+    k = len(at[1])
+    largest = largest_step(mean_new, mean, 10 * k)
+    shorter = min(1.0, LARGEST_STEP / max(largest, CLOSE))
+    mean_new[:] = mean + shorter * (mean_new - mean)
+    limited(limits, mean_new)
+    if not body_points(mean_new, P_new, cubature[0], foster, L_new, pi_new):
+        return math.nan
+    estimate = np.empty((k, 10))
+    fill_parameters(x[: 10 * k].reshape(k, 10), foster, estimate)
+    _second_moments(pi_new, estimate, cubature[1], moments)
+    return largest

@@ -19,6 +19,7 @@ class InputEntries:
     """The ways of joint states, IMU readings and wrenches.
 
     Attributes:
+        checks: Checks of the data, which take all of them.
         joints: Of joint states.
         imu: Of IMU readings.
         wrenches: Of the wrenches of each contact.
@@ -42,7 +43,7 @@ class InputEntries:
             imu: Whether the readings of the IMU are aligned.
             wrenches: Names of the aligned inputs by contact, of those that are aligned.
         """
-        self.joints = joints
+        self.checks, self.joints = checks, joints
         checked = checks.inputs
         self.imu = SensorEntry(IMU_LAYOUT, checked.imu, checks.see_imu, aligner, IMU if imu else "")
         self.wrenches = {
@@ -51,6 +52,15 @@ class InputEntries:
             )
             for contact, one in checked.wrenches.items()
         }
+
+    def share_checks(self, others: "InputEntries") -> None:
+        """Leave the checks of the data to those of another pipeline, if they would find the same.
+
+        Args:
+            others: Ways into a pipeline that reads the same messages.
+        """
+        if self.checks.are_like(others.checks):
+            self.checks.leave_to(others.checks)
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
