@@ -32,7 +32,7 @@ NODES = (*ESTIMATORS, "whole_body_controller")
 VARIANTS = ("timer", "arrival", "floor", "events", "empty-events")
 CONFIG = Path(__file__).resolve().parents[1] / "config" / "talos.yaml"
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-STARTUP = 4.0
+STARTUP = 12.0  # imports, machine code from disk, first messages [s]
 ESTIMATES = ("base_", "link_inertias/")  # published at the rate of the estimators, a third of the inputs'
 LONGEST = 300.0  # a publisher left behind ends by itself [s]
 
