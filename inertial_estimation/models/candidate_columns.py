@@ -97,18 +97,18 @@ class CandidateColumns:
         model, data = self._model, self._data
         loads = self._loads(q, v, a, rows)
         weights = self._loads(q, np.zeros_like(v), self._resting(a), rows)
-        J = pin.computeJointJacobians(model, data, q)[:, rows]  # at the origin of the base, in its axes
+        J = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)  # at the base, in its axes
         poses = [data.oMi[j] for j in self._joints.tolist()]
         R_BJ = np.array([pose.rotation for pose in poses])
         points = [pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)]
-        wrenches = J.T * self._supports[:, rows, None]
+        wrenches = J.T[rows] * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
         wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], np.array([pin.skew(p) for p in points]))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
     def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:
-        Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)[rows]
-        blocks = Y.reshape(len(Y), -1, 10)[:, self._joints - 1]
+        Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)  # of one row: a vector
+        blocks = Y.reshape(self._model.nv, -1, 10)[rows][:, self._joints - 1]
         loads: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
         return loads
 
