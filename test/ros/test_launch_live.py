@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 DURATION, RATE = 2.0, 200.0
 SIDES = ("left", "right")
-LONGEST = 300.0  # [s] of a wait: nodes of a new installation compile first
+LONGEST = 600.0  # [s] of a wait: nodes of a new installation compile first
 RUN_LAUNCH_FILE = """
 import sys
 from launch import LaunchDescription, LaunchService
