@@ -38,7 +38,8 @@ __all__ = [
 ]
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
-NORMAL_UNIT = float(FORCE_UNIT[2])  # of a normal force
+NORMAL = 2  # of the coordinates of a force, the normal one
+NORMAL_UNIT = float(FORCE_UNIT[NORMAL])
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
 
 
@@ -114,9 +115,9 @@ class ProblemBuilder:
         self._tau_max = tau_max
         self._force_weight = force_weight
         self._slices = force_rows(self.contacts)
-        n_forces = self._slices[-1].stop if self._slices else 0
+        self._ends = np.array([0, *(columns.stop for columns in self._slices)], dtype=np.int64)
+        n_forces = int(self._ends[-1])
         self.n = nv + n_forces
-        self._normals = np.array([nv + columns.start + 2 for columns in self._slices], dtype=np.int64)
         self._unit = np.concatenate([np.zeros(0), *(FORCE_UNIT[: contact.dim] for contact in self.contacts)])
         self._constant = self._constant_rows(n_forces)
         self._smallest = np.full(self.n, SMALLEST_WEIGHT)
@@ -145,10 +146,10 @@ class ProblemBuilder:
         of_contacts = contacts.jacobian, contacts.velocity, contacts.drift
         joints = state.q, state.v[n_base:], posture.q_ref, posture.v_ref, posture.a_ref
         gains = posture.stiffness, posture.damping, posture.weight, self._smallest
-        forces = demands, self._normals, self._force_weight
+        forces = demands, self._ends, self._force_weight
         fill_objective(tasks.demand, *motions, *of_contacts, *joints, *gains, *forces, H, g)
         dynamics = state.M, h, contacts.jacobian, self._unit, self._tau_max
-        fill_rows(*dynamics, self._constant, demands, self._normals, A, C, lower, upper)
+        fill_rows(*dynamics, self._constant, demands, self._ends, A, C, lower, upper)
         tau_rows = C[len(self._constant) :]
         return InverseDynamicsProblem(H, g, A, -h[:n_base], C, lower, upper, tau_rows, h[n_base:], tasks)
 
@@ -165,7 +166,7 @@ class ProblemBuilder:
         """
         tau, wrenches = np.empty(len(self._tau_max)), np.empty((len(self.contacts), 6))
         rows = problem.tau_rows, problem.tau_offset, self._tau_max
-        read_solution(x, *rows, self._unit, self._normals, tau, wrenches)
+        read_solution(x, *rows, self._unit, self._ends, tau, wrenches)
         return tau, wrenches
 
     def _constant_rows(self, n_forces: int) -> Array:
@@ -177,7 +178,7 @@ class ProblemBuilder:
             rows.append(block)
         normal = np.zeros((len(self.contacts), self.n))
         for i, columns in enumerate(self._slices):
-            normal[i, self._nv + columns.start + 2] = 1.0
+            normal[i, self._nv + columns.start + NORMAL] = 1.0
         return np.concatenate((*rows, normal))
 
 
@@ -200,7 +201,7 @@ def fill_objective(
     posture_weight: Column,
     smallest: Column,
     loads: Table,
-    normals: Integers,
+    ends: Integers,
     force_weight: float,
     H: MutableTable,
     g: MutableColumn,
@@ -226,7 +227,7 @@ def fill_objective(
         smallest: Weight of every unknown, shape (n,).
         loads: Wanted normal force and its limit [N], and whether it is in contact, of each contact,
             shape (c, 3).
-        normals: Unknown that is the normal force of each contact, shape (c,).
+        ends: Forces of contact i are those from ends[i] up to ends[i + 1], shape (c + 1,).
         force_weight: Weight of the wanted forces.
         H: Written, shape (n, n).
         g: Written, shape (n,).
@@ -254,8 +255,8 @@ def fill_objective(
         wanted = a_ref[i] + stiffness[i] * (q_ref[i] - q[i]) + damping[i] * (v_ref[i] - v[i])
         H[n_base + i, n_base + i] += posture_weight[i]
         g[n_base + i] -= posture_weight[i] * wanted
-    for i in range(len(normals)):
-        g[normals[i]] -= force_weight * loads[i, 0] / NORMAL_UNIT
+    for i in range(len(loads)):
+        g[nv + ends[i] + NORMAL] -= force_weight * loads[i, 0] / NORMAL_UNIT
 
 
 @compiled
@@ -267,7 +268,7 @@ def fill_rows(
     tau_max: Column,
     constant: Table,
     loads: Table,
-    normals: Integers,
+    ends: Integers,
     A: MutableTable,
     C: MutableTable,
     lower: MutableColumn,
@@ -284,21 +285,19 @@ def fill_rows(
         constant: The first rows of C, shape (m, n): those that are not negative, then the normal forces.
         loads: Wanted normal force and its limit [N], and whether it is in contact, of each contact,
             shape (c, 3).
-        normals: Unknown that is the normal force of each contact, shape (c,).
+        ends: Forces of contact i are those from ends[i] up to ends[i + 1], shape (c + 1,).
         A: Written, shape (nv - n_joints, n).
         C: Written, shape (m + n_joints, n).
         lower: Written, shape (m + n_joints,).
         upper: Written, shape (m + n_joints,).
     """
-    nv, n_base, m, count = len(h), len(A), len(constant), len(normals)
+    nv, n_base, m, count = len(h), len(A), len(constant), len(loads)
     A[:, :nv] = M[:n_base]
     C[:m] = constant
     C[m:, :nv] = M[n_base:]
     lower[:m], upper[:m] = 0.0, np.inf
     for i in range(count):
-        begin = normals[i] - 2 - nv
-        end = normals[i + 1] - 2 - nv if i + 1 < count else len(unit)
-        for row in range(begin, end):
+        for row in range(ends[i], ends[i + 1]):
             share = -unit[row] * loads[i, 2]  # none of a foot in the air
             A[:, nv + row] = share * J[row, :n_base]
             C[m:, nv + row] = share * J[row, n_base:]
@@ -317,7 +316,7 @@ def read_solution(
     tau_offset: Column,
     tau_max: Column,
     unit: Column,
-    normals: Integers,
+    ends: Integers,
     tau: MutableColumn,
     wrenches: MutableTable,
 ) -> None:
@@ -329,15 +328,13 @@ def read_solution(
         tau_offset: Shape (n_joints,).
         tau_max: Torque limits, shape (n_joints,).
         unit: Of the forces, shape (k,).
-        normals: Unknown that is the normal force of each contact, shape (c,).
+        ends: Forces of contact i are those from ends[i] up to ends[i + 1], shape (c + 1,).
         tau: Shape (n_joints,), NaN where the solution is; written.
         wrenches: Shape (c, 6); written.
     """
     tau[:] = np.minimum(np.maximum(tau_rows @ x + tau_offset, -tau_max), tau_max)
     wrenches[:] = 0.0
-    nv, count = len(x) - len(unit), len(normals)
-    for i in range(count):
-        begin = normals[i] - 2 - nv
-        end = normals[i + 1] - 2 - nv if i + 1 < count else len(unit)
-        for row in range(begin, end):
-            wrenches[i, row - begin] = x[nv + row] * unit[row]
+    nv = len(x) - len(unit)
+    for i in range(len(wrenches)):
+        for row in range(ends[i], ends[i + 1]):
+            wrenches[i, row - ends[i]] = x[nv + row] * unit[row]

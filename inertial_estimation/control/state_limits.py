@@ -119,8 +119,6 @@ class StateLimits:
     def _base_fault(self, base: BaseMotion, before: FaultCause | None) -> StateFault | None:
         x, y, z, w = base.quaternion_xyzw.tolist()
         twist = (*base.v_WB_B.tolist(), *base.w_WB_B.tolist())
-        if before is None and self._usual_base(x, y, z, w, twist):
-            return None
         if not all(map(math.isfinite, (x, y, z, w))):
             return StateFault(FaultCause.NOT_FINITE, "the state is not finite (base_orientation)")
         if not all(map(math.isfinite, twist)):
@@ -147,16 +145,6 @@ class StateLimits:
                 f"{math.degrees(tilt):.0f} deg can be controlled",
             )
         return None
-
-    def _usual_base(self, x: float, y: float, z: float, w: float, twist: tuple[float, ...]) -> bool:
-        """Return whether a base is within all limits; others, as those that are not finite, are judged."""
-        config, norm = self._config, math.hypot(x, y, z, w)
-        return (
-            abs(norm * norm - 1.0) <= QUATERNION_TOLERANCE
-            and math.hypot(*twist[:3]) <= config.base_speed
-            and math.hypot(*twist[3:]) <= config.base_rate
-            and 1.0 - 2.0 * (x * x + y * y) >= math.cos(config.tilt)
-        )
 
 
 @compiled

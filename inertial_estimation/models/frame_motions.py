@@ -180,10 +180,10 @@ def move_frames(
         velocity: Shape (3 + 6 f,); written.
         drift: Shape (3 + 6 f,); written.
     """
-    jacobian[:3] = com_Jt.T
-    velocity[:3], drift[:3] = com_velocity, com_drift
+    jacobian[:COM_ROWS] = com_Jt.T
+    velocity[:COM_ROWS], drift[:COM_ROWS] = com_velocity, com_drift
     for f in range(len(carriers)):
-        first, joint = 3 + 6 * f, carriers[f]
+        first, joint = COM_ROWS + FRAME_ROWS * f, carriers[f]
         R, placement = transposed(matrix_of(poses[joint], 0)), placements[f]
         arm = times(R, vector_of(placement, 9))
         p = add(vector_of(poses[joint], 9), arm)

@@ -17,6 +17,7 @@ from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 from inertial_estimation.recordings.mcap_chunks import (
     CHANNEL,
     HEAD,
+    MESSAGE,
     SCHEMA,
     Block,
     Message,
@@ -24,14 +25,14 @@ from inertial_estimation.recordings.mcap_chunks import (
     decompressed,
     in_time_order,
     messages_of,
-    records,
+    records_of,
     string,
 )
 
 __all__ = ["CutMcap"]
 
 MAGIC = b"\x89MCAP0\r\n"
-MESSAGE, CHUNK, DATA_END = 0x05, 0x06, 0x0F
+CHUNK, DATA_END = 0x06, 0x0F
 HIGHEST_OPCODE = 0x0F
 LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
 BLOCK = 2**20  # [bytes] of messages outside chunks that are read at once
@@ -101,7 +102,7 @@ class CutMcap(BagFile):
 
     def _scan(self) -> None:
         """Read the definitions of topics, also those at the end, then the messages."""
-        records = list(_toprecords(self._file))
+        records = list(_top_records(self._file))
         for record in records:
             if record.opcode in (SCHEMA, CHANNEL) and record.whole:
                 self._file.seek(record.begin)
@@ -112,9 +113,9 @@ class CutMcap(BagFile):
             if record.opcode == CHUNK and not self._add_chunk(record):
                 self.damaged += record.whole
             elif record.opcode == MESSAGE and record.whole:
-                self._addmessages_of(record.begin - HEAD, HEAD + record.size)
+                self._add_messages(record.begin - HEAD, HEAD + record.size)
 
-    def _addmessages_of(self, begin: int, size: int) -> None:
+    def _add_messages(self, begin: int, size: int) -> None:
         """Store a message outside chunks, together with its neighbours before it."""
         self._file.seek(begin)
         messages = messages_of(self._file.read(size))
@@ -133,7 +134,7 @@ class CutMcap(BagFile):
             content, block, filled = chunk_content(self._file.read(record.size), whole=record.whole)
         except RecordingError:
             return False
-        for opcode, body in records(content):
+        for opcode, body in records_of(content):
             if opcode in (SCHEMA, CHANNEL):
                 self._add_definition(opcode, body)
         self._store(replace(block, begin=record.begin + block.begin), messages_of(content))
@@ -164,7 +165,7 @@ class CutMcap(BagFile):
             return
 
 
-def _toprecords(file: BinaryIO) -> Iterator[_Record]:
+def _top_records(file: BinaryIO) -> Iterator[_Record]:
     """Yield the records outside chunks until the first one that is not there whole, or is none."""
     end, position = _size(file), len(MAGIC)
     while position + HEAD <= end:

@@ -12,6 +12,7 @@ from inertial_estimation.errors import RecordingError
 __all__ = [
     "CHANNEL",
     "HEAD",
+    "MESSAGE",
     "SCHEMA",
     "Block",
     "Message",
@@ -19,7 +20,7 @@ __all__ = [
     "decompressed",
     "in_time_order",
     "messages_of",
-    "records",
+    "records_of",
     "string",
 ]
 
@@ -129,7 +130,7 @@ def in_time_order(chunks: Iterable[Chunk]) -> Iterator[Message]:
     yield from waiting
 
 
-def records(content: bytes) -> Iterator[tuple[int, bytes]]:
+def records_of(content: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield opcode and body of the records that are there whole, up to the first that no chunk may hold."""
     position, end = 0, _end_of_records(content)
     while position < end:

@@ -206,21 +206,21 @@ def test_programs_are_filled_alike_compiled_and_not():
     rng, nv, n_joints, k, r = np.random.default_rng(7), 10, 4, 9, 15
     n, m, base = nv + k, 5, nv - n_joints
     demand = np.column_stack((rng.integers(0, r + k, 7).astype(float), rng.standard_normal((7, 5))))
-    loads, normals = np.array([[100.0, 900.0, 1.0], [0.0, 0.0, 0.0]]), np.array([nv + 2, nv + 8])
+    loads, ends = np.array([[100.0, 900.0, 1.0], [0.0, 0.0, 0.0]]), np.array([0, 6, k])
     J, contact_J = rng.standard_normal((r, nv)), rng.standard_normal((k, nv))
     motions = (J, *rng.standard_normal((2, r)), contact_J, *rng.standard_normal((2, k)))
     posture = rng.standard_normal((8, n_joints))
     H, g = np.empty((n, n)), np.empty(n)
-    both_ways(fill_objective, demand, *motions, *posture, np.ones(n), loads, normals, 0.1, H, g)
+    both_ways(fill_objective, demand, *motions, *posture, np.ones(n), loads, ends, 0.1, H, g)
     np.testing.assert_allclose(H, H.T)
     M, h, unit, constant = (rng.standard_normal(shape) for shape in ((nv, nv), nv, k, (m, n)))
     A, C, limits = np.empty((base, n)), np.empty((m + n_joints, n)), np.empty((2, m + n_joints))
     tau_max = np.full(n_joints, 50.0)
-    both_ways(fill_rows, M, h, contact_J, unit, tau_max, constant, loads, normals, A, C, *limits)
+    both_ways(fill_rows, M, h, contact_J, unit, tau_max, constant, loads, ends, A, C, *limits)
     forces = np.vstack((contact_J[:6], np.zeros((3, nv)))).T * unit
     np.testing.assert_allclose(np.vstack((A, C[m:])), np.hstack((M, -forces)), atol=1e-12)
     x, tau, wrenches = rng.standard_normal(n), np.empty(n_joints), np.empty((2, 6))
-    both_ways(read_solution, x, C[m:], h[base:], np.full(n_joints, 0.5), unit, normals, tau, wrenches)
+    both_ways(read_solution, x, C[m:], h[base:], np.full(n_joints, 0.5), unit, ends, tau, wrenches)
     np.testing.assert_allclose(tau, np.clip(C[m:] @ x + h[base:], -0.5, 0.5))
     f = x[nv:] * unit
     np.testing.assert_array_equal(wrenches, [f[:6], [*f[6:], 0.0, 0.0, 0.0]])

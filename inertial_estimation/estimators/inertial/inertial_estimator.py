@@ -131,8 +131,7 @@ class InertialEstimator:
 
         While data are suspect they are those before the first of these.
         """
-        guarded = self.corrected.guarded
-        return guarded.filter.phi if guarded.phase is WatchPhase.GOOD else guarded.good.held.phi
+        return self._unsuspected.phi
 
     @property
     def _unsuspected(self) -> FilterState:
