@@ -219,7 +219,10 @@ def _is_usual(mass: float, com: Column, inertia: Table, limits: Column) -> bool:
     if not (mass > 0.0 and limits[0] <= mass <= limits[1] and trace > 0.0):  # also where a number is NaN
         return False
     for i in range(3):
-        if not abs(com[i]) <= extent or not abs(inertia[i, i - 1] - inertia[i - 1, i]) <= SYMMETRIC * trace:
+        if (
+            not abs(com[i]) <= extent
+            or not abs(float(inertia[i, i - 1]) - float(inertia[i - 1, i])) <= SYMMETRIC * trace
+        ):
             return False
     least = (0.5 - POSITIVE) * trace
     a, b, c = least - inertia[0, 0], least - inertia[1, 1], least - inertia[2, 2]

@@ -113,7 +113,8 @@ def largest_changes(
     """
     i, j, fastest, farthest = 0, 0, -math.inf, -math.inf
     for k in range(len(q)):
-        change, travel = abs(v[k] - v_before[k]), abs(q[k] - q_before[k]) - speed[k] * h
+        change = abs(float(v[k]) - float(v_before[k]))
+        travel = abs(float(q[k]) - float(q_before[k])) - float(speed[k]) * h
         if fastest == fastest and (change > fastest or math.isnan(change)):
             i, fastest = k, change
         if farthest == farthest and (travel > farthest or math.isnan(travel)):
@@ -144,11 +145,13 @@ def base_changes(
     """
     moved, turned, same, opposite = 0.0, 0.0, 0.0, 0.0
     for k in range(3):
-        moved += (v[k] - v_before[k]) ** 2
-        turned += (w[k] - w_before[k]) ** 2
+        dv, dw = float(v[k]) - float(v_before[k]), float(w[k]) - float(w_before[k])
+        moved += dv * dv
+        turned += dw * dw
     for k in range(4):
-        same += (x[k] - x_before[k]) ** 2
-        opposite += (x[k] + x_before[k]) ** 2
+        difference, total = float(x[k]) - float(x_before[k]), float(x[k]) + float(x_before[k])
+        same += difference * difference
+        opposite += total * total
     distance = math.sqrt(same if same <= opposite else opposite)
     angle = 4.0 * math.asin(0.5 * distance) if distance < 2.0 else math.pi * distance
     return math.sqrt(moved), math.sqrt(turned), angle

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,11 @@ from inertial_estimation.data_checks.data_table import (
     PredictedWindow,
     WindowPredictor,
 )
-from inertial_estimation.data_checks.data_window import DataWindow
+from inertial_estimation.data_checks.data_window import DataWindow, RawWindow, reduced
 from inertial_estimation.data_checks.effort_checks import effort_stages
 from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyroscope_checks
 from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
+from inertial_estimation.data_checks.staged_judgement import FIRST_NS, StagedJudgement
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
 from inertial_estimation.data_checks.window_collector import WINDOW_NS, WindowCollector
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
@@ -42,9 +42,6 @@ MOST_WINDOWS = 240  # of a recording, spread over all of it
 NODE_WINDOWS = 60  # of a node: the last minute
 DENSE_WINDOWS = 20  # the first ones of a node, four a second
 SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
-FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node looks for gross errors; twice as many for all others
-STAGE_PERIOD_NS = 20_000_000  # least time between two stages of a judgement
-REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
 Check = Callable[[DataTable, CheckedRobot], list[CheckResult]]
 
 
@@ -57,6 +54,7 @@ class DataChecks:
     Attributes:
         robot: What is known of the robot.
         inputs: What is kept of every reading.
+        deferred: Whether the owner calls `work` where time is free; else joint states do the work.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotConfig, *, whole_recording: bool = False) -> None:
@@ -77,12 +75,10 @@ class DataChecks:
         self._predictor = WindowPredictor(setup)
         gap_s = config.inputs.max_gap
         self.inputs = CheckedInputs(setup.contact_names, gap_s, forgets=not whole_recording)
+        self.deferred = False
         self._whole = whole_recording
         self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else NODE_WINDOWS)
-        self._results: list[CheckResult] = []
-        self._judgement: _Judgement | None = None
-        self._first_ns: int | None = None
-        self._due_ns = 0
+        self._judging = StagedJudgement(self._stages)
         self._wanted: tuple[tuple[int, int], tuple[int, int]] | None = None
         self._config = config
         self._others: DataChecks | None = None
@@ -123,13 +119,26 @@ class DataChecks:
         """See a joint state that `inputs` has taken; needed where `inputs` want it alone."""
         if self._others is not None:
             return
-        window = self._collector.push_joints(reading)
-        if window is not None:
-            self._add(window)
-            self._begin_judging()
-        elif self._judgement is not None:
-            self._advance(self._judgement, reading.stamp_ns)
+        self._collector.push_joints(reading)
+        if not self.deferred:
+            self.work(reading.stamp_ns)
         self._say_what_is_wanted()
+
+    def is_due(self, stamp_ns: int) -> bool:
+        """Return whether there is something to do at a stamp [ns]."""
+        return bool(self._collector.complete) or self._judging.is_due(stamp_ns)
+
+    def work(self, stamp_ns: int) -> None:
+        """Do a part of what there is to do: up to two milliseconds.
+
+        Args:
+            stamp_ns: Stamp of the newest reading [ns].
+        """
+        with _quiet():
+            if self._collector.complete:
+                self._add(self._collector.complete.popleft())
+            elif self._judging.is_due(stamp_ns):
+                self._judging.advance(stamp_ns)
 
     def see_imu(self, stamp_ns: int, row: Array) -> None:
         """See an IMU reading that `inputs` have taken; needed where they want it alone.
@@ -163,7 +172,7 @@ class DataChecks:
         continuous = self.robot.model.continuous_joints
         aligned = AlignedSignals.of(stamps_ns, signals, len(self.robot.contacts))
         for window in aligned.windows(self._collector.period_ns, continuous):
-            self._add(window)
+            self._predict(window)
 
     def results(self) -> list[CheckResult]:
         """Judge the data.
@@ -183,25 +192,24 @@ class DataChecks:
     def health(self) -> Health:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
 
-        A joint state executes at most one stage of a judgement, a fraction of a period of a controller, so
-        that no step of a node waits for all of them. Errors that a stage finds are returned without waiting
-        for the later stages.
+        A joint state, or a call of `work`, executes at most one stage of a judgement, so that no step of a
+        node waits for all of them. Errors that a stage finds are returned without waiting for the later ones.
         """
         if self._others is not None:
             return self._others.health()
-        newest = self._windows[-1].data.stamp_ns if self._windows else None
-        if newest is None or self._first_ns is None:
+        age = self._judging.age_ns(self._windows[-1].data.stamp_ns) if self._windows else None
+        if age is None:
             if self._collector.missing:
                 return health_of(name_checks(self._collector.missing))
             return health_of([], "waiting for data")
-        age = max(newest - self._first_ns, 0)
         waiting = f"{seconds(age):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
-        return health_of([*self.inputs.results(), *self._results], waiting)
+        return health_of([*self.inputs.results(), *self._judging.results], waiting)
 
     def _say_what_is_wanted(self) -> None:
         """Let the inputs know which readings of them belong to a window, or advance a judgement."""
         inputs, collector = self.inputs, self._collector
-        idle = collector.idle_span_ns if self._judgement is None else (0, 0)
+        advances = self._judging.in_progress and not self.deferred
+        idle = (0, 0) if advances else collector.idle_span_ns
         span = collector.span_ns
         if (idle, span) == self._wanted:
             return
@@ -210,20 +218,15 @@ class DataChecks:
         for one in (inputs.imu, *inputs.wrenches.values()):
             one.want(*span)
 
-    def _begin_judging(self) -> None:
-        """Begin a judgement if one is due by the newest window."""
-        if self._whole or self._first_ns is None:
-            return
-        age = self._windows[-1].data.stamp_ns - self._first_ns
-        if age < 0:
-            self._first_ns, self._due_ns = self._windows[-1].data.stamp_ns, FIRST_NS
-        elif age >= self._due_ns:
-            self._judgement = _Judgement(self._stages())
-            self._due_ns = age + min(max(age, FIRST_NS), REFRESH_NS)
+    def _add(self, raw: RawWindow) -> None:
+        """Reduce a window, and begin a judgement if one is due."""
+        window = reduced(raw, self.robot.model.continuous_joints)
+        if window is not None:
+            self._predict(window)
+            if not self._whole:
+                self._judging.begin_if_due(window.stamp_ns)
 
-    def _add(self, window: DataWindow) -> None:
-        if self._first_ns is None:
-            self._first_ns = window.stamp_ns
+    def _predict(self, window: DataWindow) -> None:
         with _quiet():
             self._windows.append(self._predictor.predicted(window))
         if not self._whole and len(self._windows) >= DENSE_WINDOWS:
@@ -231,20 +234,6 @@ class DataChecks:
         if self._whole and len(self._windows) > 2 * MOST_WINDOWS:
             self._windows = deque(list(self._windows)[::2])
             self._collector.period_ns *= 2
-
-    def _advance(self, judgement: "_Judgement", stamp_ns: int) -> None:
-        """Execute the next stage of a judgement unless the last one has just been executed."""
-        if abs(stamp_ns - judgement.stage_ns) < STAGE_PERIOD_NS:
-            return
-        judgement.stage_ns = stamp_ns
-        with _quiet():
-            stage = next(judgement.stages, None)
-        if stage is None:
-            self._judgement, self._results = None, judgement.found
-            return
-        judgement.found.extend(stage)
-        if not self._results or any(result.failed for result in stage):
-            self._results = list(judgement.found)
 
     def _stages(self) -> Iterator[list[CheckResult]]:
         """Judge the data of this moment, the efforts last, in stages that are short."""
@@ -259,7 +248,7 @@ class DataChecks:
         yield _failed(found) if early else found
         table, robot = DataTable.of(windows, self.robot.model), self.robot
         yield []
-        for check in self._sensor_checks(early=early):
+        for check in _sensor_checks(floating=robot.model.floating_base, early=early):
             results = check(table, robot)
             yield _failed(results) if early else results
             if check is not velocity_checks and _wrong(results):
@@ -267,25 +256,16 @@ class DataChecks:
         if not early:
             yield from effort_stages(table, robot)
 
-    def _sensor_checks(self, *, early: bool) -> list[Check]:
-        """Return the checks that efforts rely on, in an order in which each relies on those before.
 
-        Early ones are those of gross errors that show at rest and in any motion.
-        """
-        floating = self.robot.model.floating_base
-        if early:
-            return [position_checks, *([accelerometer_checks, wrench_checks] if floating else [])]
-        moving = [accelerometer_checks, gyroscope_checks, wrench_checks]
-        return [position_checks, velocity_checks, *(moving if floating else [])]
+def _sensor_checks(*, floating: bool, early: bool) -> list[Check]:
+    """Return the checks that efforts rely on, in an order in which each relies on those before.
 
-
-@dataclass(eq=False)
-class _Judgement:
-    """A judgement that is being made: the stages to come, results so far, stamp of the last stage [ns]."""
-
-    stages: Iterator[list[CheckResult]]
-    found: list[CheckResult] = field(default_factory=list)
-    stage_ns: int = 0
+    Early ones are those of gross errors that show at rest and in any motion.
+    """
+    if early:
+        return [position_checks, *([accelerometer_checks, wrench_checks] if floating else [])]
+    moving = [accelerometer_checks, gyroscope_checks, wrench_checks]
+    return [position_checks, velocity_checks, *(moving if floating else [])]
 
 
 def _quiet() -> np.errstate:

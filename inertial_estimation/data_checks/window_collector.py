@@ -1,9 +1,11 @@
 """Cuts short windows out of the raw readings as they arrive; between windows a reading costs a comparison."""
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.data_checks.data_window import FEWEST_SAMPLES, DataWindow, RawWindow, reduced
+from inertial_estimation.data_checks.data_window import FEWEST_SAMPLES, RawWindow
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
@@ -14,6 +16,7 @@ WINDOW_NS = 100_000_000  # averages noise, short against a gait; ten samples at 
 PERIOD_NS = 250_000_000  # from window to window
 LONGEST_NS = NANOSECONDS  # a slow input may lengthen a window up to this
 SLACK_NS = 50_000_000  # the other inputs may arrive later than the joint states by this
+MOST_COMPLETE = 60  # windows that wait, where nobody takes them
 MOST_SAMPLES = 2000  # of one input in a window; a burst beyond it is left out
 
 
@@ -23,11 +26,13 @@ class WindowCollector:
     Attributes:
         missing: Joints of the model that the last joint state did not have.
         period_ns: Time from window to window [ns]; may be raised.
+        complete: Windows that are complete and not taken yet, the oldest first.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotConfig) -> None:
         self.missing: tuple[str, ...] = ()
         self.period_ns = PERIOD_NS
+        self.complete: deque[RawWindow] = deque(maxlen=MOST_COMPLETE)
         self._robot = setup.robot
         self._contacts = setup.contact_names
         self._corrections = joint_corrections(config.joint_offsets, config.drive_gains, setup.robot)
@@ -38,30 +43,26 @@ class WindowCollector:
         self._next_ns: int | None = None
         self._clear()
 
-    def push_joints(self, reading: JointReading) -> DataWindow | None:
-        """Take a joint state; it opens and closes the windows.
-
-        Returns:
-            A window that is complete, otherwise None.
-        """
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state; it opens and closes the windows."""
         stamp = reading.stamp_ns
         begin, due = self._begin_ns, self._next_ns
         if begin is None:
             if due is not None and self._earliest_ns(due) <= stamp < due:
-                return None
+                return
             self._begin_ns = begin = stamp
             self._clear()
         age = stamp - begin
         if not 0 <= age <= 2 * LONGEST_NS:  # a jump of the stamps, or a gap
             self._begin_ns, self._next_ns = None, stamp + 1
-            return None
+            return
         if age < WINDOW_NS or (len(self._rows) <= FEWEST_SAMPLES and age < LONGEST_NS):
             self._keep(reading)
-            return None
+            return
         if age < WINDOW_NS + SLACK_NS:
-            return None
+            return
         self._begin_ns, self._next_ns = None, begin + self.period_ns
-        return self._reduced()
+        self._close()
 
     @property
     def span_ns(self) -> tuple[int, int]:
@@ -115,17 +116,16 @@ class WindowCollector:
                 row[2 * n :] = reading.effort[order] * self._corrections.gain
         self._rows.append((reading.stamp_ns, row))
 
-    def _reduced(self) -> DataWindow | None:
+    def _close(self) -> None:
+        """Add the window that ends."""
         if not self._rows:
-            return None
+            return
         stamps, rows = zip(*self._rows, strict=True)
-        imu = np.array([row for _stamp, row in self._imu]).reshape(-1, 6)
-        raw = RawWindow(
+        window = RawWindow(
             stamps_ns=stamps,
             joints=np.array(rows),
             imu_stamps_ns=[row[0] for row in self._imu],
-            imu=imu,
+            imu=np.array([row for _stamp, row in self._imu]).reshape(-1, 6),
             wrenches=[np.array(self._wrenches[name]).reshape(-1, 6) for name in self._contacts],
         )
-        with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
-            return reduced(raw, self._robot.continuous_joints)
+        self.complete.append(window)

@@ -110,14 +110,10 @@ class StampRegulator:
         self._n[ACTIVE] = self._n[SAMPLES] = 0
         self.figures[PERIOD] = self._nominal_ns
         self._n[UNTIL_FIT] = self._wait = SAMPLES_TO_FIRST_FIT
-        self._forget_steps()
+        _forget_steps(self._n, self.figures)
         self._lags = _Lags()
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
-
-    def _forget_steps(self) -> None:
-        self._n[STEPS] = self._n[CATCHING_UP] = self._n[OLDEST] = 0
-        self.figures[LATE] = self.figures[SHORT] = 0.0
 
     @property
     def active(self) -> bool:
@@ -156,11 +152,6 @@ class StampRegulator:
         self._n[TIME] = time = max(time, self._n[TIME] + 1)  # after a return from times that led
         return int(time)
 
-    def _stamps(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        """Return the last stamps, the oldest first [ns]."""
-        count, ring = self._n[SAMPLES], np.array(self._n[STAMPS:INTEGERS], dtype=np.int64)
-        return np.roll(ring, -count % SAMPLES_FITTED) if count > SAMPLES_FITTED else ring[:count]
-
     def _fit_again(self) -> None:
         """Fit the period where it is time to, or where stamps have begun to come in bursts."""
         if self._n[UNTIL_FIT] <= 0:
@@ -172,29 +163,10 @@ class StampRegulator:
 
     def _refit(self) -> None:
         self._n[UNTIL_FIT] = self._wait
-        stamps = self._stamps()
-        relative = (stamps - stamps[0]).astype(float)
-        if not self.active and self._rate_changed(np.diff(relative)):
-            stamps, relative = stamps[-STEPS_JUDGED:], relative[-STEPS_JUDGED:]
-            for k, stamp in enumerate(stamps.tolist()):
-                self._n[STAMPS + k] = stamp
-            self._n[SAMPLES] = len(stamps)
-        period = self.figures[PERIOD] = self._nominal_ns or _envelope_slope(relative)
-        recent = np.diff(relative[-STEPS_JUDGED - 1 :])
-        self._forget_steps()
-        for step in recent.tolist():
-            _take_step(step, self.integers, self.figures)
-        bursts = self._always or self._n[CATCHING_UP] > BURST_SHARE * len(recent)
+        recent = _fit_period(self._nominal_ns, self.integers, self.figures)
+        bursts = self._always or self._n[CATCHING_UP] > BURST_SHARE * recent
         if bursts and not self.active:
-            self._activate(stamps, period)
-
-    def _rate_changed(self, steps: np.ndarray) -> bool:
-        """Whether the recent samples are regular, at another rate than those before."""
-        if self._nominal_ns or len(steps) < 2 * STEPS_JUDGED:
-            return False
-        recent = steps[-STEPS_JUDGED:]
-        change = np.median(recent) / max(float(np.mean(steps)), 1.0)
-        return _regular(recent) and not 1.0 / RATE_CHANGE < change < RATE_CHANGE
+            self._activate(_stamps(self.integers), self.period_ns)
 
     def _activate(self, stamps: np.ndarray, period: float) -> None:
         """Return the last sample's time on the line of slope T below all recent stamps."""
@@ -222,7 +194,7 @@ class StampRegulator:
         """Move the line by the lag if it is constant and bursts go on; otherwise return to the stamps."""
         self.corrections += 1
         period, lag = self.period_ns, self._lags.constant(self.period_ns)
-        regular = _regular(np.diff(self._stamps()[-LAGGING_SAMPLES:]))
+        regular = _regular(np.diff(_stamps(self.integers)[-LAGGING_SAMPLES:]))
         self._begin()
         if lag is None or regular:
             return stamp_ns
@@ -253,6 +225,60 @@ def regular_stamp(stamp: int, n: Integers, x: MutableColumn) -> bool:
         return False
     n[TIME] = max(stamp, n[TIME] + 1)  # after a return from times that led
     return True
+
+
+@compiled
+def _fit_period(nominal: float, n: Integers, x: MutableColumn) -> int:
+    """Fit the period to the last stamps, those before a change of the rate forgotten; judge the last steps.
+
+    Args:
+        nominal: Known period [ns]; 0 where it is not known.
+        n: Integers of the state; changed.
+        x: Figures of the state; changed.
+
+    Returns:
+        Number of steps that were judged.
+    """
+    stamps = _stamps(n)
+    relative = (stamps - stamps[0]).astype(np.float64)
+    if n[ACTIVE] == 0 and nominal == 0.0 and _rate_changed(np.diff(relative)):
+        stamps, relative = stamps[-STEPS_JUDGED:], relative[-STEPS_JUDGED:]
+        n[SAMPLES] = STEPS_JUDGED
+        for k in range(STEPS_JUDGED):
+            n[STAMPS + k] = stamps[k]
+    x[PERIOD] = float(nominal if nominal > 0.0 else _envelope_slope(relative))
+    recent = np.diff(relative[-STEPS_JUDGED - 1 :])
+    _forget_steps(n, x)
+    for step in recent:
+        _take_step(float(step), n, x)
+    return len(recent)
+
+
+@inlined
+def _stamps(n: Integers) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return a copy of the last stamps, the oldest first [ns]."""
+    count = n[SAMPLES]
+    if count > SAMPLES_FITTED:
+        stamps = np.roll(np.asarray(n[STAMPS:INTEGERS]), -(count % SAMPLES_FITTED))
+    else:
+        stamps = np.asarray(n[STAMPS : STAMPS + count]).copy()
+    return stamps
+
+
+@inlined
+def _forget_steps(n: Integers, x: MutableColumn) -> None:
+    n[STEPS], n[CATCHING_UP], n[OLDEST] = 0, 0, 0
+    x[LATE], x[SHORT] = 0.0, 0.0
+
+
+@inlined
+def _rate_changed(steps: np.ndarray) -> bool:
+    """Whether the recent samples are regular, at another rate than those before."""
+    if len(steps) < 2 * STEPS_JUDGED:
+        return False
+    recent = steps[-STEPS_JUDGED:]
+    change = np.median(recent) / max(np.mean(steps), 1.0)
+    return _regular(recent) and not 1.0 / RATE_CHANGE < change < RATE_CHANGE
 
 
 @inlined
@@ -309,33 +335,38 @@ class _Lags:
         return lag if abs(later - earlier) <= scatter else None
 
 
+@inlined
 def _regular(steps: np.ndarray) -> bool:
     """Whether most steps equal their median, as those of bursts do not."""
     median = np.median(steps)
-    share = np.mean(np.abs(steps - median) < REGULAR_STEP_SCATTER * median)
-    return bool(share > REGULAR_STEP_SHARE)
+    regular = np.sum(np.abs(steps - median) < REGULAR_STEP_SCATTER * median)
+    return bool(regular > REGULAR_STEP_SHARE * len(steps))
 
 
+@inlined
 def _envelope_slope(stamps: np.ndarray) -> float:
     """Slope of the line under the stamps, over sample numbers."""
-    index = np.arange(len(stamps), dtype=float)
+    index = np.arange(len(stamps)).astype(np.float64)
     delays = stamps - _slope(index, stamps) * index
     prompt = delays <= _quantile(delays, PROMPT_SHARE)
     return _slope(index[prompt], stamps[prompt])
 
 
+@inlined
 def _quantile(values: np.ndarray, share: float) -> float:
     """Quantile by linear interpolation, like `np.quantile`, which first imports for a tenth of a second."""
     at = (len(values) - 1) * share
     low = int(at)
-    below, above = np.partition(values, (low, low + 1))[low : low + 2].tolist()
+    ordered = np.sort(values)
+    below, above = ordered[low], ordered[min(low + 1, len(values) - 1)]
     weight = at - low
     if weight >= 0.5:  # so that it is exact at both ends
         return float(above - (above - below) * (1.0 - weight))
     return float(below + (above - below) * weight)
 
 
+@inlined
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
     """Slope of the least-squares line."""
-    dx = x - x.mean()
-    return float(dx @ (y - y.mean()) / (dx @ dx))
+    dx = x - np.mean(x)
+    return float(np.sum(dx * (y - np.mean(y))) / np.sum(dx * dx))

@@ -118,6 +118,7 @@ class Diagnostics:
         health: Callable[[], list[Health]],
         waits_for: Callable[[], list[str]],
         published: Callable[[], None],
+        due: Callable[[], None],
     ) -> None:
         """Start reporting.
 
@@ -126,6 +127,7 @@ class Diagnostics:
             health: Returns the current health of every component.
             waits_for: Returns the names of the inputs that have not arrived yet.
             published: Called after a report is published.
+            due: Called once per second, to call `publish` now or soon.
         """
         self._node = node
         self._published = published
@@ -137,7 +139,7 @@ class Diagnostics:
             DiagnosticArray, TOPIC, **overridable_publisher(node, TOPIC, RELIABLE_OUTPUT)
         )
         self._periods = 0
-        node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
         """Publish the health of every component and log those whose level has changed."""

@@ -27,6 +27,7 @@ PipelineConfig: TypeAlias = (
 if TYPE_CHECKING:  # a node imports its own pipeline alone
     from inertial_estimation.control.controller_pipeline import ControllerPipeline
     from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+    from inertial_estimation.estimators.inputs.input_entries import InputEntries
     from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
     from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 
@@ -47,6 +48,9 @@ class PipelineNodeConfig(NodeConfig):
 
 
 ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
+HANDOVER = 0.0002  # that subscribers have to take the results, where they run on the same processor [s]
+REGULAR = 10  # periods with a step each, after which one that has none looks for its inputs again
+LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
@@ -65,6 +69,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     """
 
     pipeline: "Pipeline"
+    _report_due = False
 
     @abstractmethod
     def _build(self, urdf: str) -> None:
@@ -88,10 +93,15 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
         self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
+        self._regular = 0  # periods in a row that have had a step
         self._steady_now_ns, self._looked_ns = time.monotonic_ns, 0
         self._build(urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
+        entries: InputEntries | None = getattr(self.pipeline, "entries", None)  # the controller has none
+        self._checks = None if entries is None else entries.checks
+        if self._checks is not None:
+            self._checks.deferred = polled
         self._inputs.woken = None if polled else self._take_inputs
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
@@ -105,9 +115,34 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _on_timer(self) -> None:
         begin_ns, self._completed_ns = time.time_ns(), 0
         self._take_inputs()
+        looks = LOOKS if self._regular >= REGULAR else 0
+        while looks and not self._completed_ns:  # a step is late: its inputs come soon
+            time.sleep(LOOK_SHARE * self._lock.period)
+            self._take_inputs()
+            looks -= 1
+        self._regular = self._regular + 1 if self._completed_ns else 0
         if self._completed_ns:
             period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
             self._timer.timer_period_ns = round(NANOSECONDS * period)
+        self._use_spare_time()
+
+    def _use_spare_time(self) -> None:
+        """Do one of the things that take longer than a step, once a while: they wait for its results."""
+        checks = self._checks
+        works = checks is not None and checks.is_due(self._now_ns)
+        if not (works or self._report_due):
+            return
+        time.sleep(HANDOVER)
+        if self._report_due:
+            self._report_due = False
+            self._diagnostics.publish()
+        elif checks is not None:
+            checks.work(self._now_ns)
+
+    def _on_report_due(self) -> None:
+        self._report_due = self._configured and self.config.options.trigger == TIMER
+        if not self._report_due:
+            super()._on_report_due()
 
     def _take_inputs(self) -> None:
         self._look_at_clock()

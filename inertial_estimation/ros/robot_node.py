@@ -81,7 +81,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._description = DescriptionInput(self)
         self._rivals = Rivals(self)
         self._inputs = NodeInputs(self._take_inputs)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
+        self._diagnostics = Diagnostics(
+            self, self._all_health, self._waits_for, lambda: self.housekeeping(), self._on_report_due
+        )
         urdf = self._robot_config(self.config).urdf
         if not urdf:
             self._description.subscribe(self._on_description)
@@ -190,6 +192,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def _on_parameter(self, name: str, value: Any) -> None:
         if self._configured:
             self._set_parameter(name, value)
+
+    def _on_report_due(self) -> None:
+        """Publish the health of the node now or, if time is needed for something else, soon."""
+        self._diagnostics.publish()
 
     def _all_health(self) -> list[Health]:
         if not self._configured:

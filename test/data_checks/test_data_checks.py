@@ -306,6 +306,22 @@ def test_a_wrong_unit_from_the_first_reading_is_named_after_three_seconds(talos)
     assert "imu/data" in said[3].message
 
 
+def test_work_that_is_deferred_waits_for_its_owner_and_finds_the_same(panda):
+    """A node works once it has published: a stage, or a window, takes as long as some steps."""
+    at_once, deferred = (DataChecks(panda.setup, panda.config) for _ in range(2))
+    deferred.deferred = True
+    never = DataChecks(panda.setup, panda.config)
+    never.deferred = True
+    for topic, sample in panda.entries:
+        for checks in (at_once, deferred, never):
+            push(checks, topic, scaled("effort", -1.0, "panda_joint4")(sample))
+        for _ in range(3):
+            deferred.work(sample.stamp_ns)
+    assert never.health().message == "waiting for data"
+    assert deferred.health() == at_once.health()
+    assert deferred.health().level is HealthLevel.ERROR
+
+
 def test_a_pipeline_reports_the_checks_in_its_health(panda):
     config = InertialPipelineConfig(
         robot=panda.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")

@@ -24,7 +24,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.recordings.message_conversion import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.ros import rclpy_internals
+from inertial_estimation.ros import pipeline_node, rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
@@ -276,6 +276,79 @@ def test_with_simulated_time_and_on_arrival_every_reading_is_read(recording, mon
     finally:
         live.close()
     assert (inputs.delay.dropped > 0) is dropping
+
+
+class SteppedNode:
+    """A tilt observer whose timer and time are those of a test; all messages of an instant arrive at once."""
+
+    def __init__(self, recording, monkeypatch, late_ns):
+        self.live = LiveNode("tilt_observer", "timer", recording, "-p", "tilt_observer:rate:=250.0")
+        self.node, entries = self.live.node, list(recording.entries(recording.topics))
+        queues = {f"/{one.counter.topic}": Arrivals(self.live) for one in self.node._inputs}
+        for one in self.node._inputs:
+            one._queue = queues[f"/{one.counter.topic}"]
+        self.stamps = sorted({entry.sample.stamp_ns for entry in entries})
+        arrivals = {stamp: stamp + late_ns(k) for k, stamp in enumerate(self.stamps)}
+        for entry in sorted(entries, key=lambda entry: entry.sample.stamp_ns):
+            arrived_ns = arrivals[entry.sample.stamp_ns]
+            queues[entry.topic].coming.append((serialize_message(message(entry)), arrived_ns))
+        monkeypatch.setattr(time, "time_ns", lambda: self.live.now_ns)
+        monkeypatch.setattr(time, "sleep", self.sleep)
+        self.node._steady_now_ns = lambda: self.live.now_ns
+
+    def sleep(self, duration_s):
+        self.live.now_ns += round(duration_s * 1e9)
+
+    def tick(self, stamp_ns):
+        """Let the timer call, a tenth of a period after all messages are due."""
+        self.live.now_ns = stamp_ns + 400_000
+        before = len(self.live.estimates)
+        self.node._on_timer()
+        return len(self.live.estimates) - before
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_a_step_whose_inputs_are_late_is_published_in_the_same_period(recording, monkeypatch, looks):
+    if not looks:
+        monkeypatch.setattr(pipeline_node, "LOOKS", 0)
+    stepped = SteppedNode(recording, monkeypatch, lambda k: 1_000_000 if k % 25 == 24 else 0)
+    try:
+        steps = [stepped.tick(stamp) for stamp in stepped.stamps]
+    finally:
+        stepped.live.close()
+    assert sum(steps) > 300
+    without = steps[120:].count(0)  # it has begun
+    assert without == 0 if looks else without > 5
+
+
+def test_a_node_that_never_has_a_step_does_not_look_again(recording, monkeypatch):
+    stepped, slept = SteppedNode(recording, monkeypatch, lambda _k: 10**12), []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    try:
+        assert sum(stepped.tick(stamp) for stamp in stepped.stamps[:50]) == 0
+    finally:
+        stepped.live.close()
+    assert slept == []
+
+
+def test_what_takes_long_waits_until_the_results_are_published(recording, monkeypatch):
+    stepped, told = SteppedNode(recording, monkeypatch, lambda _k: 0), []
+    node = stepped.node
+    monkeypatch.setattr(node, "_publish", lambda _results: told.append("published"))
+    monkeypatch.setattr(node._diagnostics, "publish", lambda: told.append("reported"))
+    monkeypatch.setattr(node._checks, "work", lambda _now_ns: told.append("checked"))
+    monkeypatch.setattr(node._checks, "is_due", lambda _now_ns: True)
+    try:
+        for stamp in stepped.stamps[:120]:  # it has begun
+            stepped.tick(stamp)
+        told.clear()
+        node._on_report_due()
+        assert told == []
+        stepped.tick(stepped.stamps[120])
+        stepped.tick(stepped.stamps[121])
+    finally:
+        stepped.live.close()
+    assert told == ["published", "reported", "published", "checked"]
 
 
 class Arrivals:
