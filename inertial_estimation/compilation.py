@@ -49,6 +49,7 @@ __all__ = [
     "integers",
     "kept_in",
     "numbers",
+    "others_compile",
     "warm_up",
     "when_compiling",
     "zeros",
@@ -250,6 +251,20 @@ def _claimed(function: Callable[..., Any], patient: bool) -> Iterator[bool]:
             yield False
             return
         yield True
+
+
+def others_compile() -> bool:
+    """Return whether another process is at work on a function of the same folder."""
+    folder = _cache_folder()
+    if fcntl is None or not folder:
+        return False
+    for path in Path(folder).glob("*.lock"):
+        with path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
 
 
 def compile_all() -> int:

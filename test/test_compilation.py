@@ -110,6 +110,17 @@ def test_processes_that_start_together_share_the_work(numba, tmp_path):
     assert results == ("18.0", "18.0")
 
 
+def test_whether_others_compile_is_seen_by_their_locks(monkeypatch, tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="needs locks of files")
+    monkeypatch.setattr(compilation, "_cache_folder", lambda: str(tmp_path))
+    assert not compilation.others_compile()
+    with (tmp_path / "module.function.lock").open("w") as file:
+        assert not compilation.others_compile()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert compilation.others_compile()
+    assert not compilation.others_compile()
+
+
 def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -14,6 +14,7 @@ from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
+from inertial_estimation.compilation import others_compile
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.command_messages import clock_to_msg
@@ -34,7 +35,7 @@ class PlayOptions:
         rate: Speed, as a multiple of real time.
         loop: Whether to restart at the end.
         clock_rate: Rate of /clock by the wall clock [Hz]; 0 publishes none.
-        wait: Longest time to wait for subscriptions [s].
+        wait: Longest time to wait for subscriptions [s]; while nodes compile, it does not pass.
         subscribers: Number of subscriptions one of the topics needs before playing starts.
         remap: New topic names by recorded ones.
     """
@@ -115,10 +116,20 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscribers and no new ones appear, at most for the configured time."""
-        deadline = time.monotonic() + self._options.wait
-        found, since = 0, time.monotonic()
-        while time.monotonic() < deadline:
+        """Wait until there are subscribers and no new ones appear, at most for the configured time.
+
+        The time while other processes of this machine compile the functions of nodes does not count.
+        """
+        left, looked = self._options.wait, time.monotonic()
+        found, since, told = 0, looked, False
+        while left > 0.0:
+            now = time.monotonic()
+            passed, looked = now - looked, now
+            if not others_compile():
+                left -= passed
+            elif not told:
+                self._node.get_logger().info("waiting for nodes that compile at their first start")
+                told = True
             counts = [publisher.get_subscription_count() for publisher in self._publishers.values()]
             if sum(counts) != found:
                 found, since = sum(counts), time.monotonic()

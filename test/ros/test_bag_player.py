@@ -17,6 +17,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.compilation import _fingerprint
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
 START = 1_700_000_000_000_000_000
@@ -50,8 +51,8 @@ def bag(request, tmp_path):
     return path
 
 
-def play(world, *arguments):
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain)}
+def play(world, *arguments, **variables):
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), **variables}
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", "--wait", "60", *arguments]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -74,6 +75,28 @@ def test_plays_every_message_with_its_clock(world, bag):
     assert times == sorted(times)
     assert START <= times[0] < times[-1] <= START + COUNT * STEP
     assert np.diff(times) == pytest.approx(20_000_000)  # 100 Hz of the wall clock at twice the speed
+
+
+@pytest.mark.parametrize("bag", ["sqlite3"], indirect=True)
+def test_the_time_while_nodes_compile_is_no_waiting(world, bag, tmp_path):
+    """At their first start nodes subscribe minutes later than a launch file starts the player."""
+    fcntl = pytest.importorskip("fcntl", reason="needs locks of files")
+    folder = tmp_path / "inertial_estimation" / _fingerprint()
+    folder.mkdir(parents=True)
+    with (folder / "step.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as while a function is compiled
+        process = play(world, str(bag), "--rate", "10", "--wait", "2", NUMBA_CACHE_DIR=str(tmp_path))
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=8.0)
+            imu = world.listen(Imu, "imu/data", 200)
+            fcntl.flock(file, fcntl.LOCK_UN)
+            world.run(lambda: len(imu) == COUNT, sensors=False)
+            assert process.wait(timeout=10.0) == 0
+            assert "compile" in process.stderr.read()
+        finally:
+            process.kill()
+    assert len(imu) == COUNT
 
 
 @pytest.mark.parametrize("bag", ["mcap"], indirect=True)
