@@ -102,7 +102,10 @@ def _compile(*, quiet: bool) -> None:
     if not kept_in():
         return
     if not quiet:
-        print("Loading compiled functions (at the first start they are compiled, one to two minutes).", flush=True)
+        print(
+            "Loading compiled functions (at the first start they are compiled, one to two minutes).",
+            flush=True,
+        )
     import inertial_estimation.configuration.pipelines
     import inertial_estimation.control.controller_pipeline  # noqa: F401 (these two define them)
 

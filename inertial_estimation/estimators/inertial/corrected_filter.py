@@ -114,7 +114,8 @@ class CorrectedFilter:
 
     def _begins_anew(self, *, fresh_is_better: bool) -> bool:
         """Return whether the first data have taught something wrong, or what was wrong with them is over."""
-        if self._starts < MOST_STARTS and (fresh_is_better or self._doubts_start()):
+        outgrown = self.guarded.phase is not WatchPhase.PUSHED and self.noise.outgrown
+        if self._starts < MOST_STARTS and (fresh_is_better or outgrown):
             return True
         return self.noise.subsided or self._start.is_over
 
@@ -129,6 +130,8 @@ class CorrectedFilter:
         A load or a push contradicts what has been learned, too. While there is a usual level, it is looked
         for by itself; before, and while nothing is suspect, what contradicts are the first data.
         """
+        if self._doubts_start():
+            return self._fresh.explains(equation, update, dt)
         looked_for = self.guarded.phase is not WatchPhase.GOOD and self.guarded.level.is_known
         if known or looked_for:
             self._fresh.pause(dt)
@@ -136,18 +139,15 @@ class CorrectedFilter:
         return self._fresh.feed(equation, update, dt)
 
     def _doubts_start(self) -> bool:
-        """Return whether the first seconds have taught something wrong.
+        """Return whether data contradict one input for longer than they agreed in the first seconds before.
 
-        They look far noisier than stated, or contradict one input for longer than they agreed before. No
-        earlier state shows whether that input is faulty now, or was faulty from the first reading on.
+        No earlier state shows whether that input is faulty now, or was faulty from the first reading on.
         """
         guarded = self.guarded
-        if guarded.phase is not WatchPhase.PUSHED:
-            return self.noise.outgrown
-        agreed_for, fault = guarded.good.unsuspected_for, guarded.inquiry.found.cause is Cause.FAULT
-        return (
-            fault and agreed_for < START and guarded.in_phase_for >= max(agreed_for, guarded.config.patience)
-        )
+        if guarded.phase is not WatchPhase.PUSHED or guarded.inquiry.found.cause is not Cause.FAULT:
+            return False
+        agreed_for = guarded.good.unsuspected_for
+        return agreed_for < START and guarded.in_phase_for >= max(agreed_for, guarded.config.patience)
 
     def _begin(self) -> None:
         self.guarded.reset()

@@ -9,13 +9,17 @@ faulty. The difference of the logarithms of their predictive likelihoods,
 
 is the logarithm of a Bayes factor (Kass and Raftery 1995) of a beginning now against the one before. For
 sound data it is negative from the first measurement on: what has been learned helps to predict.
+
+Where the first filter waits because the data contradict it, any filter that learns predicts them better, also
+if a push or a fault has just begun. Only one to which they are not contradictory at all shows that they are
+good, and the first data were not.
 """
 
 import math
 
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.start_watch import START
+from inertial_estimation.estimators.inertial.start_watch import CONTRADICTED, START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["FreshStart"]
@@ -34,7 +38,7 @@ class FreshStart:
             other: A filter like the one that learns, which nobody else uses.
         """
         self._other = other
-        self._age = self._life = self._score = 0.0
+        self._age = self._life = self._score = self._nis_time = 0.0  # the last: NIS per row over time
 
     def reset(self) -> None:
         """Begin before the first measurement."""
@@ -62,18 +66,36 @@ class FreshStart:
         Returns:
             Whether the second filter has predicted the last data better than the one that learns.
         """
-        if self._age > START:
-            return False
+        return self._age <= START and self._compare(equation, update, dt)
+
+    def explains(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> bool:
+        """Compare the filters by one measurement that contradicts the first one, at any time.
+
+        Args:
+            equation: The measurement.
+            update: Its outcome in the filter that waits.
+            dt: Time since the last one [s].
+
+        Returns:
+            Whether the second filter has predicted the last data better, and without a contradiction.
+        """
+        return not math.isinf(self._age) and self._compare(equation, update, dt, contradiction=CONTRADICTED)
+
+    def _compare(
+        self, equation: LinearEquation, update: FilterUpdate, dt: float, *, contradiction: float = math.inf
+    ) -> bool:
+        """Return whether the second filter predicts better, with a NIS per row below a limit in the mean."""
         other = self._other.update(equation, dt)
         overlap = self._other.overlap
         self._score += 0.5 * (update.nis + update.log_det - other.nis - other.log_det) / overlap
+        self._nis_time += dt * other.nis / len(equation.value)
         self._age, self._life = self._age + dt, self._life + dt
         if self._life < LIFE:
             return False
-        better = self._score > BETTER
+        better = self._score > BETTER and self._nis_time < contradiction * self._life
         self._begin()
         return better
 
     def _begin(self) -> None:
         self._other.reset()
-        self._life = self._score = 0.0
+        self._life = self._score = self._nis_time = 0.0
