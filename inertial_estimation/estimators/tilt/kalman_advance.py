@@ -16,7 +16,10 @@ from inertial_estimation.estimators.tilt.observer_steps import (
     FLIGHT,
     GRAVITY_AIDED,
     INNOVATION,
+    RATE,
+    SENSITIVITY,
     VELOCITY_AIDED,
+    VELOCITY_GAIN,
     X1,
     X2,
     advance_without_contact,
@@ -35,6 +38,7 @@ __all__ = [
     "advance_kalman",
     "expected_velocity",
     "kalman_rate",
+    "store_kalman_rates",
     "velocity_was_set",
 ]
 
@@ -64,6 +68,19 @@ def kalman_rate(own: MutableColumn) -> float:
         own: Numbers of the Kalman observer.
     """
     return min(max(slow_root(own[RATES], own[RATES + 1]), SLOWEST), FASTEST)
+
+
+@inlined
+def store_kalman_rates(shared: MutableColumn, own: MutableColumn) -> None:
+    """Write the rates and gains of the last step to the numbers that all observers have.
+
+    Args:
+        shared: Those numbers; changed.
+        own: Numbers of the Kalman observer.
+    """
+    shared[RATE] = kalman_rate(own)
+    shared[SENSITIVITY] = 1.0 / shared[RATE]
+    shared[VELOCITY_GAIN] = own[RATES + 1] / STANDARD_GRAVITY
 
 
 @inlined

@@ -25,6 +25,7 @@ from inertial_estimation.estimators.tilt.kalman_advance import (
     advance_kalman,
     expected_velocity,
     kalman_rate,
+    store_kalman_rates,
     velocity_was_set,
 )
 from inertial_estimation.estimators.tilt.kalman_steps import (
@@ -192,6 +193,10 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
     def velocity_noise(self) -> float:
         """Measured density of the contact velocity's noise, of one axis [m^2/s]."""
         return float(self._own_cells[VELOCITY_NOISE])
+
+    def store_rates(self) -> None:
+        """Write rates and gains of the last step to the numbers that all observers have."""
+        store_kalman_rates(self._cells, self._own_cells)
 
     @property
     def convergence_rate(self) -> float:

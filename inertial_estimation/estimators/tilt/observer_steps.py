@@ -31,6 +31,7 @@ __all__ = [
     "STAGED",
     "TOLERANCE",
     "VELOCITY_AIDED",
+    "VELOCITY_GAIN",
     "X1",
     "X2",
     "advance_without_contact",
@@ -44,9 +45,13 @@ LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for whi
 # Numbers that all observers have: x1 and x2, innovation and correction of the last step, whether it had a
 # contact velocity and whether gravity corrected it, time without contact until now [s]; rate and sensitivity
 # as in `TiltObserver`, as they were last stored; whether there is an intermediate vertical, and that
-# vertical; gain and tolerance of `GravityFallbackConfig`.
+# vertical; gain and tolerance of `GravityFallbackConfig`; angular velocity by which a velocity innovation of
+# 1 m/s turns the vertical at once, as it was last stored [rad/m], 0 where an intermediate vertical is turned.
 X1, X2, INNOVATION, CORRECTION, VELOCITY_AIDED, GRAVITY_AIDED, FLIGHT = 0, 3, 6, 9, 12, 13, 14
-RATE, SENSITIVITY, STAGED, INTERMEDIATE, FALLBACK_GAIN, TOLERANCE, SIZE = 15, 16, 17, 18, 21, 22, 23
+RATE, SENSITIVITY, STAGED, INTERMEDIATE, FALLBACK_GAIN, TOLERANCE, VELOCITY_GAIN, SIZE = (
+    *(15, 16, 17, 18),
+    *range(21, 25),
+)
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 import math
 
-from inertial_estimation.compilation import MutableColumn, MutableTable, Table, compiled, inlined
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
 from inertial_estimation.estimators.tilt.accelerometer_scale import (
     learn_scale_at_rest,
 )
@@ -55,6 +55,7 @@ from inertial_estimation.estimators.tilt.observer_steps import (
     INNOVATION,
     SENSITIVITY,
     VELOCITY_AIDED,
+    VELOCITY_GAIN,
     X1,
     X2,
 )
@@ -68,7 +69,7 @@ from inertial_estimation.models.contact_motions import (
     WRENCH_FRAMES,
     rows_of_contacts,
 )
-from inertial_estimation.spatial.vectors import ZERO, matrix_of, vector_of
+from inertial_estimation.spatial.vectors import ZERO, combine, matrix_of, norm, vector_of
 
 __all__ = ["SOLES_CONTRADICT", "SOLES_LEAN", "WINDOW_FULL", "finish_step"]
 
@@ -117,7 +118,7 @@ def finish_step(
         speed = math.inf
         if known:
             speed = fastest_joint(h, table[VELOCITIES], memory[SMOOTHED], memory[REST])
-        _learn(h, speed, tracking, window, memory)
+        _learn(h, speed, _lever(motions, shares), tracking, window, memory)
         if is_full(window, memory[REST]):
             found |= WINDOW_FULL
     memory[CONTACTS][BEGIN_KNOWN] = 1.0 if known else 0.0
@@ -148,13 +149,36 @@ def _seen_of_floor(floor: MutableColumn) -> int:
 
 
 @inlined
-def _learn(h: float, speed: float, tracking: bool, window: MutableTable, memory: MutableTable) -> None:
-    """Learn the bias, and at rest the scale of the accelerometer."""
+def _lever(motions: Table, shares: Column) -> float:
+    """Return the distance of the IMU from the contacts in use [m]."""
+    mean = ZERO
+    for i in range(len(motions)):
+        mean = combine(mean, shares[i], vector_of(motions[i], 9))
+    return norm(mean)
+
+
+@inlined
+def _learn(
+    h: float, speed: float, lever: float, tracking: bool, window: MutableTable, memory: MutableTable
+) -> None:
+    """Learn the bias, and at rest the scale of the accelerometer.
+
+    The contact velocity of an IMU at a distance L from the foot it turns about contains L b, so that a change
+    of the bias is seen again as one of the vertical, k L times, k the angular velocity by which the observer
+    turns it for an innovation of 1 m/s. With gains k_v and k on velocity and vertical and the rate r of the
+    bias loop, the errors obey
+
+        s^3 + (k_v - r k L) s^2 + g0 k s + g0 k r = 0,
+
+    which is stable where r (1 + k L) < k_v (Routh). The rate is therefore a share of the slowest one of the
+    observer over 1 + k L.
+    """
     step, observer, feet = memory[STEP], memory[OBSERVER], memory[FEET]
     complete, force = feet[COMPLETE] > 0.0, vector_of(step, FORCE)
     readings = vector_of(step, RATE), force, vector_of(feet, FEET_RATE) if complete else ZERO
     x2, correction = vector_of(observer, X2), vector_of(observer, CORRECTION)
-    sound, fastest = tracking and observer[VELOCITY_AIDED] > 0.0, ONLINE_RATE_SHARE * observer[CONVERGENCE]
+    sound = tracking and observer[VELOCITY_AIDED] > 0.0
+    fastest = ONLINE_RATE_SHARE * observer[CONVERGENCE] / (1.0 + observer[VELOCITY_GAIN] * lever)
     learn_bias(
         *(h, readings, complete, x2, sound, correction, (speed, fastest)),
         *(window, memory[REST], memory[BIAS]),

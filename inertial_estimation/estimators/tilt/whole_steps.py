@@ -32,7 +32,7 @@ from inertial_estimation.estimators.tilt.kalman_advance import (
     SEEN,
     advance_kalman,
     expected_velocity,
-    kalman_rate,
+    store_kalman_rates,
 )
 from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
 from inertial_estimation.estimators.tilt.observer_steps import RATE, SENSITIVITY, X1, X2
@@ -81,8 +81,7 @@ def kalman_whole_step(
     found = judge_step(h, aided, True, wrenches, memory)
     if found & DOUBT:
         return found | JUDGED
-    shared[RATE] = kalman_rate(own)
-    shared[SENSITIVITY] = 1.0 / shared[RATE]
+    store_kalman_rates(shared, own)
     end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
     return found | end | FINISHED
 

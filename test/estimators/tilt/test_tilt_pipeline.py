@@ -348,3 +348,15 @@ def test_an_estimate_carries_the_doubt_in_the_gyro_bias():
         after < 0.5 * before
         for before, after in zip(first.gyro_bias_variances, last.gyro_bias_variances, strict=True)
     )
+
+
+@pytest.mark.parametrize("doubted", [0.3, 3.0])
+def test_a_gyro_bias_that_is_not_known_at_all_leaves_the_tilt_stable(doubted):
+    """The velocity from the feet contains the bias: its loop must be slow where the gains are high."""
+    pipeline = tilt_pipeline(**NO_REST)
+    stance = Stance(1, foot=(0.1, -0.15, 0.4), still_until=0.5)
+    drive(pipeline, stance, 1.0)
+    pipeline._estimator.bias.doubt(doubted)
+    estimates = drive(pipeline, stance, 4.0, start=1.0)
+    assert pipeline.config.observer == "kalman"
+    assert max(tilt_error(e, stance) for e in estimates) < np.radians(0.5)
