@@ -139,15 +139,17 @@ class CorrectedFilter:
         return self._fresh.feed(equation, update, dt)
 
     def _doubts_start(self) -> bool:
-        """Return whether data contradict one input for longer than they agreed in the first seconds before.
+        """Return whether data contradict what the first seconds have taught for longer than these agreed.
 
-        No earlier state shows whether that input is faulty now, or was faulty from the first reading on.
+        No earlier state shows whether an input is faulty now, or was faulty from the first reading on; nor,
+        for what lasts longer than a push, whether it presses now, or was learned as a mass before.
         """
-        guarded = self.guarded
-        if guarded.phase is not WatchPhase.PUSHED or guarded.inquiry.found.cause is not Cause.FAULT:
+        guarded, inquiry = self.guarded, self.guarded.inquiry
+        if guarded.phase is not WatchPhase.PUSHED:
             return False
-        agreed_for = guarded.good.unsuspected_for
-        return agreed_for < START and guarded.in_phase_for >= max(agreed_for, guarded.config.patience)
+        fault, agreed_for = inquiry.found.cause is Cause.FAULT, guarded.good.unsuspected_for
+        least = guarded.config.patience if fault else inquiry.locator.config.steady_push
+        return agreed_for < START and guarded.in_phase_for >= max(agreed_for, least)
 
     def _begin(self) -> None:
         self.guarded.reset()
