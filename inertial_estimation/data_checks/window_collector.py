@@ -108,11 +108,11 @@ class WindowCollector:
             return
         order, n = self._order, len(self._order)
         row = np.full(3 * n, np.nan)
-        row[:n] = reading.position[order] + self._corrections.offset
         if reading.velocity is not None:
             row[n : 2 * n] = reading.velocity[order]
-        if reading.effort is not None:
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
+            row[:n] = reading.position[order] + self._corrections.offset
+            if reading.effort is not None:
                 row[2 * n :] = reading.effort[order] * self._corrections.gain
         self._rows.append((reading.stamp_ns, row))
 
