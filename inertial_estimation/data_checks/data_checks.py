@@ -134,10 +134,10 @@ class DataChecks:
         Args:
             stamp_ns: Stamp of the newest reading [ns].
         """
-        with _quiet():
-            if self._collector.complete:
-                self._add(self._collector.complete.popleft())
-            elif self._judging.is_due(stamp_ns):
+        if self._collector.complete:
+            self._add(self._collector.complete.popleft())
+        elif self._judging.is_due(stamp_ns):
+            with _quiet():
                 self._judging.advance(stamp_ns)
 
     def see_imu(self, stamp_ns: int, row: Array) -> None:
@@ -220,7 +220,8 @@ class DataChecks:
 
     def _add(self, raw: RawWindow) -> None:
         """Reduce a window, and begin a judgement if one is due."""
-        window = reduced(raw, self.robot.model.continuous_joints)
+        with _quiet():
+            window = reduced(raw, self.robot.model.continuous_joints)
         if window is not None:
             self._predict(window)
             if not self._whole:

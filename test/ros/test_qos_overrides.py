@@ -25,6 +25,11 @@ def parameter_file(folder, overrides, **parameters):
     return ["--params-file", str(path)]
 
 
+def policies(infos):
+    """Return reliability and durability of all; a killed node of the test before is one for some seconds."""
+    return {(info.qos_profile.reliability, info.qos_profile.durability) for info in infos}
+
+
 def test_a_node_takes_overrides_of_inputs_and_outputs(world, tmp_path):
     given = parameter_file(
         tmp_path,
@@ -38,15 +43,13 @@ def test_a_node_takes_overrides_of_inputs_and_outputs(world, tmp_path):
     orientations = world.listen(QuaternionStamped, "base_orientation")
     assert world.run(lambda: len(orientations) > 20, leave_out=["base_state"]), node.output
     subscribed, published = (
-        lambda topic, infos=infos: {
-            (info.qos_profile.reliability, info.qos_profile.durability) for info in infos(topic)
-        }
-        for infos in (world.node.get_subscriptions_info_by_topic, world.node.get_publishers_info_by_topic)
-    )  # a node of the test before, killed, may still be among them for some seconds
-    assert (RELIABLE, VOLATILE) in subscribed("/imu/data")
-    assert (BEST_EFFORT, VOLATILE) in subscribed("/joint_states")
-    assert (BEST_EFFORT, QoSDurabilityPolicy.TRANSIENT_LOCAL) in published("/tilt")
-    assert (RELIABLE, VOLATILE) in published("/base_orientation")
+        world.node.get_subscriptions_info_by_topic,
+        world.node.get_publishers_info_by_topic,
+    )
+    assert (RELIABLE, VOLATILE) in policies(subscribed("/imu/data"))
+    assert (BEST_EFFORT, VOLATILE) in policies(subscribed("/joint_states"))
+    assert (BEST_EFFORT, QoSDurabilityPolicy.TRANSIENT_LOCAL) in policies(published("/tilt"))
+    assert (RELIABLE, VOLATILE) in policies(published("/base_orientation"))
     assert "'qos_overrides./imu/dta.subscription.depth' has no effect" in node.output
     assert node.output.count("has no effect") == 1
     assert node.stop() == 0, node.output
