@@ -96,7 +96,7 @@ class InertialInputs:
     def aligner(self, config: InertialPipelineConfig, joints: JointRow, robot: RobotModel) -> SignalAligner:
         """Build the buffers of all inputs, the joint states laid out as given."""
         inputs = config.robot.inputs
-        others = [wrench_spec(contact, inputs, robot) for contact in self.contacts]
+        others = [wrench_spec(contact, config.robot, robot) for contact in self.contacts]
         if self.imu is not None:
             others.append(imu_spec(inputs))
         if self.base_state:

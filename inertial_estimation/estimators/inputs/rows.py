@@ -9,7 +9,8 @@ from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
-from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
+from inertial_estimation.models.push_direction import push_direction
+from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -192,18 +193,28 @@ def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> Str
     )
 
 
-def wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
+def wrench_spec(contact: str, config: RobotConfig, robot: RobotModel) -> StreamSpec:
     """Return the properties of the input of a contact's wrench."""
+    inputs = config.inputs
     plausible = wrench_range(inputs.range, robot)
     floor = LOADED_SHARE * STANDARD_GRAVITY * robot.total_mass
-    force = Quantity("the contact force", slice(0, 3), floor, (1000.0,), stuck=True, sign=True, one_way=True)
+    force = Quantity(
+        "the contact force",
+        slice(0, 3),
+        floor,
+        (1000.0,),
+        stuck=True,
+        sign=True,
+        one_way=True,
+        push=push_direction(config, contact, robot),
+    )
     name = wrench_stream(contact)
     return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, quantities=(force,))
 
 
-def desired_wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
+def desired_wrench_spec(contact: str, config: RobotConfig, robot: RobotModel) -> StreamSpec:
     """Return the properties of the input of a wrench that a planner wants; no step waits for it."""
-    plausible = wrench_range(inputs.range, robot)
+    plausible = wrench_range(config.inputs.range, robot)
     return StreamSpec(desired_wrench_stream(contact), WRENCH_WIDTH, required=False, range=plausible)
 
 

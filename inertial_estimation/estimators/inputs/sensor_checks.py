@@ -35,6 +35,7 @@ COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero
 NEAR_DIRECTION = 0.8  # cosine to the last good reading, and twice its norm: near it
 READINGS_OF_USUAL = 100  # readings after which the average is compared with
 FEWEST_FAULTY = 50  # readings after which a change of unit or sign may be given up
+PULLS = 0.7  # cosine to the direction of a push, beyond whose negative a force pulls
 OPPOSITE = -0.7  # cosine to the usual reading, from which the direction of a contact force is impossible
 READINGS_RECOVERED = 3  # near the last good one, after which a change of unit or sign has been none
 FACTOR_TOLERANCE = 0.15  # relative deviation of a change from a factor between two units
@@ -70,6 +71,8 @@ class Quantity:
         sign: Whether its direction cannot turn round from one reading to the next.
         falling: Whether it lies along gravity but in flight, after which a landing changes it by any factor.
         one_way: Whether it is always within some 90 degrees of its usual direction, like the force on a foot.
+        push: Direction that it has by the description, unit norm; of two readings of opposite sign, of which
+            one has it, that one is right. None where the description does not tell.
         numbers: Names of its numbers, where each must not repeat exactly once it had noise; else empty.
         doubted: Whether such a number may be true as well, as the torque of a motor at its limit: the
             readings are used, and health says so.
@@ -85,6 +88,7 @@ class Quantity:
     sign: bool = False
     falling: bool = False
     one_way: bool = False
+    push: tuple[float, ...] | None = None
     numbers: tuple[str, ...] = ()
     doubted: bool = False
     components: int = 1
@@ -211,6 +215,9 @@ class QuantityCheck:
                 self._clear()
             return
         fault = self._fault_of(factor)
+        if fault is SensorFault.SIGN and self._pulled(last, before):
+            self._forget_usual()
+            return
         if fault is None or self._ends_unseen(fault, last, before, square):
             return
         if fault is SensorFault.UNIT and self.quantity.falling and self._falls(last, before):
@@ -226,6 +233,11 @@ class QuantityCheck:
         if any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self.quantity.factors):
             return SensorFault.UNIT
         return None
+
+    def _pulled(self, last: Array, square: float) -> bool:
+        """Return whether a reading is opposite to the direction of a push, so that its sign was wrong."""
+        push = self.quantity.push
+        return push is not None and float(last.dot(push)) < -PULLS * math.sqrt(square)
 
     def _ends_unseen(self, fault: SensorFault, last: Array, before: float, square: float) -> bool:
         """Return whether a change ends one that was not seen to begin: the reading before it is unusual."""
@@ -278,11 +290,15 @@ class QuantityCheck:
             self._clear()
         elif self._state[READINGS] > change.given_up_at:
             self._clear()
-            for column in (READINGS, LOG_KNOWN, USUAL_KNOWN):
-                self._state[column] = 0.0
+            self._forget_usual()
 
     def _clear(self) -> None:
         self.fault = self._change = None
+
+    def _forget_usual(self) -> None:
+        """Learn anew what is usual, as after a change that is believed."""
+        for column in (READINGS, LOG_KNOWN, USUAL_KNOWN):
+            self._state[column] = 0.0
 
 
 @dataclass

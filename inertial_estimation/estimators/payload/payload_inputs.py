@@ -253,6 +253,6 @@ class PayloadInputs:
         others = [base_state_spec(inputs)]
         if self._with_imu:
             others.append(imu_spec(inputs))
-        others += [wrench_spec(contact, inputs, self._robot) for contact in self._contacts]
+        others += [wrench_spec(contact, config.robot, self._robot) for contact in self._contacts]
         driver = joint_spec(self._joint_row, inputs, self._robot)
         return SignalAligner(driver, tuple(others), inputs, rate=config.rate)

@@ -282,7 +282,7 @@ def _aligner(
     """Return the buffers of the inputs, with the wrenches of these contacts."""
     inputs, source = config.robot.inputs, ContactSource(config.contact.source)
     others = [joint_spec(joints, inputs, robot)]
-    others += [WRENCH_INPUTS[source][1](contact, inputs, robot) for contact in contacts]
+    others += [WRENCH_INPUTS[source][1](contact, config.robot, robot) for contact in contacts]
     others.append(StreamSpec(YAW_REFERENCE, 4, required=False, range=quaternion_range()))
     return SignalAligner(imu_spec(inputs), tuple(others), inputs, rate=config.rate)
 

@@ -14,7 +14,7 @@ from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.input_ranges import joint_range, wrench_range
 from inertial_estimation.models.range_config import RangeConfig
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.robot_config import InputConfig, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import HealthLevel
 
@@ -24,6 +24,7 @@ N = ROBOT.n_joints
 ROWS = JointRow(N, effort=True)
 JOINTS, FOOT = "joint_states", "left/wrench"
 INPUTS = InputConfig()
+CONFIG = RobotConfig(inputs=INPUTS, contacts=("left",), contact_frames=("left_sole",))
 GRAVITY = 9.81
 KNEE = (
     "<robot name='knee'><link name='base'/><link name='shank'><inertial><mass value='1'/>"
@@ -50,7 +51,7 @@ class Rig:
     """A robot at rest with noise (or none), whose rows a test alters."""
 
     def __init__(self, noise=1.0):
-        others = (joint_spec(ROWS, INPUTS, ROBOT), wrench_spec("left", INPUTS, ROBOT))
+        others = (joint_spec(ROWS, INPUTS, ROBOT), wrench_spec("left", CONFIG, ROBOT))
         self.aligner = SignalAligner(imu_spec(INPUTS), others, INPUTS)
         self.rng, self.noise, self.k = np.random.default_rng(1), noise, 0
 
@@ -241,6 +242,14 @@ def test_the_end_of_a_change_of_sign_that_was_not_seen_to_begin_is_no_fault():
     assert rig.run(200)[FOOT] >= 195
 
 
+def test_a_force_that_pulled_from_the_first_reading_is_believed_at_once_when_it_pushes():
+    rig = Rig()
+    assert rig.run(300, foot(-1.0))[FOOT] == 300
+    assert rig.run(200)[FOOT] == 200
+    assert rig.run(100, foot(-1.0))[FOOT] <= 10
+    assert "of another sign" in rig.health(FOOT).message
+
+
 SINGLE = {
     "gyroscope y stuck": (IMU, slice(4, 5), lambda x: 0.0 * x + 0.01, "gyroscope y"),
     "accelerometer z saturated": (IMU, slice(2, 3), lambda x: np.minimum(x, 9.0), "accelerometer z"),
@@ -333,7 +342,7 @@ def test_readings_that_are_usual_again_are_believed(end):
 
 def test_a_spike_in_the_force_of_a_walking_foot_is_over_when_it_is_over():
     """A foot is in the air for half of the time: its usual force is that of the other half."""
-    spec = wrench_spec("left", INPUTS, ROBOT)
+    spec = wrench_spec("left", CONFIG, ROBOT)
     sensor, rng = Alone(*spec.quantities), np.random.default_rng(3)
     weight = GRAVITY * ROBOT.total_mass
 
