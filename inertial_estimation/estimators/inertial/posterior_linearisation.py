@@ -17,9 +17,18 @@ Arasaratnam and Haykin 2009). With data of information Lambda whose cost has the
 is repeated with the new (m, P), a step at each update until it has converged: all of them at once would make
 every such update several times as long as the others. Here phi is expressed in the coordinates of the
 filter's linearisation, in which its information is at hand; friction is linear.
+
+The repetition need not converge: where the data hardly bound a coordinate its points reach so far that the
+regression over them has no fixed point near the mode, and the mean leaves for good (so it did after twelve
+hours of a soak). A step is therefore only made where it lowers the variational free energy of the
+distribution, F = E[cost(x)] - 1/2 log det P, else half of it is tried (a damped posterior linearisation;
+that of Raitoharju, Svensson, Garcia-Fernandez and Piche, IEEE SPL 2018, compares the cost of the mean). So
+what is reported is never farther from the posterior, by its Kullback-Leibler divergence, than the normal
+distribution of the filter.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,13 +37,15 @@ from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_values import FilterState
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.linearisation import DataInformation
-from inertial_estimation.estimators.inertial.posterior_steps import CLOSE, body_points, posterior_step
+from inertial_estimation.estimators.inertial.posterior_steps import CLOSE, free_energy, posterior_step
 from inertial_estimation.signals import Array, seconds
 
 __all__ = ["CurvedPosterior"]
 
 BODY_STEPS = 9  # most steps that follow one state, times the bodies
 MOST_STEPS = 30  # the same where they are made at once
+ASTRAY = 0.5  # times the number of coordinates: free energy above that of the filter's own distribution
+LEAST_SHARE = 0.125  # of a step that is tried
 SHRUNK, GROWN = 0.7, 1.2  # of a variance since the last update, beyond which the next is due at once
 
 
@@ -65,6 +76,25 @@ def _variances_changed(P: Table, P_before: Table) -> tuple[bool, bool]:
     return not (change <= GROWN).all(), not (change >= SHRUNK).all()
 
 
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """A normal distribution of the coordinates, compared with the posterior.
+
+    Attributes:
+        mean: Shape (n,).
+        covariance: Shape (n, n).
+        energy: Its variational free energy; infinite where floating point does not suffice.
+        fit: Regression of the parameters over it: offset, slope and error.
+        moments: Second moments of the parameters about the estimate, shape (n_bodies, 10, 10).
+    """
+
+    mean: Array
+    covariance: Array
+    energy: float
+    fit: tuple[Array, Array, Array]
+    moments: Array
+
+
 class CurvedPosterior:
     """Mean and covariance of a filter's coordinates and parameters, of a new state at most once a period.
 
@@ -73,8 +103,6 @@ class CurvedPosterior:
 
     Attributes:
         period: Time between two states that are followed [s]; a covariance that changes by much is at once.
-        mean: Mean of the coordinates, shape (n,).
-        covariance: Their covariance, shape (n, n).
     """
 
     def __init__(self, filter_: InertialFilter, period: float) -> None:
@@ -148,27 +176,37 @@ class CurvedPosterior:
         """
         return self._filter.parameters_at(self._filter.body_coordinates(state.x)), self._second_moments
 
+    @property
+    def mean(self) -> Array:
+        """Mean of the coordinates, shape (n,)."""
+        return self._state.x if self._at is None else self._at.mean
+
+    @property
+    def covariance(self) -> Array:
+        """Their covariance, shape (n, n)."""
+        return self._state.P if self._at is None else self._at.covariance
+
     def _take(self, state: FilterState) -> None:
         """Begin with the filter's own mean and covariance."""
         self._state = state
         self._data: DataInformation | None = None  # None: not linearised over the posterior
         self._steps = 0  # left towards the state
-        self.mean: Array = state.x
-        self.covariance: Array = state.P
-        self._at_mean: tuple[Array, Array] | None = None
+        self._share = 1.0  # of the next step
+        self._at: _Normal | None = None
+        self._most = math.inf  # free energy of a distribution that is not astray
 
     def _own_second_moments(self) -> Array:
         return self._filter.parameters_of(self._state.x, self._state.P)[1]
 
     def _follow(self, state: FilterState, steps: int) -> None:
         """Take the data of a state, and a number of steps at most towards its posterior."""
-        self._state = state
+        self._state, self._share = state, 1.0
         try:
             self._data = self._filter.data_of(state) if self._filter.is_curved else None
         except (MeasurementError, NumericalError):
             self._data = None
         self._steps = steps
-        if self._data is None:
+        if self._data is None or not self._begin(self._data):
             self._give_up()
 
     def _give_up(self) -> None:
@@ -176,42 +214,77 @@ class CurvedPosterior:
         self._take(self._state)
         self._second_moments = self._own_second_moments()
 
-    def _advance(self) -> None:
-        """Make one step."""
-        assert self._data is not None
-        self._steps -= 1
-        try:
-            if self._step(self._data) < CLOSE:
-                self._steps = 0
-        except (MeasurementError, NumericalError):
-            self._give_up()
+    def _begin(self, data: DataInformation) -> bool:
+        """Begin with the last distribution or the filter's, the nearer one; return whether there is one."""
+        own = self._normal(data, self._state.x, self._state.P)
+        last = None if self._at is None else self._normal(data, self._at.mean, self._at.covariance)
+        self._most = own.energy + ASTRAY * len(own.mean)
+        if last is not None and last.energy <= self._most:
+            self._at, self._second_moments = last, last.moments
+        else:
+            self._at = own
+            self._second_moments = self._own_second_moments()
+        return math.isfinite(self._at.energy)
 
-    def _step(self, data: DataInformation) -> float:
-        """Linearise over the present mean and covariance; return the largest change of a coordinate."""
-        at, prior, curved_map = data.at, data.prior, self._filter.curved_map
+    def _advance(self) -> None:
+        """Try one step."""
+        assert self._data is not None
+        assert self._at is not None
+        self._steps -= 1
+        largest, trial = self._step(self._data, self._at)
+        if trial is not None and trial.energy <= max(self._at.energy, self._most):
+            self._at, self._second_moments = trial, trial.moments
+            self._share = min(2.0 * self._share, 1.0)
+        elif self._share > LEAST_SHARE and not math.isnan(largest):
+            self._share *= 0.5
+        else:
+            self._steps = 0
+        if largest < CLOSE:
+            self._steps = 0
+
+    def _step(self, data: DataInformation, at: _Normal) -> tuple[float, _Normal | None]:
+        """Linearise over a distribution.
+
+        Args:
+            data: The data.
+            at: The distribution.
+
+        Returns:
+            The largest change of a coordinate in the whole step, NaN where floating point does not suffice;
+            and the distribution after the share of the step.
+        """
+        curved_map = self._filter.curved_map
         assert curved_map is not None
-        k, n = len(at.pi_C), len(self.mean)
-        moments: Array = np.empty((k, 10, 10))
-        L, pi = np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))
-        if self._at_mean is None:
-            if not body_points(self.mean, self.covariance, POINTS, curved_map[0], L, pi):
-                raise NumericalError("the covariance of a body is not positive definite")
-            self._at_mean = L, pi
-            L, pi = np.empty_like(L), np.empty_like(pi)
-        mean, covariance = np.empty(n), np.empty((n, n))
+        mean, covariance = np.empty_like(at.mean), np.empty_like(at.covariance)
         largest = posterior_step(
-            self.mean,
-            at.numbers,
-            self._at_mean,
+            at.mean,
+            at.covariance,
+            at.fit,
+            data.at.numbers[2],
+            (data.information, data.pull, data.x),
+            (data.prior.information, data.prior.centre),
+            curved_map[1],
+            self._share,
+            (mean, covariance),
+        )
+        return largest, None if math.isnan(largest) else self._normal(data, mean, covariance)
+
+    def _normal(self, data: DataInformation, mean: Array, covariance: Array) -> _Normal:
+        """Compare a normal distribution with the posterior."""
+        curved_map = self._filter.curved_map
+        assert curved_map is not None
+        k, n = len(data.at.pi_C), len(mean)
+        fit, moments = (np.empty(n), np.empty((n, n)), np.empty((n, n))), np.empty((k, 10, 10))
+        energy = free_energy(
+            mean,
+            covariance,
+            data.at.numbers,
             (POINTS, WEIGHTS),
             (data.information, data.pull, data.x),
-            (prior.information, prior.centre),
-            curved_map,
-            self._state.x,
-            (mean, covariance, L, pi),
+            (data.prior.information, data.prior.centre),
+            (curved_map[0], self._state.x),
+            (np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))),
+            fit,
             moments.reshape(-1, 10),
         )
-        if math.isnan(largest):
-            raise NumericalError("the equations of the linearisation over the posterior cannot be solved")
-        self.mean, self.covariance, self._at_mean, self._second_moments = mean, covariance, (L, pi), moments
-        return largest
+        return _Normal(mean, covariance, energy, fit, moments)

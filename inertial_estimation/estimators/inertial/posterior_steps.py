@@ -10,7 +10,7 @@ from inertial_estimation.estimators.inertial.filter_steps import largest_step
 from inertial_estimation.spatial.log_cholesky import fill_parameters
 from inertial_estimation.spatial.positive_definite import factor, lower_factor, regular_solution, solution
 
-__all__ = ["CLOSE", "body_points", "posterior_step"]
+__all__ = ["CLOSE", "body_points", "free_energy", "posterior_step"]
 
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
@@ -43,20 +43,17 @@ def body_points(
 
 
 @inlined
-def _posterior_over(
+def _regression(
     mean: Column,
     at: tuple[Table, Table, Column],
     over: tuple[Table, Table],
     cubature: tuple[Table, Column],
-    data: tuple[Table, Column, Column],
-    prior: tuple[Table, Column],
-    mean_new: MutableColumn,
-    P_new: MutableTable,
+    fit: tuple[MutableColumn, MutableTable, MutableTable],
 ) -> bool:
-    """Write mean and covariance of the posterior with a linearisation over a distribution of x.
+    """Write the regression of parameters on coordinates over a distribution of x.
 
-    phi = offset + slope (x - m) + e is regressed on the points, phi in the coordinates of the linearisation
-    of the data, from its point.
+    phi = offset + slope (x - m) + e, e ~ N(0, error), is regressed on the points, phi in the coordinates of
+    the linearisation of the data, from its point.
 
     Args:
         mean: Mean m of the distribution, bodies first, shape (n,).
@@ -65,11 +62,7 @@ def _posterior_over(
         over: Factors of the covariances of the bodies, shape (10 k, 10), and the parameters at their points,
             shape (k p, 10).
         cubature: Points, shape (p, 10), and their weights, shape (p,).
-        data: Information of the data, shape (n, n), their pull, shape (n,), and the mean of the posterior of
-            which they are part, shape (n,).
-        prior: Its information, shape (n, n), and its centre, shape (n,).
-        mean_new: Shape (n,); written.
-        P_new: Shape (n, n); written.
+        fit: Offset, shape (n,), slope and error, shape (n, n); written.
 
     Returns:
         Whether floating point can solve the equations; else what is written has no meaning.
@@ -77,9 +70,9 @@ def _posterior_over(
     G, pi_at, x_at = at
     L, pi = over
     points, weights = cubature
-    information, pull, x = data
+    offset, slope, error = fit
     n, p = len(mean), len(points)
-    offset, slope, error = mean - x_at, np.eye(n), np.zeros((n, n))
+    offset[:], slope[:], error[:] = mean - x_at, np.eye(n), np.zeros((n, n))
     for body in range(len(pi_at)):
         rows = slice(10 * body, 10 * body + 10)
         deviation = np.ascontiguousarray((pi[p * body : p * body + p] - pi_at[body]).T)
@@ -97,6 +90,37 @@ def _posterior_over(
         offset[rows] = centre
         slope[rows, rows] = turned.T
         error[rows, rows] = weighted @ phi.T - half @ half.T
+    return True
+
+
+@inlined
+def _posterior_by(
+    mean: Column,
+    fit: tuple[Column, Table, Table],
+    x_at: Column,
+    data: tuple[Table, Column, Column],
+    prior: tuple[Table, Column],
+    mean_new: MutableColumn,
+    P_new: MutableTable,
+) -> bool:
+    """Write mean and covariance of the posterior with the parameters by a regression.
+
+    Args:
+        mean: Mean m of the distribution it was made over, shape (n,).
+        fit: As of `_regression`.
+        x_at: Point of the linearisation of the data, shape (n,).
+        data: Information of the data, shape (n, n), their pull, shape (n,), and the mean of the posterior of
+            which they are part, shape (n,).
+        prior: Its information, shape (n, n), and its centre, shape (n,).
+        mean_new: Shape (n,); written.
+        P_new: Shape (n, n); written.
+
+    Returns:
+        Whether floating point can solve the equations; else what is written has no meaning.
+    """
+    offset, slope, error = fit
+    information, pull, x = data
+    n = len(mean)
     widened = np.eye(n) + information @ error
     solved = np.empty((n, n + 1))
     solved[:, :n] = information
@@ -113,6 +137,43 @@ def _posterior_over(
     P_new[:] = 0.5 * (P + P.T)
     mean_new[:] = mean + P_new @ (prior[0] @ (prior[1] - mean) - turned @ np.ascontiguousarray(solved[:, n]))
     return bool(np.isfinite(mean_new).all())
+
+
+@inlined
+def _free_energy(
+    mean: Column,
+    P: Table,
+    fit: tuple[Column, Table, Table],
+    x_at: Column,
+    data: tuple[Table, Column, Column],
+    prior: tuple[Table, Column],
+) -> float:
+    """Return the variational free energy of a normal distribution of x, up to a constant.
+
+    F = E[cost(x)] - 1/2 log det P, the expectation over the points: lower by as much as the distribution is
+    nearer to the posterior (Kullback-Leibler divergence from it to the posterior).
+
+    Args:
+        mean: Its mean, shape (n,).
+        P: Its covariance, shape (n, n).
+        fit: As of `_regression`, over this distribution.
+        x_at: As for `_posterior_by`.
+        data: As for `_posterior_by`.
+        prior: As for `_posterior_by`.
+
+    Returns:
+        F; infinite where the covariance is not positive definite.
+    """
+    offset, slope, error = fit
+    information, pull, x = data
+    L, positive = lower_factor(P)
+    if not positive:
+        return math.inf
+    off, from_centre = offset - (x - x_at), mean - prior[1]
+    spread = slope @ P @ np.ascontiguousarray(slope.T) + error
+    of_data = off @ (0.5 * (information @ off) - pull) + 0.5 * np.sum(information * spread)
+    of_prior = 0.5 * (from_centre @ (prior[0] @ from_centre) + np.sum(prior[0] * P))
+    return float(of_data + of_prior - np.sum(np.log(np.diag(L))))
 
 
 @inlined
@@ -133,49 +194,84 @@ def _second_moments(pi: Table, about: Table, weights: Column, moments: MutableTa
 
 
 @compiled
-def posterior_step(
+def free_energy(
     mean: Column,
+    P: Table,
     at: tuple[Table, Table, Column],
-    over: tuple[Table, Table],
     cubature: tuple[Table, Column],
     data: tuple[Table, Column, Column],
     prior: tuple[Table, Column],
-    curved_map: tuple[bool, tuple[Column, Column, Column]],
-    x: Column,
-    after: tuple[MutableColumn, MutableTable, MutableTable, MutableTable],
+    estimate: tuple[bool, Column],
+    over: tuple[MutableTable, MutableTable],
+    fit: tuple[MutableColumn, MutableTable, MutableTable],
     moments: MutableTable,
 ) -> float:
-    """Make one step of the linearisation over a distribution of x, limited, and write what follows from it.
+    """Return the variational free energy of a normal distribution of x, and write what it follows from.
 
     Args:
-        mean: As for `_posterior_over`.
-        at: As for `_posterior_over`.
-        over: As for `_posterior_over`.
-        cubature: As for `_posterior_over`.
-        data: As for `_posterior_over`.
-        prior: As for `_posterior_over`.
-        curved_map: Whether the convention of the coordinates is Foster's, and their limits as
-            `CoordinateLimits`.
-        x: State of the filter, about whose parameters the second moments are, shape (n,).
-        after: Mean and covariance after the step, and factors and parameters there, as `over`; written.
+        mean: Its mean, bodies first, shape (n,).
+        P: Its covariance, shape (n, n).
+        at: As for `_regression`.
+        cubature: As for `_regression`.
+        data: As for `_posterior_by`.
+        prior: As for `_posterior_by`.
+        estimate: Whether the convention of the coordinates is Foster's, else it is Rucker's, and the
+            coordinates about whose parameters the second moments are, shape (n,).
+        over: As for `_regression`; written.
+        fit: As for `_regression`; written.
         moments: Second moments of the parameters in C, one body below the other, shape (10 k, 10); written.
+
+    Returns:
+        F (see `_free_energy`); infinite where floating point does not suffice, and then what is written has
+        no meaning.
+    """
+    foster, x = estimate
+    k = len(at[1])
+    if not body_points(mean, P, cubature[0], foster, over[0], over[1]):
+        return math.inf
+    if not _regression(mean, at, over, cubature, fit):
+        return math.inf
+    parameters = np.empty((k, 10))
+    fill_parameters(x[: 10 * k].reshape(k, 10), foster, parameters)
+    _second_moments(over[1], parameters, cubature[1], moments)
+    return _free_energy(mean, P, fit, at[2], data, prior)
+
+
+@compiled
+def posterior_step(
+    mean: Column,
+    P: Table,
+    fit: tuple[Column, Table, Table],
+    x_at: Column,
+    data: tuple[Table, Column, Column],
+    prior: tuple[Table, Column],
+    limits: tuple[Column, Column, Column],
+    share: float,
+    after: tuple[MutableColumn, MutableTable],
+) -> float:
+    """Make one step of the linearisation over a distribution of x, limited, or a share of it.
+
+    Args:
+        mean: Its mean, bodies first, shape (n,).
+        P: Its covariance, shape (n, n).
+        fit: As of `_regression`, over this distribution.
+        x_at: As for `_posterior_by`.
+        data: As for `_posterior_by`.
+        prior: As for `_posterior_by`.
+        limits: Limits of the coordinates as `CoordinateLimits`.
+        share: Share of the step that is made, in (0, 1]; the point at which it is zero is the same.
+        after: Mean and covariance after the step; written.
 
     Returns:
         The largest change of a coordinate that the whole step would make; NaN where floating point does not
         suffice, and then what is written has no meaning.
     """
-    mean_new, P_new, L_new, pi_new = after
-    if not _posterior_over(mean, at, over, cubature, data, prior, mean_new, P_new):
+    mean_new, P_new = after
+    if not _posterior_by(mean, fit, x_at, data, prior, mean_new, P_new):
         return math.nan
-    foster, limits = curved_map
-    k = len(at[1])
-    largest = largest_step(mean_new, mean, 10 * k)
-    shorter = min(1.0, LARGEST_STEP / max(largest, CLOSE))
+    largest = largest_step(mean_new, mean, len(limits[0]))
+    shorter = share * min(1.0, LARGEST_STEP / max(largest, CLOSE))
     mean_new[:] = mean + shorter * (mean_new - mean)
+    P_new[:] = P + share * (P_new - P)
     limited(limits, mean_new)
-    if not body_points(mean_new, P_new, cubature[0], foster, L_new, pi_new):
-        return math.nan
-    estimate = np.empty((k, 10))
-    fill_parameters(x[: 10 * k].reshape(k, 10), foster, estimate)
-    _second_moments(pi_new, estimate, cubature[1], moments)
     return largest

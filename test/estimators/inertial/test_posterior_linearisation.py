@@ -11,6 +11,7 @@ from inertial_estimation.estimators.inertial.prior import PriorSigma
 
 WIDE = PriorSigma(mass=0.3, com=0.03, radii=0.2, friction=np.zeros(0))
 WIDER = PriorSigma(mass=0.3, com=0.05, radii=0.4, friction=np.zeros(0))
+VAGUE = PriorSigma(mass=2.0, com=0.2, radii=1.0, friction=np.zeros(0))
 SECOND = 1_000_000_000
 DRAWS = 20_000
 
@@ -54,6 +55,33 @@ class BruteForce:
         return mean, (deviation * self.weight[:, None]).T @ deviation
 
 
+def walked_moments(scene, filter_, equations, about):
+    """Second moments of the parameters of a posterior by a random walk (Metropolis et al. 1953)."""
+    information = sum(e.regressor.T @ e.regressor for e in equations) / scene.sigma_torque**2
+    pull = sum(e.regressor.T @ e.value for e in equations) / scene.sigma_torque**2
+    to_joint, whiten = scene.bodies[0].to_joint, np.linalg.inv(filter_.prior_factor)
+
+    def cost(x):
+        pi = filter_.parameters_at(x[None])[0]
+        phi, off = to_joint @ pi, whiten @ (x - filter_._x_nominal)
+        return 0.5 * phi @ information @ phi - phi @ pull + 0.5 * off @ off, pi
+
+    rng, x = np.random.default_rng(0), filter_.x
+    lowest, pi = cost(x)
+    step, found = 0.4 * np.linalg.cholesky(filter_.P), []
+    for k in range(DRAWS):
+        trial = x + step @ rng.normal(size=len(x))
+        higher, pi_trial = cost(trial)
+        if np.log(rng.random()) < lowest - higher:
+            x, lowest, pi = trial, higher, pi_trial
+        found.append((x, pi))
+        if k in (2000, 6000):
+            seen = np.array([x for x, _ in found[k // 2 :]])
+            step = 0.6 * np.linalg.cholesky(np.cov(seen.T) + 1e-9 * np.eye(len(x)))
+    deviation = np.array([pi for _, pi in found[DRAWS // 2 :]]) - about
+    return deviation.T @ deviation / len(deviation)
+
+
 def test_mean_and_covariance_are_those_of_a_brute_force_posterior(scene):
     filter_ = drawn(scene, 1)
     equations = [scene.equation() for _ in range(30)]
@@ -71,6 +99,22 @@ def test_mean_and_covariance_are_those_of_a_brute_force_posterior(scene):
     estimate, moments = posterior.parameters_of(filter_.state)
     _mean, expected = oracle.moments(oracle.pi, about=estimate[0])
     np.testing.assert_allclose(np.sqrt(np.diag(moments[0])), np.sqrt(np.diag(expected)), rtol=0.2)
+
+
+@pytest.mark.parametrize("seed", [3, 13, 24])
+def test_repetitions_that_do_not_converge_stay_near_the_posterior(scene, seed):
+    """Under so wide a prior they leave it: deviations were reported that are hundreds of times too large."""
+    filter_ = drawn(scene, seed, prior=VAGUE)
+    equations = [scene.equation() for _ in range(40)]
+    for equation in equations:
+        filter_.update(equation, 0.003)
+    posterior = CurvedPosterior(filter_, 0.1)
+    posterior.converge(filter_.state)
+    estimate, moments = posterior.parameters_of(filter_.state)
+    expected = walked_moments(scene, filter_, equations, estimate[0])
+    ratio = np.sqrt(np.diag(moments[0]) / np.diag(expected))
+    assert ratio.min() > 0.8
+    assert ratio.max() < 1.5
 
 
 @pytest.mark.monte_carlo
