@@ -70,7 +70,9 @@ def begin(state: MutableColumn, sigma: float, offset_sigma: float) -> None:
     """Set the covariance of a vertical that was determined with the specific force as it is read.
 
     An offset c of the specific force has turned such a vertical by c/g0, so that the two errors are
-    correlated. The offset found until now is forgotten; the noise of the contact velocity is kept.
+    correlated. The offset found until now is forgotten. The noise of the contact velocity is kept, but for
+    what exceeds the one assumed at first: it may come from the innovations of the wrong vertical before, and
+    a contact velocity that hardly counts would let the new one drift, and the innovations grow, for long.
 
     Args:
         state: Numbers of the observer.
@@ -83,8 +85,8 @@ def begin(state: MutableColumn, sigma: float, offset_sigma: float) -> None:
     state[VV], state[BB], state[CC] = INITIAL_VELOCITY**2, bias_variance, offset_sigma**2
     state[ZC] = -(offset_sigma**2) / STANDARD_GRAVITY
     state[ZZ] = sigma**2 + (offset_sigma / STANDARD_GRAVITY) ** 2
-    if state[VELOCITY_NOISE] == 0.0:
-        state[VELOCITY_NOISE] = INITIAL_NOISE
+    known = state[VELOCITY_NOISE] > 0.0
+    state[VELOCITY_NOISE] = min(state[VELOCITY_NOISE], INITIAL_NOISE) if known else INITIAL_NOISE
     _keep(state)
 
 

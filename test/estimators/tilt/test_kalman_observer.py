@@ -100,6 +100,11 @@ def test_the_noise_of_the_contact_velocity_is_measured_and_lowers_the_gains():
         assert 0.3 < observer.velocity_noise / (sigma**2 * h) < 1.5
         observers[sigma] = observer
     assert observers[0.6].convergence_rate < 0.7 * observers[0.1].convergence_rate
+    small, observers[0.6].own[VELOCITY_NOISE] = observers[0.1].velocity_noise, 0.1
+    for observer in observers.values():
+        observer.trust(0.01)
+    assert observers[0.6].velocity_noise == make().velocity_noise, "it may be of a wrong vertical"
+    assert observers[0.1].velocity_noise == small
     observers[0.6].forget_noise()
     observers[0.6].initialise((0.0, 0.0, 0.0), UPRIGHT)
     assert observers[0.6].velocity_noise == make().velocity_noise
