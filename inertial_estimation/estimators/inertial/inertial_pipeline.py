@@ -3,6 +3,7 @@
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
+from inertial_estimation.estimators.inertial.doubt_hold import DoubtHold
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
@@ -15,7 +16,6 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     watch_in_words,
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inertial.limit_hold import LimitHold
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
@@ -77,7 +77,7 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
-        self._limit = LimitHold(2 * aligner.limits.half_window_ns)
+        self._doubt = DoubtHold(2 * aligner.limits.half_window_ns)
         checks = self._inputs.checks
         joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
         wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
@@ -227,8 +227,8 @@ class InertialPipeline:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             state = self.estimator.about_known_errors(state)
             equation = self.model.measurement.equation(state, self.estimator.believed())
-            at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
-            informs = not self._limit.holds(sample.time_ns, at_limit=at_limit)
+            doubted = self._stepper.aligner.stream(JOINTS).followed.doubt or self._joints.map.remark
+            informs = not self._doubt.holds(sample.time_ns, doubted=bool(doubted))
             step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
             self._restarted = False
             if self.kept_steps is not None:

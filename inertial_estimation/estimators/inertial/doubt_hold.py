@@ -1,20 +1,21 @@
-"""Holds learning while the reading of an effort is at a limit."""
+"""Holds learning while an effort or a position of a joint is in doubt."""
 
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 
-__all__ = ["LimitHold"]
+__all__ = ["DoubtHold"]
 
 
-class LimitHold:
-    """Tells for each step whether its window may contain efforts at a limit of their sensor.
+class DoubtHold:
+    """Tells for each step whether its window may contain readings that are used, but in doubt.
 
-    Such readings say that the torque is at least as large, not how large it is: noise that is cut off on one
-    side has a mean of its own, which stays below the gate. An effort that is at a limit for longer than
-    faults are reported is one of the motor, or of a joint that is held, and is learned from.
+    An effort at a limit of its sensor says that the torque is at least as large, not how large it is: noise
+    that is cut off on one side has a mean of its own, which stays below the gate. A position that has not
+    followed its velocity may be off by as much until it slips back. What is in doubt for longer than faults
+    are reported is the motor, the joint that is held, or the calibration, and is learned from.
     """
 
     def __init__(self, window_ns: int) -> None:
-        """Begin without an effort at a limit.
+        """Begin without a doubt.
 
         Args:
             window_ns: Width of the window of a step [ns].
@@ -23,17 +24,17 @@ class LimitHold:
         self._begin_ns: int | None = None
         self._end_ns = 0
 
-    def holds(self, time_ns: int, *, at_limit: bool) -> bool:
+    def holds(self, time_ns: int, *, doubted: bool) -> bool:
         """Take a step.
 
         Args:
             time_ns: Time of the step [ns].
-            at_limit: Whether the newest effort of a joint is at a limit.
+            doubted: Whether the newest reading of a joint is in doubt.
 
         Returns:
             Whether nothing must be learned from the step.
         """
-        if at_limit:
+        if doubted:
             if self._begin_ns is None or time_ns < self._begin_ns:
                 self._begin_ns = time_ns
             self._end_ns = time_ns + self._window_ns
