@@ -12,6 +12,7 @@ from inertial_estimation.simulation.disturbances import Push
 __all__ = ["ON_S", "LoadedLink", "PushedLink", "strength"]
 
 ON_S = 1.5  # when a load or a push begins
+HEAD = "head_"  # beginning of the links of the head of TALOS, which is no limb
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
 
 
@@ -35,6 +36,11 @@ class LoadedLink:
     trial: LinkTrial
 
     @property
+    def on_head(self) -> bool:
+        """Whether the link is one of the head, whose two bodies are hard to tell apart."""
+        return self.link.startswith(HEAD)
+
+    @property
     def delay(self) -> float:
         """Time until a load was reported [s]; infinite if it never was."""
         found = self.trial.found(Cause.LOAD, ON_S)
@@ -42,8 +48,12 @@ class LoadedLink:
 
     def named(self, place: int | None, within_s: float) -> bool:
         """Return whether the link was among the first so many links named within a time."""
+        return self.link in self.links_within(within_s)[:place]
+
+    def links_within(self, within_s: float) -> tuple[str, ...]:
+        """Return the links named last within a time, the most probable first; empty before any is named."""
         found = [c for t, c in self.trial.found(Cause.LOAD, ON_S) if t <= ON_S + within_s]
-        return bool(found) and self.link in found[-1].links[:place]
+        return found[-1].links if found else ()
 
     @property
     def mass_error(self) -> float:
@@ -54,10 +64,17 @@ class LoadedLink:
 
 @dataclass(frozen=True, eq=False)
 class PushedLink:
-    """A push and what was found."""
+    """A push and what was found.
+
+    Attributes:
+        push: The push.
+        trial: The run.
+        free: A run of the same motion without a push; None if there is none.
+    """
 
     push: Push
     trial: LinkTrial
+    free: LinkTrial | None = None
 
     @property
     def as_load(self) -> bool:
@@ -85,4 +102,13 @@ class PushedLink:
     @property
     def moved(self) -> float:
         """Largest relative change of a published mass until what was averaged with the push is past."""
-        return self.trial.moved(ON_S - 0.1, ON_S + self.push.duration + PAST_S)
+        return self.trial.moved(*self._watched)
+
+    @property
+    def moved_without(self) -> float:
+        """The same change over the same times without the push; not a number without such a run."""
+        return np.nan if self.free is None else self.free.moved(*self._watched)
+
+    @property
+    def _watched(self) -> tuple[float, float]:
+        return ON_S - 0.1, ON_S + self.push.duration + PAST_S

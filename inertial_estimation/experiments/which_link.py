@@ -1,12 +1,12 @@
 """Which link is loaded, and is it a load or a push: the locator on a moving TALOS, shipped parameters.
 
-Loads of 1 to 5 kg on the links of the limbs, and pushes of 10 to 100 N in random directions on any link, one
-at a time; then a sequence of loads on both forearms, one of which is taken off again. At rest, where a push
-straight down gives the same readings as a load, one of each.
+Loads of 1 to 5 kg on the links of limbs and head, and pushes of 10 to 100 N in random directions on any link,
+one at a time; then a sequence of loads on both forearms, one of which is taken off again. At rest, where a
+push straight down gives the same readings as a load, one of each.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -63,7 +63,7 @@ class WhichLink(Experiment[_Data]):
         """Return the shares of loads and pushes that were recognised."""
         delays, resting = np.array([load.delay for load in data.loads]), data.resting_loads
         return (
-            _share("load: link named first within 0.3 s", [x.named(1, 0.3) for x in data.loads], 95.0),
+            *_named_first(data.loads),
             _share(
                 "load: link among those named within 0.3 s", [x.named(None, 0.3) for x in data.loads], 95.0
             ),
@@ -72,6 +72,7 @@ class WhichLink(Experiment[_Data]):
             TableRow("load: time until reported, longest", "s", float(delays.max())),
             _median("load: error of the mass", [x.mass_error for x in data.loads]),
             *_unmoved("push", data.pushes),
+            _without_push(data.pushes),
             _share("push: link among those named", [x.found for x in data.pushes]),
             _median("push: error of the force", [x.force_error for x in data.pushes]),
             *_unmoved("push straight down at rest", data.presses),
@@ -109,7 +110,7 @@ class WhichLink(Experiment[_Data]):
             Panel(title, label, "published / before", masses, span, y_limits=(0.97, 1.03)),
             Panel(title, label, "force [N]", force, span),
             Panel(
-                "Loads on limbs",
+                "Loads on limbs and head",
                 "time since the load [s]",
                 "located [%]",
                 (Series("all seeds", delays, shares, "steps", colour=0),),
@@ -125,17 +126,21 @@ class WhichLink(Experiment[_Data]):
 
     def facts(self, data: _Data) -> tuple[str, ...]:
         """Return which loads and pushes were not recognised."""
-        missed = [f"{x.link} {x.mass:.1f} kg" for x in data.loads if not x.named(1, 0.3)]
+        missed = [
+            f"{x.link} {x.mass:.1f} kg ({', '.join(x.links_within(0.3)) or 'nothing'})"
+            for x in data.loads
+            if not x.named(1, 0.3)
+        ]
         taken = [
             f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
             for x in (*data.pushes, *data.presses)
             if x.as_load
         ]
         return (
-            f"{len(data.loads)} loads on limbs, {len(data.pushes)} pushes, {len(data.sequences)} sequences, "
-            f"{len(data.resting_loads)} loads and {len(data.presses)} pushes straight down at rest; "
-            "realistic noise, config/talos.yaml as it is.",
-            f"Loads whose link was not named first within 0.3 s: {', '.join(missed) or 'none'}.",
+            f"{len(data.loads)} loads on limbs and head, {len(data.pushes)} pushes, "
+            f"{len(data.sequences)} sequences, {len(data.resting_loads)} loads and {len(data.presses)} "
+            "pushes straight down at rest; realistic noise, config/talos.yaml as it is.",
+            f"Loads whose link was not named first within 0.3 s (named): {', '.join(missed) or 'none'}.",
             f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
             "A link that is not in 'links' is named, but its load is not estimated.",
             "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
@@ -153,6 +158,24 @@ class WhichLink(Experiment[_Data]):
             _share("sequence: every load put on and taken off named", right, 95.0),
             TableRow("sequence: published mass 1.2 s after the last change, error", "%", 100.0 * max(errors)),
         )
+
+
+def _named_first(loads: list[LoadedLink]) -> tuple[TableRow, ...]:
+    """Return the shares of the loads on limbs, which have the bound, on the head, and of both together."""
+    name = "link named first within 0.3 s"
+    head, limbs = ([x.named(1, 0.3) for x in loads if x.on_head is on_head] for on_head in (True, False))
+    of_head = (_share(f"load on the head: {name}", head),) if head else ()
+    return (
+        _share(f"load on a limb: {name}", limbs, 95.0),
+        *of_head,
+        _share(f"load on limb or head: {name}", limbs + head),
+    )
+
+
+def _without_push(pushes: list[PushedLink]) -> TableRow:
+    """Return how far masses that still converge move over the same times of runs without a push."""
+    moved = [x.moved_without for x in pushes if x.free is not None]
+    return TableRow("push: the same change without a push, largest", "%", 100.0 * max(moved, default=np.nan))
 
 
 def _unmoved(name: str, pushes: list[PushedLink]) -> tuple[TableRow, ...]:
@@ -178,10 +201,14 @@ def _of_seed(seed: int, *, quick: bool) -> _Data:
     longest, count = (0.1, 1) if quick else (LONGEST_PUSH_S, LOADS)
     scene = LinkScene(talos(), seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
     at_rest = LinkScene(talos(), seed, ON_S + longest + AFTER_S, still=True)
+    loads = [_loaded(scene) for _ in range(count)]
+    pushes = [_pushed(scene, longest) for _ in range(count)]
+    sequences = [] if quick else [_sequence(scene)]
+    free = scene.run([], max(push.trial.times[-1] for push in pushes))
     return _Data(
-        [_loaded(scene) for _ in range(count)],
-        [_pushed(scene, longest) for _ in range(count)],
-        [] if quick else [_sequence(scene)],
+        loads,
+        [replace(push, free=free) for push in pushes],
+        sequences,
         [_loaded(at_rest)],
         [_pushed(at_rest, longest, DOWN)],
     )

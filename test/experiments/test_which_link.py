@@ -33,20 +33,26 @@ def test_shares_delays_and_changes_are_those_of_the_trials():
         LoadedLink("hand", 4.0, trial(load(("wrist", "hand")), begin_s=ON_S + 0.2)),
         LoadedLink("hand", 2.0, trial(load(("hand",)), begin_s=ON_S + 0.6)),
         LoadedLink("hand", 2.0, trial(None, begin_s=0.0)),
+        LoadedLink("head_2", 2.0, trial(load(("head_2", "head_1")), begin_s=ON_S + 0.1)),
     ]
     given = Push("hand", (20.0, 0.0, 0.0), ON_S, 0.5)
     pushes = [
-        PushedLink(given, trial(push(19.0), begin_s=ON_S, published=1.015)),
+        PushedLink(
+            given, trial(push(19.0), begin_s=ON_S, published=1.015), trial(None, begin_s=0.0, published=0.99)
+        ),
         PushedLink(given, trial(load(("hand",)), begin_s=ON_S, published=1.4)),
     ]
     experiment = WhichLink([0])
     presses = [PushedLink(given, trial(load(("hand",)), begin_s=ON_S, published=1.05))]
     data = _Data(loads, pushes, [], loads[:2], presses)
     rows = {row.quantity: row for row in experiment.table(data)}
-    assert rows["load: link named first within 0.3 s"].ours == pytest.approx(25.0)
-    assert rows["load: link among those named within 0.3 s"].ours == pytest.approx(50.0)
+    assert rows["load on a limb: link named first within 0.3 s"].ours == pytest.approx(25.0)
+    assert rows["load on the head: link named first within 0.3 s"].ours == pytest.approx(100.0)
+    assert rows["load on limb or head: link named first within 0.3 s"].ours == pytest.approx(40.0)
+    assert rows["load: link among those named within 0.3 s"].ours == pytest.approx(60.0)
     assert rows["load: time until reported, longest"].ours == np.inf
     assert rows["push: change of a published mass, largest"].ours == pytest.approx(40.0)
+    assert rows["push: the same change without a push, largest"].ours == pytest.approx(1.0)
     assert rows["push: taken for a load"].ours == 1.0
     assert rows["push: link among those named"].ours == pytest.approx(50.0)
     assert rows["push: error of the force, median"].ours == pytest.approx(5.0)
