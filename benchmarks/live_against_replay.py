@@ -118,6 +118,8 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--trigger", choices=("timer", "arrival"), default="timer")
     args = parser.parse_args()
+    with BagRecording(args.bag):  # opens it before nodes are started that would wait for it
+        pass
     talk_apart()
     config = find_config(args.config)
     content = load_config_file(config)
