@@ -1,8 +1,11 @@
 """Holds learning while an effort or a position of a joint is in doubt."""
 
 from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["DoubtHold"]
+
+SETTLING_NS = 3 * NANOSECONDS  # of steps before which there is no estimate that a wrong position could spoil
 
 
 class DoubtHold:
@@ -10,31 +13,38 @@ class DoubtHold:
 
     An effort at a limit of its sensor says that the torque is at least as large, not how large it is: noise
     that is cut off on one side has a mean of its own, which stays below the gate. A position that has not
-    followed its velocity may be off by as much until it slips back. What is in doubt for longer than faults
-    are reported is the motor, the joint that is held, or the calibration, and is learned from.
+    followed its velocity may be off by as much until it slips back; one that does so in the first seconds may
+    be the end of a slip, and is learned from. What is in doubt for longer than faults are reported is the
+    motor, the joint that is held, or the calibration, and is learned from.
     """
 
     def __init__(self, window_ns: int) -> None:
-        """Begin without a doubt.
+        """Begin without a step.
 
         Args:
             window_ns: Width of the window of a step [ns].
         """
         self._window_ns = window_ns
+        self._first_ns: int | None = None
+        self._strays_early = False
         self._begin_ns: int | None = None
         self._end_ns = 0
 
-    def holds(self, time_ns: int, *, doubted: bool) -> bool:
+    def holds(self, time_ns: int, *, at_limit: bool, strays: bool) -> bool:
         """Take a step.
 
         Args:
             time_ns: Time of the step [ns].
-            doubted: Whether the newest reading of a joint is in doubt.
+            at_limit: Whether the newest effort of a joint is at a limit.
+            strays: Whether a position has not followed its velocity lately.
 
         Returns:
             Whether nothing must be learned from the step.
         """
-        if doubted:
+        if self._first_ns is None or time_ns < self._first_ns:
+            self._first_ns = time_ns
+        self._strays_early = strays and (self._strays_early or time_ns - self._first_ns < SETTLING_NS)
+        if at_limit or (strays and not self._strays_early):
             if self._begin_ns is None or time_ns < self._begin_ns:
                 self._begin_ns = time_ns
             self._end_ns = time_ns + self._window_ns

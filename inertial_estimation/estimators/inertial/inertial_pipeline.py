@@ -227,8 +227,9 @@ class InertialPipeline:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             state = self.estimator.about_known_errors(state)
             equation = self.model.measurement.equation(state, self.estimator.believed())
-            doubted = self._stepper.aligner.stream(JOINTS).followed.doubt or self._joints.map.remark
-            informs = not self._doubt.holds(sample.time_ns, doubted=bool(doubted))
+            at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
+            strays = bool(self._joints.map.remark)
+            informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
             step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
             self._restarted = False
             if self.kept_steps is not None:
