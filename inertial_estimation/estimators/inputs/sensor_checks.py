@@ -98,6 +98,10 @@ class Quantity:
         """Whether any fault of the quantity as a whole can be told."""
         return self.stuck or self.zero or self.sign or self.one_way or bool(self.factors)
 
+    def pulls(self, x: Array, square: float) -> bool:
+        """Return whether a reading of this squared norm is opposite to the direction of a push."""
+        return self.push is not None and float(x.dot(self.push)) < -PULLS * math.sqrt(square)
+
 
 class QuantityWitness:
     """Tells whether a quantity changes that is not checked itself."""
@@ -215,8 +219,8 @@ class QuantityCheck:
                 self._clear()
             return
         fault = self._fault_of(factor)
-        if fault is SensorFault.SIGN and self._pulled(last, before):
-            self._forget_usual()
+        if fault is SensorFault.SIGN and self.quantity.pulls(last, before):
+            _forget_usual(self._state)
             return
         if fault is None or self._ends_unseen(fault, last, before, square):
             return
@@ -233,11 +237,6 @@ class QuantityCheck:
         if any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self.quantity.factors):
             return SensorFault.UNIT
         return None
-
-    def _pulled(self, last: Array, square: float) -> bool:
-        """Return whether a reading is opposite to the direction of a push, so that its sign was wrong."""
-        push = self.quantity.push
-        return push is not None and float(last.dot(push)) < -PULLS * math.sqrt(square)
 
     def _ends_unseen(self, fault: SensorFault, last: Array, before: float, square: float) -> bool:
         """Return whether a change ends one that was not seen to begin: the reading before it is unusual."""
@@ -290,15 +289,10 @@ class QuantityCheck:
             self._clear()
         elif self._state[READINGS] > change.given_up_at:
             self._clear()
-            self._forget_usual()
+            _forget_usual(self._state)
 
     def _clear(self) -> None:
         self.fault = self._change = None
-
-    def _forget_usual(self) -> None:
-        """Learn anew what is usual, as after a change that is believed."""
-        for column in (READINGS, LOG_KNOWN, USUAL_KNOWN):
-            self._state[column] = 0.0
 
 
 @dataclass
@@ -322,3 +316,9 @@ def _is_near(x: Array, square: float, other: Array, other_square: float) -> bool
     """Whether a reading is within some 37 degrees and a factor of two of another one of a given size."""
     norms = (float(other.dot(other)) * square) ** 0.5
     return float(x.dot(other)) > NEAR_DIRECTION * norms and 0.25 * other_square < square < 4.0 * other_square
+
+
+def _forget_usual(state: Array) -> None:
+    """Learn anew what is usual, as after a change that is believed."""
+    for column in (READINGS, LOG_KNOWN, USUAL_KNOWN):
+        state[column] = 0.0
