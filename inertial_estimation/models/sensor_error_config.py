@@ -98,6 +98,14 @@ class SensorErrorConfig:
         lower=0.1,
         upper=1e9,
     )
+    repeated_time: float = parameter(
+        10.0,
+        "Time from the start whose readings are kept and filtered again about the estimates that they led to, "
+        "so that the stated standard deviations cover; 0: never.",
+        unit="s",
+        lower=0.0,
+        upper=600.0,
+    )
 
     @property
     def considered(self) -> bool:

@@ -29,6 +29,7 @@ class CorrectedFilter:
         guarded: The filter under watch.
         bias: Constant bias of the rows, from a calibration at rest.
         noise: Noise of the rows, from the innovations.
+        starts: Number of times that learning has begun since the last reset, at least one.
     """
 
     def __init__(
@@ -50,12 +51,12 @@ class CorrectedFilter:
         """
         self._window, self._wait_for = window, 0.0
         self.guarded, self.bias, self.noise = guarded, bias, noise
-        self._starts, self._report_for, self._cause = 1, 0.0, INPUTS
+        self.starts, self._report_for, self._cause = 1, 0.0, INPUTS
         self._start, self._fresh = StartWatch(len(bias.bias)), FreshStart(other)
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
-        self._starts, self._report_for, self._wait_for = 1, 0.0, 0.0
+        self.starts, self._report_for, self._wait_for = 1, 0.0, 0.0
         self._begin()
 
     def noise_note(self, nis_factor: float) -> str:
@@ -90,9 +91,7 @@ class CorrectedFilter:
             update = guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
             return replace(update, decision=decision)
-        if self.bias.is_known:
-            equation = replace(equation, value=equation.value - self.bias.bias)
-        corrected = self.noise.scaled(equation)
+        corrected = self.freed(equation)
         if learn and self._wait_for > 0.0:
             update = guarded.filter.update(corrected, dt, learn=False)
             return replace(update, decision=Decision.FROZEN)
@@ -105,17 +104,27 @@ class CorrectedFilter:
             self._judge_by_seen()
             self._start.feed(update.nis, dt)
         fresh_is_better = self._compare(corrected, update, dt, known=known)
-        if self._starts <= MOST_STARTS and self._begins_anew(fresh_is_better=fresh_is_better):
-            self._starts, self._report_for = self._starts + 1, REPORTED_FOR
+        if self.starts <= MOST_STARTS and self._begins_anew(fresh_is_better=fresh_is_better):
+            self.starts, self._report_for = self.starts + 1, REPORTED_FOR
             self._cause = guarded.cause or guarded.inquiry.input_of(update, corrected) or INPUTS
             self._begin()
             self._wait_for = self._window
         return update
 
+    def freed(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation without the bias, if that is known, and with the noise in use.
+
+        Args:
+            equation: The measurement with the stated noise.
+        """
+        if self.bias.is_known:
+            equation = replace(equation, value=equation.value - self.bias.bias)
+        return self.noise.scaled(equation)
+
     def _begins_anew(self, *, fresh_is_better: bool) -> bool:
         """Return whether the first data have taught something wrong, or what was wrong with them is over."""
         outgrown = self.guarded.phase is not WatchPhase.PUSHED and self.noise.outgrown
-        if self._starts < MOST_STARTS and (fresh_is_better or outgrown):
+        if self.starts < MOST_STARTS and (fresh_is_better or outgrown):
             return True
         return self.noise.subsided or self._start.is_over
 

@@ -15,6 +15,7 @@ from inertial_estimation.estimators.inertial.information import InformationRepor
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.posterior_linearisation import CurvedPosterior
+from inertial_estimation.estimators.inertial.repeated_passes import RepeatedPasses
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
@@ -84,6 +85,8 @@ class InertialEstimator:
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self.posterior = CurvedPosterior(self.filter, config.information_period)
         self._row_errors = model.make_row_errors(config)
+        duration = 0.0 if model.errors is None else config.sensor_errors.repeated_time
+        self._passes = RepeatedPasses(model, model.make_filter(config), duration)
         self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
@@ -104,6 +107,7 @@ class InertialEstimator:
         """Return to the nominal parameters; the bias stays."""
         self.corrected.reset()
         self._row_errors.reset()
+        self._passes.reset()
         self.posterior.reset()
         self._links.reset()
         self.record.reset()
@@ -129,9 +133,11 @@ class InertialEstimator:
     def believed(self) -> Array:
         """Return the parameters about the joint frames with which noise is stated, friction last, shape (n,).
 
-        While data are suspect they are those before the first of these.
+        While data are suspect they are those before the first of these, and while the first seconds are
+        filtered again those about which that is done.
         """
-        return self._unsuspected.phi
+        point = self._passes.point
+        return self._unsuspected.phi if point is None else point.phi
 
     @property
     def _unsuspected(self) -> FilterState:
@@ -147,6 +153,8 @@ class InertialEstimator:
         """
         if self.model.errors is None:
             return state
+        if self._passes.point is not None:
+            return self._passes.point.about(state)
         errors = self._unsuspected.x[self.filter.kinds.inferred :]
         known = self.model.errors.of_accelerometer(errors)
         return state if known is None else replace(state, accelerometer=known)
@@ -162,9 +170,14 @@ class InertialEstimator:
         equation, errors = step.equation, self.model.errors
         if errors is not None:
             equation = errors.appended(equation, self.believed())
-        update = self.corrected.update(equation, velocities, step.dt, learn=self.learning and step.informs)
+        learn, starts = self.learning and step.informs, self.corrected.starts
+        update = self.corrected.update(equation, velocities, step.dt, learn=learn)
         if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)
+        if self.corrected.starts > starts:
+            self._passes.reset()
+        elif learn and not self._passes.over:
+            self._passes.feed(equation, step.dt, self.corrected, accepted=update.accepted)
         self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
@@ -229,6 +242,7 @@ class InertialEstimator:
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
         self.corrected.compare_with(self.model.make_filter(self.config))
         self._links.set_estimated(self.model.bodies)
+        self._passes.end()
         self.posterior = CurvedPosterior(self.filter, self.config.information_period)
         self.record.information = InformationReport(
             self.filter.kinds.inferred, self.config.information_period

@@ -1,0 +1,168 @@
+"""Filters the readings of the first seconds again, all of them about the estimates that they led to.
+
+With errors e of the sensors the equation is bilinear in the parameters phi and e: E, the effect of an error of
+the accelerometer on the rows, is the mass matrix, and the regressor is that of the corrected acceleration.
+Linearised about (phi_k, e_k), where the estimates are at its time,
+
+    A(e_k) phi - E(phi_k) e = z(e_k) - E(phi_k) e_k + noise,
+
+what is left out, E(phi - phi_k) (e - e_k), is largest in the first equations, and since the points k differ, the
+data seem to separate what they do not: a mass, and an accelerometer that reads too much. The filter becomes
+certain of both. As with any smoother for bilinear measurements (iterated extended Kalman smoother, Bell 1994),
+the cure is one point of linearisation for all of them:
+
+- readings are kept, one of those that share a window;
+- when their number has doubled, a second filter begins at the prior and takes all of them about the present
+  estimates of the first, a few at each step;
+- when it has caught up, its state replaces that of the first, and new equations are linearised about the same
+  point, until the next pass.
+
+Differences left after the last pass are those of estimates that have settled. What contradicts the data ends
+the passes, since readings before it may have been faulty, too, and what was learned from them is taken back
+by the watch.
+"""
+
+from dataclasses import dataclass, replace
+
+from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
+from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.sensor_errors import SensorErrors
+from inertial_estimation.signals import Array
+
+__all__ = ["LinearisationPoint", "RepeatedPasses"]
+
+GROWTH = 2  # readings of a pass over those of the pass before: all passes together cost as much as the last
+PER_STEP = 2  # kept readings that a pass takes at each step: more than one, so that it catches up
+MOST_REJECTED = 0.1  # share of the readings of a pass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearisationPoint:
+    """Where an equation is linearised that is bilinear in the parameters and the errors of sensors.
+
+    Attributes:
+        phi: Parameters about the joint frames, friction and errors last, shape (n,).
+        accelerometer: Bias [m/s^2] and scale of the accelerometer, shape (4,); None where they have no columns.
+    """
+
+    phi: Array
+    accelerometer: Array | None
+
+    @classmethod
+    def of(cls, filter_: InertialFilter, errors: SensorErrors) -> "LinearisationPoint":
+        """Take the present estimates of a filter.
+
+        Args:
+            filter_: The filter.
+            errors: The errors among its states.
+        """
+        return cls(filter_.phi.copy(), errors.of_accelerometer(filter_.x[filter_.kinds.inferred :]))
+
+    def about(self, state: MeasuredState) -> MeasuredState:
+        """Return a measured state whose equation is linearised here."""
+        return replace(state, accelerometer=self.accelerometer)
+
+
+class RepeatedPasses:
+    """Repeats the filtering of the first seconds about better and better estimates.
+
+    Attributes:
+        point: Where new equations are linearised; None: at the present estimates.
+        over: Whether nothing is kept or repeated any more.
+        passes: Number of passes that have replaced the state of the filter.
+    """
+
+    def __init__(self, model: EstimationModel, filter_: InertialFilter, duration: float) -> None:
+        """Begin before the first reading.
+
+        Args:
+            model: Gives the equations; with errors of sensors.
+            filter_: A filter like the one whose state is replaced, which nobody else uses.
+            duration: Time from the start whose readings are kept [s]; 0: none.
+        """
+        self._model, self._filter, self._duration = model, filter_, duration
+        self._every = max(1, round(filter_.overlap))
+        filter_.overlap /= self._every  # one reading stands for as many
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin before the first reading."""
+        self.point: LinearisationPoint | None = None
+        self.over, self.passes = self._duration <= 0.0, 0
+        self._kept: list[tuple[MeasuredState, float]] = []
+        self._due, self._taken, self._rejected = 1, 0, 0
+        self._next_point: LinearisationPoint | None = None  # that of a pass under way
+        self._time = self._since_kept = 0.0
+        self._steps = 0
+
+    def end(self) -> None:
+        """Keep and repeat nothing any more, and linearise at the present estimates."""
+        self.reset()
+        self.over = True
+
+    def feed(self, equation: LinearEquation, dt: float, corrected: CorrectedFilter, *, accepted: bool) -> None:
+        """Keep a reading, go on with a pass, and give the filter its state when it has caught up.
+
+        Args:
+            equation: That of a step the filter has learned from, or rejected.
+            dt: Time since the last one [s].
+            corrected: The filter under watch, with the corrections of its equations.
+            accepted: Whether the filter has learned from it.
+        """
+        if self.over:
+            return
+        if corrected.guarded.phase is not WatchPhase.GOOD:
+            self.end()
+            return
+        self._time += dt
+        self._since_kept += dt
+        if accepted and self._time <= self._duration:
+            self._keep(equation)
+        if self._next_point is None and self._is_due():
+            self._begin(corrected.guarded.filter)
+        if self._next_point is not None:
+            self._go_on(corrected)
+        elif self._time > self._duration:
+            self.end()
+
+    def _keep(self, equation: LinearEquation) -> None:
+        self._steps += 1
+        if self._steps % self._every == 0:
+            assert equation.state is not None
+            self._kept.append((equation.state, self._since_kept))
+            self._since_kept = 0.0
+
+    def _is_due(self) -> bool:
+        """Return whether enough readings have been kept since the last pass, or these are the last."""
+        last = self._time > self._duration and self._taken < len(self._kept)
+        return last or len(self._kept) >= self._due
+
+    def _begin(self, learned: InertialFilter) -> None:
+        assert self._model.errors is not None
+        self._next_point = LinearisationPoint.of(learned, self._model.errors)
+        self._filter.reset()
+        self._taken = self._rejected = 0
+
+    def _go_on(self, corrected: CorrectedFilter) -> None:
+        point, model = self._next_point, self._model
+        assert point is not None
+        assert model.errors is not None
+        self._filter.gate.factor = corrected.guarded.filter.gate.factor
+        for state, dt in self._kept[self._taken : self._taken + PER_STEP]:
+            equation = model.errors.appended(model.measurement.equation(point.about(state), point.phi), point.phi)
+            update = self._filter.update(corrected.freed(equation), dt, reopen=False)
+            self._taken += 1
+            self._rejected += not update.accepted
+        if self._taken < len(self._kept):
+            return
+        self._next_point = None
+        if self._rejected > MOST_REJECTED * self._taken:
+            self.end()
+            return
+        corrected.guarded.filter.restore(self._filter.state)
+        self.point, self._due = point, GROWTH * self._taken
+        self.passes += 1
