@@ -1,15 +1,15 @@
 """Filters the readings of the first seconds again, all of them about the estimates that they led to.
 
-With errors e of the sensors the equation is bilinear in the parameters phi and e: E, the effect of an error of
-the accelerometer on the rows, is the mass matrix, and the regressor is that of the corrected acceleration.
+With errors e of the sensors the equation is bilinear in the parameters phi and e: E, the effect of an error
+of the accelerometer on the rows, is the mass matrix, and the regressor is that of the corrected acceleration.
 Linearised about (phi_k, e_k), where the estimates are at its time,
 
     A(e_k) phi - E(phi_k) e = z(e_k) - E(phi_k) e_k + noise,
 
-what is left out, E(phi - phi_k) (e - e_k), is largest in the first equations, and since the points k differ, the
-data seem to separate what they do not: a mass, and an accelerometer that reads too much. The filter becomes
-certain of both. As with any smoother for bilinear measurements (iterated extended Kalman smoother, Bell 1994),
-the cure is one point of linearisation for all of them:
+what is left out, E(phi - phi_k) (e - e_k), is largest in the first equations, and since the points k differ,
+the data seem to separate what they do not: a mass, and an accelerometer that reads too much. The filter
+becomes certain of both. The cure is one point of linearisation for all of them, as in the iterated Kalman
+smoother (Bell 1994), which is Gauss-Newton on the posterior:
 
 - readings are kept, one of those that share a window;
 - when their number has doubled, a second filter begins at the prior and takes all of them about the present
@@ -46,7 +46,7 @@ class LinearisationPoint:
 
     Attributes:
         phi: Parameters about the joint frames, friction and errors last, shape (n,).
-        accelerometer: Bias [m/s^2] and scale of the accelerometer, shape (4,); None where they have no columns.
+        accelerometer: Bias [m/s^2] and scale of the accelerometer, shape (4,); None where it has no errors.
     """
 
     phi: Array
@@ -104,7 +104,9 @@ class RepeatedPasses:
         self.reset()
         self.over = True
 
-    def feed(self, equation: LinearEquation, dt: float, corrected: CorrectedFilter, *, accepted: bool) -> None:
+    def feed(
+        self, equation: LinearEquation, dt: float, corrected: CorrectedFilter, *, accepted: bool
+    ) -> None:
         """Keep a reading, go on with a pass, and give the filter its state when it has caught up.
 
         Args:
@@ -153,7 +155,9 @@ class RepeatedPasses:
         assert model.errors is not None
         self._filter.gate.factor = corrected.guarded.filter.gate.factor
         for state, dt in self._kept[self._taken : self._taken + PER_STEP]:
-            equation = model.errors.appended(model.measurement.equation(point.about(state), point.phi), point.phi)
+            equation = model.errors.appended(
+                model.measurement.equation(point.about(state), point.phi), point.phi
+            )
             update = self._filter.update(corrected.freed(equation), dt, reopen=False)
             self._taken += 1
             self._rejected += not update.accepted

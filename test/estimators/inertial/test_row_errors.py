@@ -50,6 +50,7 @@ def learned(treatment):
         "links": ("arm_left_5_link",),
         "window": 0.01,
         "sensor_errors.treatment": treatment,
+        "sensor_errors.repeated_time": 0.0,  # the values below are not those of a state
     }
     config = build_config(InertialPipelineConfig, values)
     pipeline = InertialPipeline(config, read_urdf("example-robot-data:talos_reduced"))
