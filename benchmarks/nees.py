@@ -210,6 +210,7 @@ def summary(series: list[np.ndarray], dof: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--duration", type=float, default=6.0)
     parser.add_argument("--priors", nargs="+", choices=PRIORS, default=["CAD", "wide"])
     parser.add_argument("--filters", nargs="+", choices=FILTERS, default=FILTERS)
@@ -218,7 +219,10 @@ def main() -> None:
         "--errors", nargs="+", choices=treatments, default=["none"], help="treatment of errors of sensors"
     )
     args = parser.parse_args()
-    print(f"{args.seeds} seeds, {args.duration:g} s; inside: updates whose mean over seeds is in the bounds")
+    print(
+        f"{args.seeds} seeds from {args.first} on, {args.duration:g} s; "
+        "inside: updates whose mean over seeds is in the bounds"
+    )
     columns = f"accepted  mass 2s  second 2s {'mean':>12} {'last':>7} {'bounds':>12}   inside"
     print(f"{'prior':<8}{'filter':<14}{columns}")
     for prior in args.priors:
@@ -226,7 +230,10 @@ def main() -> None:
             for treatment in args.errors:
                 errors = {"sensor_errors.treatment": treatment, **NO_BASE_WRENCH}
                 values = {"filter": name, **PRIORS[prior], **errors}
-                runs = [one_seed(seed, args.duration, **values) for seed in range(args.seeds)]
+                runs = [
+                    one_seed(seed, args.duration, **values)
+                    for seed in range(args.first, args.first + args.seeds)
+                ]
                 title = f"{prior:<8}{name:<14}" + ("" if treatment == "none" else f"{treatment}: ")
                 report(title, runs, talos_pipeline(**values))
 

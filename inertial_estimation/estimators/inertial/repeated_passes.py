@@ -67,6 +67,49 @@ class LinearisationPoint:
         return replace(state, accelerometer=self.accelerometer)
 
 
+class KeptReadings:
+    """Readings of the first seconds, one of those that share a window.
+
+    Attributes:
+        readings: Each with the time since the one before [s].
+    """
+
+    def __init__(self, every: int, duration: float) -> None:
+        """Begin before the first one.
+
+        Args:
+            every: Number of readings that one of them stands for.
+            duration: Time from the start for which readings are kept [s].
+        """
+        self._every, self._duration = every, duration
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin before the first one."""
+        self.readings: list[tuple[MeasuredState, float]] = []
+        self._time = self._since_latest = 0.0
+        self._seen = 0
+
+    @property
+    def are_all(self) -> bool:
+        """Whether the time is over."""
+        return self._time > self._duration
+
+    def advance(self, dt: float) -> None:
+        """Let a time [s] pass."""
+        self._time += dt
+        self._since_latest += dt
+
+    def add(self, state: MeasuredState) -> None:
+        """Keep a reading if it is its turn and the time is not over."""
+        if self.are_all:
+            return
+        self._seen += 1
+        if self._seen % self._every == 0:
+            self.readings.append((state, self._since_latest))
+            self._since_latest = 0.0
+
+
 class RepeatedPasses:
     """Repeats the filtering of the first seconds about better and better estimates.
 
@@ -84,20 +127,19 @@ class RepeatedPasses:
             filter_: A filter like the one whose state is replaced, which nobody else uses.
             duration: Time from the start whose readings are kept [s]; 0: none.
         """
-        self._model, self._filter, self._duration = model, filter_, duration
-        self._every = max(1, round(filter_.overlap))
-        filter_.overlap /= self._every  # one reading stands for as many
+        self._model, self._filter, self._is_off = model, filter_, duration <= 0.0
+        every = max(1, round(filter_.overlap))
+        filter_.overlap /= every  # one reading stands for as many
+        self._kept = KeptReadings(every, duration)
         self.reset()
 
     def reset(self) -> None:
         """Begin before the first reading."""
         self.point: LinearisationPoint | None = None
-        self.over, self.passes = self._duration <= 0.0, 0
-        self._kept: list[tuple[MeasuredState, float]] = []
-        self._due, self._taken, self._rejected = 1, 0, 0
+        self.over, self.passes = self._is_off, 0
+        self._kept.reset()
         self._next_point: LinearisationPoint | None = None  # that of a pass under way
-        self._time = self._since_kept = 0.0
-        self._steps = 0
+        self._due, self._taken, self._rejected = 1, 0, 0
 
     def end(self) -> None:
         """Keep and repeat nothing any more, and linearise at the present estimates."""
@@ -110,7 +152,7 @@ class RepeatedPasses:
         """Keep a reading, go on with a pass, and give the filter its state when it has caught up.
 
         Args:
-            equation: That of a step the filter has learned from, or rejected.
+            equation: That of a step, with its state.
             dt: Time since the last one [s].
             corrected: The filter under watch, with the corrections of its equations.
             accepted: Whether the filter has learned from it.
@@ -120,28 +162,22 @@ class RepeatedPasses:
         if corrected.guarded.phase is not WatchPhase.GOOD:
             self.end()
             return
-        self._time += dt
-        self._since_kept += dt
-        if accepted and self._time <= self._duration:
-            self._keep(equation)
+        kept = self._kept
+        kept.advance(dt)
+        if accepted:
+            assert equation.state is not None
+            kept.add(equation.state)
         if self._next_point is None and self._is_due():
             self._begin(corrected.guarded.filter)
         if self._next_point is not None:
-            self._go_on(corrected)
-        elif self._time > self._duration:
+            self._go_on(self._next_point, corrected)
+        elif kept.are_all:
             self.end()
-
-    def _keep(self, equation: LinearEquation) -> None:
-        self._steps += 1
-        if self._steps % self._every == 0:
-            assert equation.state is not None
-            self._kept.append((equation.state, self._since_kept))
-            self._since_kept = 0.0
 
     def _is_due(self) -> bool:
         """Return whether enough readings have been kept since the last pass, or these are the last."""
-        last = self._time > self._duration and self._taken < len(self._kept)
-        return last or len(self._kept) >= self._due
+        number = len(self._kept.readings)
+        return number >= self._due or (self._kept.are_all and self._taken < number)
 
     def _begin(self, learned: InertialFilter) -> None:
         assert self._model.errors is not None
@@ -149,19 +185,17 @@ class RepeatedPasses:
         self._filter.reset()
         self._taken = self._rejected = 0
 
-    def _go_on(self, corrected: CorrectedFilter) -> None:
-        point, model = self._next_point, self._model
-        assert point is not None
-        assert model.errors is not None
-        self._filter.gate.factor = corrected.guarded.filter.gate.factor
-        for state, dt in self._kept[self._taken : self._taken + PER_STEP]:
-            equation = model.errors.appended(
-                model.measurement.equation(point.about(state), point.phi), point.phi
-            )
+    def _go_on(self, point: LinearisationPoint, corrected: CorrectedFilter) -> None:
+        errors, measurement, readings = self._model.errors, self._model.measurement, self._kept.readings
+        assert errors is not None
+        gate, learned = self._filter.gate, corrected.guarded.filter.gate
+        gate.config, gate.factor = learned.config, learned.factor
+        for state, dt in readings[self._taken : self._taken + PER_STEP]:
+            equation = errors.appended(measurement.equation(point.about(state), point.phi), point.phi)
             update = self._filter.update(corrected.freed(equation), dt, reopen=False)
             self._taken += 1
             self._rejected += not update.accepted
-        if self._taken < len(self._kept):
+        if self._taken < len(readings):
             return
         self._next_point = None
         if self._rejected > MOST_REJECTED * self._taken:
