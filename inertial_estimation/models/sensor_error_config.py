@@ -101,7 +101,7 @@ class SensorErrorConfig:
     repeated_time: float = parameter(
         10.0,
         "Time from the start whose readings are kept and filtered again about the estimates that they led "
-        "to, so that the stated standard deviations cover; 0: never.",
+        "to, so that the stated standard deviations cover, where the accelerometer has errors; 0: never.",
         unit="s",
         lower=0.0,
         upper=600.0,

@@ -194,6 +194,11 @@ class SensorErrors:
         """Number of errors."""
         return len(self.names)
 
+    @property
+    def has_accelerometer(self) -> bool:
+        """Whether the accelerometer has errors."""
+        return bool(self._of_accelerometer)
+
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return what each row takes more than its model, and its standard deviation.
 

@@ -85,8 +85,9 @@ class InertialEstimator:
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self.posterior = CurvedPosterior(self.filter, config.information_period)
         self._row_errors = model.make_row_errors(config)
-        duration = 0.0 if model.errors is None else config.sensor_errors.repeated_time
-        self._passes = RepeatedPasses(model, model.make_filter(config), duration)
+        self._passes = RepeatedPasses(
+            model, model.make_filter(config), config.sensor_errors.repeated_time if model.is_bilinear else 0.0
+        )
         self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
