@@ -16,8 +16,13 @@ from ahrs.filters import Madgwick, Mahony
 from vqf import VQF
 
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.recordings.recording import (
+    BagRecording,
+    MemoryRecording,
+    RecordingEntry,
+    read_orientations,
+)
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors, verticals
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.result_files import read_trusted
@@ -47,6 +52,7 @@ OBSERVERS: dict[str, list[tuple[str, str, object]]] = {
     "r3s2, gains of the paper": gains("r3s2"),
     "hua, gains of the paper": gains("hua"),
 }
+SCALES = (0.95, 1.05)  # of a wrong accelerometer
 Tilts = tuple[np.ndarray, np.ndarray]
 
 
@@ -69,6 +75,8 @@ def estimates(start: float) -> Iterator[tuple[str, Tilts]]:
     for name, overrides in OBSERVERS.items():
         yield name, observer_tilts(overrides, start)
     yield "default, stamps in bursts", bursty_tilts(start)
+    for scale in SCALES:
+        yield f"default, specific force x {scale:g}", scaled_tilts(start, scale)
     stamps, forces, rates = imu_readings(start)
     R_BI = imu_orientation()
     for name, xyzw in imu_only(stamps, forces, rates).items():
@@ -101,15 +109,7 @@ def observer_tilts(overrides: list[tuple[str, str, object]], start: float) -> Ti
 
 def bursty_tilts(start: float) -> Tilts:
     """Run it over the same messages stamped on arrival, by a transport that stalls up to 160 ms."""
-    pipelines = build_pipelines(
-        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
-    )
-    topics = replay_topics(pipelines.values, {})
-    with BagRecording(BAG) as recording:
-        wanted = [topics.imu, topics.joints, *topics.wrenches.values()]
-        begin = recording.start_ns + round(1e9 * start)
-        entries = list(recording.entries(wanted, begin))
-        types = {topic: recording.topics[topic] for topic in wanted}
+    pipelines, entries, types = read_messages(start)
     true = sorted({entry.sample.stamp_ns for entry in entries})
     arrival = arrivals(np.array(true), np.random.default_rng(0))
     late = dict(zip(true, arrival.tolist(), strict=True))
@@ -118,9 +118,40 @@ def bursty_tilts(start: float) -> Tilts:
         for entry in entries
         if (at := late[entry.sample.stamp_ns])
     )
-    run = replay_recording(MemoryRecording(stamped, types), topics, tilt=pipelines.tilt)
     known = {at: stamp for stamp, at in late.items()}
-    stamps = np.array([known[estimate.state.stamp_ns] for estimate in run.base])
+    stamps, tilts = tilts_of(pipelines, MemoryRecording(stamped, types))
+    return np.array([known[at] for at in stamps]), tilts
+
+
+def scaled_tilts(start: float, scale: float) -> Tilts:
+    """Run it over the same messages of an accelerometer with an error of scale."""
+    pipelines, entries, types = read_messages(start)
+    scaled = tuple(
+        replace(entry, sample=replace(entry.sample, specific_force_I=scale * entry.sample.specific_force_I))
+        if isinstance(entry.sample, ImuSample)
+        else entry
+        for entry in entries
+    )
+    return tilts_of(pipelines, MemoryRecording(scaled, types))
+
+
+def read_messages(start: float) -> tuple[Pipelines, list[RecordingEntry], dict[str, str]]:
+    """Pipelines by the shipped parameters, the messages they need, and the types of these."""
+    pipelines = build_pipelines(
+        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
+    )
+    topics = replay_topics(pipelines.values, {})
+    with BagRecording(BAG) as recording:
+        wanted = [topics.imu, topics.joints, *topics.wrenches.values()]
+        begin = recording.start_ns + round(1e9 * start)
+        entries = list(recording.entries(wanted, begin))
+        return pipelines, entries, {topic: recording.topics[topic] for topic in wanted}
+
+
+def tilts_of(pipelines: Pipelines, recording: MemoryRecording) -> Tilts:
+    """Stamps and verticals of the tilt pipeline over a recording."""
+    run = replay_recording(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt)
+    stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     return stamps, np.array([estimate.tilt_B for estimate in run.base])
 
 
