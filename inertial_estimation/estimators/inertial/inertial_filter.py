@@ -119,6 +119,7 @@ class InertialFilter(BodyCoordinates):
         self.prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
         self._predicted = np.empty_like(self._x_nominal), np.empty_like(self._P_prior)  # by the last update
+        self._state: FilterState | None = None  # the last one that has been asked for or computed
         self.reset()
 
     @property
@@ -148,11 +149,15 @@ class InertialFilter(BodyCoordinates):
     @property
     def state(self) -> FilterState:
         """The state, to be given back to `restore`: no array of it is changed in place."""
-        return _state(self.x, self.P, self._centre, self._at)
+        made, x, P, centre, at = self._state, self.x, self.P, self._centre, self._at
+        if made is None or not (made.x is x and made.P is P and made.centre is centre and made.at is at):
+            made = self._state = _state(x, P, centre, at, None)
+        return made
 
     def restore(self, state: FilterState) -> None:
         """Return to an earlier state."""
         self.x, self.P, self._centre, self._at = state.x, state.P, state.centre, state.at
+        self._state = state
 
     def adopted(self, state: FilterState) -> FilterState:
         """Return a state of a filter with the first of these bodies as one of this filter.
@@ -169,6 +174,12 @@ class InertialFilter(BodyCoordinates):
         P = CLOSED * self._P_prior
         P[np.ix_(known, known)] = state.P
         return FilterState(x, P, centre, self._linearisation(at))
+
+    def parameters_in(self, state: FilterState) -> Array:
+        """Return the parameters in C of every body in a state, shape (n_bodies, 10); they are not changed."""
+        if state.parameters is not None:
+            return state.parameters[1]
+        return self.parameters_at(self.body_coordinates(state.x))
 
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
@@ -233,6 +244,8 @@ class InertialFilter(BodyCoordinates):
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         n, m, at, informing = len(self.x), len(equation.value), self._at, self.kinds.informing
         (x, P), centre, after = self._predicted, np.empty(n), (np.empty(n), np.empty((n, n)))
+        curved_map = self.curved_map
+        parameters = np.empty(n), np.empty((0 if curved_map is None else len(self.bodies), 10))
         innovation, variance = np.empty(m), np.empty(m)
         farthest = RELINEARISATION_DISTANCE if self.is_curved else math.inf
         outcome, nis, log_det, distance = usual_update(
@@ -242,8 +255,8 @@ class InertialFilter(BodyCoordinates):
             (equation.regressor, equation.value, equation.noise),
             (self.kinds.corrected, _EVERY_ROW if informing is None else informing),
             (dt, self.gate.limit, self.overlap, farthest),
-            self._n_inertial,
-            *((x, centre, P), (innovation, variance), after),
+            (self._n_inertial, curved_map is not None and curved_map[0]),
+            *((x, centre, P), (innovation, variance), after, parameters),
         )
         self._centre = centre
         if outcome != CORRECTED:
@@ -254,7 +267,11 @@ class InertialFilter(BodyCoordinates):
         self.gate.decide(nis, dt)
         innovation.setflags(write=False)  # the estimate holds it as it is
         self.x, self.P = after
-        iterations = 0 if distance < farthest else self._relinearise()
+        iterations = 0
+        if not distance < farthest:
+            iterations = self._relinearise()
+        elif curved_map is not None:
+            self._state = _state(*after, centre, at, parameters)
         return _update(innovation, nis, True, Decision.ACCEPTED, iterations, variance, log_det)
 
     def _judge(

@@ -24,6 +24,7 @@ from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import BASE_STATE, JOINTS, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -224,14 +225,18 @@ class InertialPipeline:
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            state = self.estimator.about_known_errors(state)
-            equation = self.model.measurement.equation(state, self.estimator.believed())
-            at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
-            strays = bool(self._joints.map.remark)
-            informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
-            step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
-            self._restarted = False
-            if self.kept_steps is not None:
-                self.kept_steps.append(step)
-            return self.estimator.estimate(step, self.estimator.update(step))
+        return self._estimate(sample, state, dt)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
+    def _estimate(self, sample: AlignedSample, state: MeasuredState, dt: float) -> InertialEstimate:
+        """Learn from a measured state and return the estimate; `dt` is the time since the step before [s]."""
+        state = self.estimator.about_known_errors(state)
+        equation = self.model.measurement.equation(state, self.estimator.believed())
+        at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
+        strays = bool(self._joints.map.remark)
+        informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
+        self._restarted = False
+        if self.kept_steps is not None:
+            self.kept_steps.append(step)
+        return self.estimator.estimate(step, self.estimator.update(step))

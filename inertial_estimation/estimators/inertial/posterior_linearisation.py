@@ -174,7 +174,7 @@ class CurvedPosterior:
         Args:
             state: The state of the last update, or one soon after it.
         """
-        return self._filter.parameters_at(self._filter.body_coordinates(state.x)), self._second_moments
+        return self._filter.parameters_in(state), self._second_moments
 
     @property
     def mean(self) -> Array:

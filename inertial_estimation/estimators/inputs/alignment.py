@@ -5,6 +5,7 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,7 +179,10 @@ class SignalAligner:
         if not cells[CHANGED]:
             return ready
         cells[CHANGED] = 0
-        while most or not cells[PENDING]:
+        while cells[PENDING]:
+            if not most:
+                cells[CHANGED] = 1
+                return ready
             found = next_step(self.memory.n, self.memory.x, self._out)
             if found == WAITING:
                 return ready
@@ -187,7 +191,6 @@ class SignalAligner:
             else:
                 ready.append(self._step())
                 most -= cells[COMPLETE]
-        cells[CHANGED] = 1
         return ready
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
@@ -311,10 +314,13 @@ class SignalAligner:
         """Return the step that is ready."""
         cells, out, layout = self.memory.cells, self._out, self._layout
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
+        rows: Mapping[str, Array | None]
         if layout.width:
             self._out = np.empty(layout.width)
-        if cells[COMPLETE]:
-            rows: dict[str, Array | None] = {name: out[columns] for name, columns in layout.columns}
+        if cells[COMPLETE] and not layout.width:
+            rows = layout.nothing
+        elif cells[COMPLETE]:
+            rows = {name: out[columns] for name, columns in layout.columns}
         else:
             found = [self.memory.streams[stream.number].cells[FOUND] for stream in self._required]
             rows = {n: out[c] if there else None for (n, c), there in zip(layout.columns, found, strict=True)}
