@@ -118,7 +118,6 @@ class InertialFilter(BodyCoordinates):
         self._Q = None if walk is None else prior_covariance(walk, bodies, jacobians)
         self.prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
-        self._predicted = np.empty_like(self._x_nominal), np.empty_like(self._P_prior)  # by the last update
         self._state: FilterState | None = None  # the last one that has been asked for or computed
         self.reset()
 
@@ -243,7 +242,7 @@ class InertialFilter(BodyCoordinates):
             self.propagate(dt)
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         n, m, at, informing = len(self.x), len(equation.value), self._at, self.kinds.informing
-        (x, P), centre, after = self._predicted, np.empty(n), (np.empty(n), np.empty((n, n)))
+        x, P, centre, after = np.empty(n), np.empty((n, n)), np.empty(n), (np.empty(n), np.empty((n, n)))
         curved_map = self.curved_map
         parameters = np.empty(n), np.empty((0 if curved_map is None else len(self.bodies), 10))
         innovation, variance = np.empty(m), np.empty(m)
@@ -260,7 +259,7 @@ class InertialFilter(BodyCoordinates):
         )
         self._centre = centre
         if outcome != CORRECTED:
-            self.x, self.P = x.copy(), P.copy()
+            self.x, self.P = x, P
             if outcome == MOVED:
                 self._relinearise()
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
