@@ -47,8 +47,8 @@ from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
     DataInformation,
     Posterior,
-    Prior,
     inverse,
+    made_prior,
 )
 from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
 from inertial_estimation.estimators.inertial.sensor_states import StateKinds
@@ -174,12 +174,6 @@ class InertialFilter(BodyCoordinates):
         P[np.ix_(known, known)] = state.P
         return FilterState(x, P, centre, self._linearisation(at))
 
-    def parameters_in(self, state: FilterState) -> Array:
-        """Return the parameters in C of every body in a state, shape (n_bodies, 10); they are not changed."""
-        if state.parameters is not None:
-            return state.parameters[1]
-        return self.parameters_at(self.body_coordinates(state.x))
-
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
         return self.parameters_of(self.x, self.P)
@@ -195,7 +189,7 @@ class InertialFilter(BodyCoordinates):
         Raises:
             MeasurementError: If the covariance of the state is not positive definite.
         """
-        prior = Prior(state.centre, self._prior_information)
+        prior = made_prior(state.centre, self._prior_information)
         return DataInformation(state.at, state.x, state.P, prior)
 
     def predict(self, equation: LinearEquation) -> Array:

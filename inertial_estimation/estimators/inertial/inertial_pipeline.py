@@ -24,7 +24,6 @@ from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import BASE_STATE, JOINTS, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -217,6 +216,7 @@ class InertialPipeline:
         self._restarted = True
         self.estimator.forget()
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = self._windows.state_at(sample)
         if state is None:
@@ -225,11 +225,6 @@ class InertialPipeline:
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        return self._estimate(sample, state, dt)
-
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _estimate(self, sample: AlignedSample, state: MeasuredState, dt: float) -> InertialEstimate:
-        """Learn from a measured state and return the estimate; `dt` is the time since the step before [s]."""
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
         at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
