@@ -57,14 +57,19 @@ class ReplayLane:
         for turn in stretch:
             self._push(turn)
 
-    def _push(self, turn: Turn) -> bool:
-        """Push a message to all that read its topic; return false where its fields do not fit together."""
+    def _push(self, turn: Turn, *, taken: bool | None = None) -> bool:
+        """Push a message to all that read its topic; return false where its fields do not fit together.
+
+        Args:
+            turn: The message.
+            taken: False: none of those takes it serialised; None: not known.
+        """
         message = turn.message
         if message is None or not turn.fits:
             return turn.fits
         data = message.data
         for push, take in self.ways.get(message.topic, ()):
-            if data and take is not None and take(data):
+            if taken is None and data and take is not None and take(data):
                 continue
             sample = turn.read()
             if sample is None:  # and none before has taken it
@@ -105,9 +110,16 @@ class PipelineLane(ReplayLane):
     def advance(self, stretch: Iterable[Turn]) -> None:
         """Push each message of a stretch, and tick after it."""
         tick, push_base, clock_ns = self._tick, self._push_base, time.perf_counter_ns
+        takes = {topic: own[0].take for topic, own in self.ways.items() if len(own) == 1}
         for turn in stretch:
             made: list[Any] = []
-            if self._push(turn):
+            message = turn.message
+            take = takes.get(message.topic) if message is not None and turn.fits else None
+            if message is not None and take is not None and message.data:
+                pushed = take(message.data) or self._push(turn, taken=False)
+            else:
+                pushed = self._push(turn)
+            if pushed:
                 if push_base is not None:
                     for step in turn.made[0]:
                         push_base(step.state)
