@@ -12,7 +12,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.replay.metrics import TiltErrors
-from inertial_estimation.replay.replay import CLOCK_OFFSET_NS
+from inertial_estimation.replay.replay_driver import CLOCK_OFFSET_NS
 from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import seconds

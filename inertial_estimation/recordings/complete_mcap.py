@@ -1,6 +1,6 @@
 """An mcap file as its recorder closed it: the chunks that its index lists are read as wholes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,22 +39,23 @@ class CompleteMcap(CompleteBagFile):
             return
         with self.path.open("rb") as file:
             chunks = (
-                (chunk.message_start_time, partial(_messages_in, file, chunk))
+                (chunk.message_start_time, partial(_messages_in, file, chunk, channels))
                 for chunk in self._chunks
                 if (start_ns is None or start_ns <= chunk.message_end_time)
                 and any(chunk.channel_count.get(channel) for channel in channels)
             )
             for log_ns, channel, data in in_time_order(chunks):
-                if channel in channels and (start_ns is None or log_ns >= start_ns):
+                if start_ns is None or log_ns >= start_ns:
                     yield *channels[channel], log_ns, data
 
 
-def _messages_in(file: BinaryIO, chunk: Any) -> list[Message]:
-    """Return the messages of a chunk.
+def _messages_in(file: BinaryIO, chunk: Any, channels: Container[int]) -> list[Message]:
+    """Return the messages of some channels in a chunk.
 
     Args:
         file: The file.
         chunk: Where it is, as the index of rosbags has it.
+        channels: The channels.
 
     Raises:
         RecordingError: If it cannot be read, or is not what was written.
@@ -63,4 +64,4 @@ def _messages_in(file: BinaryIO, chunk: Any) -> list[Message]:
     content, _block, filled = chunk_content(file.read(chunk.chunk_length - HEAD), whole=True)
     if not filled:
         raise RecordingError("a chunk has content that no chunk may have")
-    return messages_of(content)
+    return messages_of(content, channels)

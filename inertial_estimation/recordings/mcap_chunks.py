@@ -3,7 +3,7 @@
 import struct
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -100,8 +100,13 @@ def _end_of_records(content: bytes) -> int:
     return position
 
 
-def messages_of(content: bytes) -> list[Message]:
-    """Return the messages in a stretch of records, up to the first record that no chunk may hold."""
+def messages_of(content: bytes, channels: Container[int] | None = None) -> list[Message]:
+    """Return the messages in a stretch of records, up to the first record that no chunk may hold.
+
+    Args:
+        content: The records.
+        channels: Channels whose messages are wanted; None: all.
+    """
     found: list[Message] = []
     unpack, position, end = _MESSAGE_HEAD.unpack_from, 0, len(content)
     while position + _MESSAGE_HEAD.size <= end:
@@ -109,7 +114,9 @@ def messages_of(content: bytes) -> list[Message]:
         begin, position = position, position + HEAD + size
         if position > end or opcode not in CHUNK_RECORDS:
             return found
-        if opcode == MESSAGE and begin + _MESSAGE_HEAD.size <= position and log_ns < 2**63:
+        if opcode != MESSAGE or (channels is not None and channel not in channels):
+            continue
+        if begin + _MESSAGE_HEAD.size <= position and log_ns < 2**63:
             found.append((log_ns, channel, content[begin + _MESSAGE_HEAD.size : position]))
     return found
 

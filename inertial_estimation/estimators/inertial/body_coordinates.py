@@ -6,7 +6,8 @@ import numpy as np
 
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
 from inertial_estimation.estimators.inertial.coordinate_limits import CoordinateLimits
-from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
+from inertial_estimation.estimators.inertial.filter_values import FilterState
+from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, linearised_at
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
@@ -60,6 +61,12 @@ class BodyCoordinates(ABC):
         """Return the parameters in C of bodies with given coordinates, shape (k, 10) both."""
         return self._body_map(coordinates)[0]
 
+    def parameters_in(self, state: FilterState) -> Array:
+        """Return the parameters in C of every body in a state, shape (n_bodies, 10); they are not changed."""
+        if state.parameters is not None:
+            return state.parameters[1]
+        return self.parameters_at(self.body_coordinates(state.x))
+
     def touches_bound(self, x: Array) -> bool:
         """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
         return False
@@ -90,7 +97,7 @@ class BodyCoordinates(ABC):
         pi_C, G, n = np.ascontiguousarray(pi_C), np.ascontiguousarray(G), len(x)
         phi, dphi = np.empty(n), np.empty((n, n))
         _fill_about_joints(self._to_joint, pi_C, G.reshape(-1, 10), x, phi, dphi)
-        return BodyLinearisation(x, pi_C, G, phi, dphi)
+        return linearised_at(x, pi_C, G, phi, dphi)
 
 
 @compiled

@@ -21,6 +21,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
 
 __all__ = [
+    "BODY",
     "compared",
     "corrected",
     "decayed",

@@ -57,17 +57,20 @@ class FilterState:
         P: Its covariance, shape (n, n).
         centre: Mean of the prior, shape (n,).
         at: Linearisation of the posterior.
+        parameters: Those about the joint frames, as `phi`, and those of the bodies in C, shape
+            (n_bodies, 10), where they have been computed with the state; else None.
     """
 
     x: Array
     P: Array
     centre: Array
     at: BodyLinearisation
+    parameters: tuple[Array, Array] | None = None
 
     @property
     def phi(self) -> Array:
         """Parameters about the joint frames by the linearisation, friction last, shape (n,)."""
-        return parameters_by(self.at, self.x)
+        return parameters_by(self.at, self.x) if self.parameters is None else self.parameters[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,8 +47,8 @@ from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
     DataInformation,
     Posterior,
-    Prior,
     inverse,
+    made_prior,
 )
 from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
 from inertial_estimation.estimators.inertial.sensor_states import StateKinds
@@ -118,7 +118,7 @@ class InertialFilter(BodyCoordinates):
         self._Q = None if walk is None else prior_covariance(walk, bodies, jacobians)
         self.prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
-        self._predicted = np.empty_like(self._x_nominal), np.empty_like(self._P_prior)  # by the last update
+        self._state: FilterState | None = None  # the last one that has been asked for or computed
         self.reset()
 
     @property
@@ -148,11 +148,15 @@ class InertialFilter(BodyCoordinates):
     @property
     def state(self) -> FilterState:
         """The state, to be given back to `restore`: no array of it is changed in place."""
-        return _state(self.x, self.P, self._centre, self._at)
+        made, x, P, centre, at = self._state, self.x, self.P, self._centre, self._at
+        if made is None or not (made.x is x and made.P is P and made.centre is centre and made.at is at):
+            made = self._state = _state(x, P, centre, at, None)
+        return made
 
     def restore(self, state: FilterState) -> None:
         """Return to an earlier state."""
         self.x, self.P, self._centre, self._at = state.x, state.P, state.centre, state.at
+        self._state = state
 
     def adopted(self, state: FilterState) -> FilterState:
         """Return a state of a filter with the first of these bodies as one of this filter.
@@ -185,7 +189,7 @@ class InertialFilter(BodyCoordinates):
         Raises:
             MeasurementError: If the covariance of the state is not positive definite.
         """
-        prior = Prior(state.centre, self._prior_information)
+        prior = made_prior(state.centre, self._prior_information)
         return DataInformation(state.at, state.x, state.P, prior)
 
     def predict(self, equation: LinearEquation) -> Array:
@@ -232,7 +236,9 @@ class InertialFilter(BodyCoordinates):
             self.propagate(dt)
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         n, m, at, informing = len(self.x), len(equation.value), self._at, self.kinds.informing
-        (x, P), centre, after = self._predicted, np.empty(n), (np.empty(n), np.empty((n, n)))
+        x, P, centre, after = np.empty(n), np.empty((n, n)), np.empty(n), (np.empty(n), np.empty((n, n)))
+        curved_map = self.curved_map
+        parameters = np.empty(n), np.empty((0 if curved_map is None else len(self.bodies), 10))
         innovation, variance = np.empty(m), np.empty(m)
         farthest = RELINEARISATION_DISTANCE if self.is_curved else math.inf
         outcome, nis, log_det, distance = usual_update(
@@ -242,19 +248,23 @@ class InertialFilter(BodyCoordinates):
             (equation.regressor, equation.value, equation.noise),
             (self.kinds.corrected, _EVERY_ROW if informing is None else informing),
             (dt, self.gate.limit, self.overlap, farthest),
-            self._n_inertial,
-            *((x, centre, P), (innovation, variance), after),
+            (self._n_inertial, curved_map is not None and curved_map[0]),
+            *((x, centre, P), (innovation, variance), after, parameters),
         )
         self._centre = centre
         if outcome != CORRECTED:
-            self.x, self.P = x.copy(), P.copy()
+            self.x, self.P = x, P
             if outcome == MOVED:
                 self._relinearise()
             return self._judge(_compare(self._at, self.x, self.P, equation), equation, dt, reopen=reopen)
         self.gate.decide(nis, dt)
         innovation.setflags(write=False)  # the estimate holds it as it is
         self.x, self.P = after
-        iterations = 0 if distance < farthest else self._relinearise()
+        iterations = 0
+        if not distance < farthest:
+            iterations = self._relinearise()
+        elif curved_map is not None:
+            self._state = _state(*after, centre, at, parameters)
         return _update(innovation, nis, True, Decision.ACCEPTED, iterations, variance, log_det)
 
     def _judge(

@@ -216,6 +216,7 @@ class InertialPipeline:
         self._restarted = True
         self.estimator.forget()
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = self._windows.state_at(sample)
         if state is None:
@@ -224,14 +225,13 @@ class InertialPipeline:
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            state = self.estimator.about_known_errors(state)
-            equation = self.model.measurement.equation(state, self.estimator.believed())
-            at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
-            strays = bool(self._joints.map.remark)
-            informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
-            step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
-            self._restarted = False
-            if self.kept_steps is not None:
-                self.kept_steps.append(step)
-            return self.estimator.estimate(step, self.estimator.update(step))
+        state = self.estimator.about_known_errors(state)
+        equation = self.model.measurement.equation(state, self.estimator.believed())
+        at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
+        strays = bool(self._joints.map.remark)
+        informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
+        self._restarted = False
+        if self.kept_steps is not None:
+            self.kept_steps.append(step)
+        return self.estimator.estimate(step, self.estimator.update(step))

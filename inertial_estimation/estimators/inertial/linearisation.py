@@ -30,6 +30,7 @@ from inertial_estimation.compilation import (
     compiled,
     inlined,
 )
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -43,6 +44,8 @@ __all__ = [
     "block_diagonal",
     "cholesky",
     "inverse",
+    "linearised_at",
+    "made_prior",
     "solve",
     "transformed",
 ]
@@ -78,6 +81,10 @@ class Prior:
 
     centre: Array
     information: Array
+
+
+made_prior = made_of_checked(Prior)
+linearised_at = made_of_checked(BodyLinearisation)
 
 
 class DataInformation:
@@ -127,7 +134,7 @@ class DataInformation:
             slope_pi,
         ):
             raise MeasurementError("the posterior about another linearisation is not positive definite")
-        return Posterior(to, x, P, gradient, hessian, slope_pi)
+        return _posterior(to, x, P, gradient, hessian, slope_pi)
 
 
 @inlined
@@ -259,6 +266,9 @@ class Posterior:
             hessian[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] += block
         point: Array = self.at.x - solve(cholesky(hessian), self.gradient)
         return point
+
+
+_posterior = made_of_checked(Posterior)
 
 
 def block_diagonal(blocks: Array, size: int) -> Array:

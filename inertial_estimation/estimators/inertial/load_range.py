@@ -29,7 +29,7 @@ class LoadRange:
 
     def admits(self, filter_: InertialFilter) -> bool:
         """Return whether every mass is in its range, and no coordinate at its bound."""
-        masses = filter_.masses_of(filter_.x)
+        masses = filter_.parameters_in(filter_.state)[:, 0]
         inside = (masses >= self._smallest) & (masses <= self._largest)
         return bool(inside.all()) and not filter_.touches_bound(filter_.x)
 

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.compilation import Table, compiled
+from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_values import FilterState
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
@@ -76,7 +77,7 @@ def _variances_changed(P: Table, P_before: Table) -> tuple[bool, bool]:
     return not (change <= GROWN).all(), not (change >= SHRUNK).all()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Normal:
     """A normal distribution of the coordinates, compared with the posterior.
 
@@ -93,6 +94,9 @@ class _Normal:
     energy: float
     fit: tuple[Array, Array, Array]
     moments: Array
+
+
+_normal = made_of_checked(_Normal)
 
 
 class CurvedPosterior:
@@ -174,7 +178,7 @@ class CurvedPosterior:
         Args:
             state: The state of the last update, or one soon after it.
         """
-        return self._filter.parameters_at(self._filter.body_coordinates(state.x)), self._second_moments
+        return self._filter.parameters_in(state), self._second_moments
 
     @property
     def mean(self) -> Array:
@@ -287,4 +291,4 @@ class CurvedPosterior:
             fit,
             moments.reshape(-1, 10),
         )
-        return _Normal(mean, covariance, energy, fit, moments)
+        return _normal(mean, covariance, energy, fit, moments)

@@ -24,13 +24,16 @@ from inertial_estimation.compilation import (
     inlined,
 )
 from inertial_estimation.estimators.inertial.filter_steps import (
+    BODY,
     corrected,
     decayed,
     largest_step,
     linearised,
+    parameters_near,
 )
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import fill_parameters
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, whitened
 
 __all__ = ["CORRECTED", "MOVED", "UNUSUAL", "usual_update"]
@@ -139,10 +142,11 @@ def usual_update(
     measurement: tuple[Table, Column, Table],
     kinds: tuple[Column, Integers],
     limits: tuple[float, float, float, float],
-    curved: int,
+    bodies: tuple[int, bool],
     predicted: tuple[MutableColumn, MutableColumn, MutableTable],
     innovation: tuple[MutableColumn, MutableColumn],
     after: tuple[MutableColumn, MutableTable],
+    parameters: tuple[MutableColumn, MutableTable],
 ) -> tuple[int, float, float, float]:
     """Predict a state, compare a measurement with it and correct it, unless something is unusual.
 
@@ -155,16 +159,21 @@ def usual_update(
             for all.
         limits: Time since the last update [s], largest NIS, overlap as for `filter_steps.corrected`, and
             distance from the point of linearisation from which on the predicted mean is too far away.
-        curved: Number of coordinates of bodies, the first ones.
+        bodies: Number of coordinates of bodies, the first ones, and whether their convention is Foster's,
+            else it is Rucker's.
         predicted: Prediction as of `filter_steps.decayed`; written.
         innovation: Innovation and its variances, shape (m,) each; written where the result is CORRECTED.
         after: State and covariance; written where the result is CORRECTED.
+        parameters: Those of the state by the linearisation, as of `filter_steps.parameters_near`, and those
+            of the bodies in C, shape (k, 10), empty where their coordinates are not log-Cholesky coordinates;
+            written where the result is CORRECTED.
 
     Returns:
         What became of it; where it is CORRECTED the NIS, the logarithm of the determinant of the innovation's
         covariance, and the distance of the mean from the point of linearisation.
     """
     dt, largest, overlap, farthest = limits
+    curved, foster = bodies
     decayed(state, nominal, dt, predicted)
     x, P = predicted[0], predicted[2]
     if not largest_step(x, at[2], curved) < farthest:
@@ -205,4 +214,7 @@ def usual_update(
         S = prior + noise
     if not corrected((x, P), (H, HP, value, S), noise, overlap, gained, after):
         return UNUSUAL, math.nan, math.nan, math.nan
+    parameters_near(at, after[0], parameters[0])
+    if len(parameters[1]):
+        fill_parameters(after[0][:curved].reshape(curved // BODY, BODY), foster, parameters[1])
     return CORRECTED, nis, log_det, largest_step(after[0], at[2], curved)

@@ -62,11 +62,13 @@ class SampleLayout:
         width: Number of them.
         driver: Those of the driver.
         columns: Those of each other stream that steps need, by its name.
+        nothing: Rows of these streams without numbers.
     """
 
     width: int
     driver: slice
     columns: tuple[tuple[str, slice], ...]
+    nothing: Mapping[str, Array]
 
     @classmethod
     def of(cls, driver: StreamSpec, required: Sequence[StreamSpec], *, numbers: bool) -> "SampleLayout":
@@ -75,4 +77,5 @@ class SampleLayout:
         ends = np.cumsum(widths).tolist()
         columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
         names = [spec.name for spec in required]
-        return cls(ends[-1], columns[0], tuple(zip(names, columns[1:], strict=True)))
+        nothing = dict.fromkeys(names, np.empty(0))
+        return cls(ends[-1], columns[0], tuple(zip(names, columns[1:], strict=True)), nothing)

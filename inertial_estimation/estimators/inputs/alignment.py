@@ -5,11 +5,12 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import warm_up
+from inertial_estimation.compilation import direct, warm_up
 from inertial_estimation.estimators.inputs.aligned_sample import (
     AlignedSample,
     Continuity,
@@ -40,6 +41,8 @@ from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
+
+_next_step, _all_present = direct(next_step), direct(all_present)
 
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
@@ -178,8 +181,11 @@ class SignalAligner:
         if not cells[CHANGED]:
             return ready
         cells[CHANGED] = 0
-        while most or not cells[PENDING]:
-            found = next_step(self.memory.n, self.memory.x, self._out)
+        while cells[PENDING]:
+            if not most:
+                cells[CHANGED] = 1
+                return ready
+            found = _next_step(self.memory.n, self.memory.x, self._out)
             if found == WAITING:
                 return ready
             if found == OVERRUN:
@@ -187,7 +193,6 @@ class SignalAligner:
             else:
                 ready.append(self._step())
                 most -= cells[COMPLETE]
-        cells[CHANGED] = 1
         return ready
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
@@ -213,7 +218,7 @@ class SignalAligner:
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self.limits.timeout
-        if all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
+        if _all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
             return []
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)
@@ -311,10 +316,13 @@ class SignalAligner:
         """Return the step that is ready."""
         cells, out, layout = self.memory.cells, self._out, self._layout
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
+        rows: Mapping[str, Array | None]
         if layout.width:
             self._out = np.empty(layout.width)
-        if cells[COMPLETE]:
-            rows: dict[str, Array | None] = {name: out[columns] for name, columns in layout.columns}
+        if cells[COMPLETE] and not layout.width:
+            rows = layout.nothing
+        elif cells[COMPLETE]:
+            rows = {name: out[columns] for name, columns in layout.columns}
         else:
             found = [self.memory.streams[stream.number].cells[FOUND] for stream in self._required]
             rows = {n: out[c] if there else None for (n, c), there in zip(layout.columns, found, strict=True)}

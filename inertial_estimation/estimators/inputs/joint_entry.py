@@ -9,6 +9,7 @@ from inertial_estimation.compilation import (
     MutableTable,
     compiled,
     compiling,
+    direct,
     warm_up,
 )
 from inertial_estimation.construction import made_of_checked
@@ -142,7 +143,7 @@ class JointEntry:
             self._checks.inputs.joints,
         )  # whose memory changes with its size
         return int(
-            enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
+            _enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
         )
 
     def _judge(self, found: int) -> bool:
@@ -226,3 +227,6 @@ def enter_joints(
         checked[LACKS] = 4
     found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
     return found + WANTED if end_reading(stamp, checked) else found
+
+
+_enter_joints = direct(enter_joints)

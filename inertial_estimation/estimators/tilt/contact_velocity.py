@@ -29,7 +29,7 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
 from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import ContactConfig, ContactLoad
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Vector, add, matrix_of, times, vector
+from inertial_estimation.spatial.vectors import Vector, add, matrix_of, times, vector, vector_of
 
 __all__ = ["ContactVelocity"]
 
@@ -120,15 +120,16 @@ class ContactVelocity:
         """
         if not self._cells[WRENCHES_KNOWN]:
             return ()
-        loads = []
+        loads, imu = [], cells(state.imu)
+        R_BI, p_BI = matrix_of(imu, 0), vector_of(imu, 9)
         rows = zip(
             *(self._names, state.motions, state.wrench_frames, self._centres, self.wrenches, self._shares),
             strict=True,
         )
         for name, *numbers, weight in rows:
             motion, frame, centre, wrench_F = map(cells, numbers)
-            point_B = add(state.p_BI, times(state.R_BI, contact_point(motion, centre)))
+            point_B = add(p_BI, times(R_BI, contact_point(motion, centre)))
             force_C, _torque_C = in_contact_frame(frame, wrench_F)
-            force_B = times(state.R_BI, times(matrix_of(motion, 0), force_C))
+            force_B = times(R_BI, times(matrix_of(motion, 0), force_C))
             loads.append(ContactLoad(name, vector(point_B), vector(force_B), float(weight)))
         return tuple(loads)
