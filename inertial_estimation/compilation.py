@@ -17,10 +17,10 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import GenericAlias
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,6 @@ __all__ = [
     "compiled",
     "compiling",
     "compiling_within",
-    "direct",
     "in_place_of",
     "inlined",
     "integers",
@@ -69,7 +68,6 @@ _replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
 _contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 _tellers: list[Callable[[int], None]] = []
-_direct: list[tuple[Any, Any]] = []  # functions, and what calls them without a comparison once compiled
 
 
 def compiled(function: FunctionT) -> FunctionT:
@@ -98,22 +96,6 @@ def compiled(function: FunctionT) -> FunctionT:
     _waiting.append((dispatcher, function))
     made: FunctionT = dispatcher
     return made
-
-
-def direct(function: FunctionT) -> FunctionT:
-    """Return a compiled function for callers whose arrays are made once, by themselves.
-
-    A call does not compare the types of its arguments with the annotations, a third of the time of a call
-    with ten arrays: one of another kind would be read as what the annotation says.
-
-    Args:
-        function: As `compiled` has returned it.
-    """
-    if not compiling():
-        return function
-    made: Any = partial(function)
-    _direct.append((function, made))
-    return cast(FunctionT, made)
 
 
 def inlined(function: FunctionT) -> FunctionT:
@@ -228,7 +210,7 @@ def warm_up() -> int:
     Returns:
         How many were compiled here: those that were not on disk.
     """
-    if not (_waiting or _direct):
+    if not _waiting:
         return 0
     with _contexts[0]():
         _register()
@@ -244,10 +226,6 @@ def warm_up() -> int:
             made += not item[0].stats.cache_hits
             while made and _tellers:
                 _tellers.pop()(len(_waiting))
-    while _direct:
-        dispatcher, call = _direct.pop()
-        (overload,) = dispatcher.overloads.values()
-        call.__setstate__((overload.entry_point, (), {}, None))
     return made
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation import compilation
-from inertial_estimation.compilation import Column, MutableColumn, compiled, direct, inlined, warm_up
+from inertial_estimation.compilation import Column, MutableColumn, compiled, inlined, warm_up
 
 Pair = tuple[float, float]
 
@@ -55,20 +55,6 @@ def test_a_call_converts_integers_and_compiles_nothing(numba):
     assert len(step.signatures) == 1
     with pytest.raises(TypeError, match="No matching definition"):
         step("0", True, 3, (1, 0), np.ones(3), y)
-
-
-def test_a_direct_call_gives_the_same_numbers(numba):
-    call = direct(step)
-    warm_up()
-    assert call.func is not step  # the types of its arguments are compared no more
-    ones, y, expected = np.ones(3), np.zeros(3), np.zeros(3)
-    assert call(0.3, True, 2, (0.1, -0.7), ones, y) == step(0.3, True, 2, (0.1, -0.7), ones, expected)
-    assert y.tolist() == expected.tolist()
-
-
-def test_without_a_compiler_a_direct_call_is_that_of_the_function(monkeypatch):
-    monkeypatch.setattr(compilation, "compiling", lambda: False)
-    assert direct(math.hypot) is math.hypot
 
 
 def test_arguments_that_cannot_be_compiled_are_named(numba, monkeypatch):

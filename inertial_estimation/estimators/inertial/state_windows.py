@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.compilation import direct, numbers, warm_up
+from inertial_estimation.compilation import numbers, warm_up
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
@@ -47,7 +47,6 @@ __all__ = ["InertialInputs", "StateWindows"]
 IMU_COLUMNS = (IMU_ROW.f.start, IMU_ROW.w.start)
 BASE_COLUMNS = (BASE_STATE_ROW.v.start, BASE_STATE_ROW.w.start, BASE_STATE_ROW.vertical.start)
 _NO_JOINTS, _NO_MOTION = np.zeros(0, dtype=np.int64), (None, None, None)
-_all_inputs = direct(all_inputs)
 _measured = made_of_checked(MeasuredState)
 
 
@@ -160,7 +159,7 @@ class StateWindows:
         time_ns, half_ns = sample.time_ns, self._half_ns
         reduced, motion = np.empty((2, self._width)), np.empty((3, 3))
         wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
-        short = _all_inputs(time_ns, half_ns, (reduced, motion, wrenches), *self._inputs)
+        short = all_inputs(time_ns, half_ns, (reduced, motion, wrenches), *self._inputs)
         if short:
             self.short += short
             return None

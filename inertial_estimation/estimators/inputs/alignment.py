@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import direct, warm_up
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.estimators.inputs.aligned_sample import (
     AlignedSample,
     Continuity,
@@ -41,8 +41,6 @@ from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
-
-_next_step, _all_present = direct(next_step), direct(all_present)
 
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
@@ -185,7 +183,7 @@ class SignalAligner:
             if not most:
                 cells[CHANGED] = 1
                 return ready
-            found = _next_step(self.memory.n, self.memory.x, self._out)
+            found = next_step(self.memory.n, self.memory.x, self._out)
             if found == WAITING:
                 return ready
             if found == OVERRUN:
@@ -218,7 +216,7 @@ class SignalAligner:
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self.limits.timeout
-        if _all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
+        if all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
             return []
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)

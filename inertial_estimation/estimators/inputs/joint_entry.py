@@ -9,7 +9,6 @@ from inertial_estimation.compilation import (
     MutableTable,
     compiled,
     compiling,
-    direct,
     warm_up,
 )
 from inertial_estimation.construction import made_of_checked
@@ -143,7 +142,7 @@ class JointEntry:
             self._checks.inputs.joints,
         )  # whose memory changes with its size
         return int(
-            _enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
+            enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
         )
 
     def _judge(self, found: int) -> bool:
@@ -227,6 +226,3 @@ def enter_joints(
         checked[LACKS] = 4
     found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
     return found + WANTED if end_reading(stamp, checked) else found
-
-
-_enter_joints = direct(enter_joints)

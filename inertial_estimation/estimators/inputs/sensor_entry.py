@@ -8,7 +8,6 @@ from inertial_estimation.compilation import (
     MutableColumn,
     MutableTable,
     compiled,
-    direct,
     warm_up,
 )
 from inertial_estimation.data_checks.checked_input import (
@@ -63,7 +62,7 @@ class SensorEntry:
 
     def take(self, data: bytes) -> bool:
         """Take a serialised message; return whether it has been taken, else its value is to be pushed."""
-        found = _enter_reading(self._message.hold(data), 0, self._number, *self._memory)
+        found = enter_reading(self._message.hold(data), 0, self._number, *self._memory)
         return found == STORED or (found != ANOTHER and self._judge(found))
 
     def push(self, stamp_ns: int, *parts: Array) -> None:
@@ -76,7 +75,7 @@ class SensorEntry:
         doubles = self._message.doubles
         for place, values in zip(self._parts, parts, strict=True):
             doubles[place] = values
-        found = _enter_reading(GIVEN, stamp_ns, self._number, *self._memory)
+        found = enter_reading(GIVEN, stamp_ns, self._number, *self._memory)
         if found != STORED:
             self._judge(found)
 
@@ -141,6 +140,3 @@ def enter_reading(
         part_of(ROW, stream_of(k, n), x)[:] = row
         found = accept(stamp, k, n, s, x)
     return found + WANTED if end_reading(stamp, checked) else found
-
-
-_enter_reading = direct(enter_reading)
