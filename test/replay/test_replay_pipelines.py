@@ -1,7 +1,9 @@
 """The real pipelines on synthetic recordings: ticks do not matter, truth is found, losses are survived."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from inertial_estimation.configuration.config_file import load_config_file, pars
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
@@ -19,7 +22,15 @@ from inertial_estimation.recordings.recording import (
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.signals import Health, HealthLevel, ImuSample, JointReading
+from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.signals import (
+    BaseEstimate,
+    Health,
+    HealthLevel,
+    ImuSample,
+    InertialEstimate,
+    JointReading,
+)
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
@@ -39,7 +50,7 @@ def pipelines(robot: str = "talos", *overrides: str) -> Pipelines:
     return build_pipelines(config)
 
 
-def run_through(recording: MemoryRecording, built: Pipelines, **options: float) -> ReplayRun:
+def run_through(recording: MemoryRecording, built: Pipelines, **options: Any) -> ReplayRun:
     topics = replay_topics(built.values, {})
     return replay_recording(recording, topics, tilt=built.tilt, inertial=built.inertial, **options)
 
@@ -94,6 +105,39 @@ def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(talos: Tr
     assert shared == own
     np.testing.assert_array_equal(*(numbers(run)[1] for run in runs))
     assert own[0][1].level is not own[-1][1].level is HealthLevel.ERROR
+
+
+class Onlooker(ReplayWatcher):
+    """Counts what it sees; it is shown the estimates of every message before the next one is read."""
+
+    def __init__(self) -> None:
+        self.joints: list[int] = []
+        self.base: list[BaseEstimate] = []
+        self.inertial: list[InertialEstimate] = []
+
+    def push_joints(self, reading: JointReading) -> None:
+        self.joints.append(reading.stamp_ns)
+
+    def see(
+        self,
+        base: Sequence[BaseEstimate],
+        inertial: Sequence[InertialEstimate],
+        payload: Sequence[PayloadEstimate],
+    ) -> None:
+        assert not payload
+        self.base.extend(base)
+        self.inertial.extend(inertial)
+
+
+def test_stretches_of_messages_give_the_estimates_of_one_message_after_the_other(
+    noisy: MemoryRecording, noisy_numbers: tuple[np.ndarray, np.ndarray]
+) -> None:
+    onlooker = Onlooker()
+    run = run_through(noisy, pipelines(), watcher=onlooker)
+    for found, expected in zip(numbers(run), noisy_numbers, strict=True):
+        assert np.array_equal(found, expected)
+    assert (onlooker.base, onlooker.inertial) == (run.base, run.inertial)
+    assert onlooker.joints == [reading.stamp_ns for reading in run.efforts]
 
 
 def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:

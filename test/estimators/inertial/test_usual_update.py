@@ -6,6 +6,7 @@ import pytest
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.estimators.inertial import filter_steps, usual_update
 from inertial_estimation.estimators.inertial.usual_update import CORRECTED, MOVED, UNUSUAL
+from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 EVERY_ROW = np.zeros(0, dtype=np.int64)
 IDLE = [[], [0, 3, 4], [8, 9, 10, 11]]  # rows without a body, at the begin, among the others, at the end
@@ -38,7 +39,7 @@ class Case:
     def updated(self, update=None):
         m, n = self.A.shape
         predicted, after = (np.empty(n), np.empty(n), np.empty((n, n))), (np.empty(n), np.empty((n, n)))
-        innovation = np.empty(m), np.empty(m)
+        innovation, self.parameters = (np.empty(m), np.empty(m)), (np.empty(n), np.empty((2, 10)))
         figures = (update or usual_update.usual_update)(
             (self.x, self.centre, self.P),
             self.nominal,
@@ -46,8 +47,8 @@ class Case:
             (self.A, self.z, self.R),
             (self.gained, self.informing),
             (DT, self.largest, OVERLAP, self.farthest),
-            20,
-            *(predicted, innovation, after),
+            (20, False),
+            *(predicted, innovation, after, self.parameters),
         )
         return figures, predicted, innovation, after
 
@@ -84,6 +85,9 @@ def test_an_update_is_that_of_its_parts_with_all_rows(idle, considered):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
     assert np.array_equal(P, P.T)
     assert distance == np.abs(x - case.x_at)[:20].max()
+    phi, pi = case.parameters
+    np.testing.assert_allclose(phi, case.phi + case.G @ (x - case.x_at), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(pi, parameters_from_log_cholesky(x[:20].reshape(2, 10)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
