@@ -1,5 +1,6 @@
 """The usual level and spread of the normalised innovation, against which suspect data stand out."""
 
+import math
 from collections import deque
 
 import numpy as np
@@ -19,6 +20,7 @@ STATED_SPREAD, STATED_TIME = 0.5, 0.1  # variance of NIS / level before data, an
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 LEAST_FACTOR = 3.0  # of the level: the noise of sensors and the errors of a model vary by less
 COMMON = 0.99  # probability of one independent NIS within the usual range: of the two in 0.1 s, 98 %
+WHITE_SPREAD = 1.0 / 3.0  # largest one of noise: the variance of a mean of six squares, a wrench's, is 2 / 6
 LEAST_RANGE = 1.5  # of the level, half of `LEAST_FACTOR`: the level itself is a mean of a few seconds
 MOST_RATIO = 20.0  # what one NIS counts at most in the spread, in levels
 BETWEEN = 0.05  # time between two evaluations of the spread [s]
@@ -30,7 +32,7 @@ class _Usual:
     Attributes:
         mean: The level.
         factor: Of the level, from which on data stand out.
-        common: Of the level, up to which data are usual.
+        common: Of the level, up to which data are usual; infinite where that is not known.
         is_known: Whether enough data have been seen.
     """
 
@@ -70,7 +72,8 @@ class _Usual:
 
     def _set_factors(self) -> None:
         self.factor = max(LEAST_FACTOR, _quantile(self._spread, 1.0 - RARE))
-        self.common = max(LEAST_RANGE, _quantile(self._spread, COMMON))
+        white = self._spread <= WHITE_SPREAD
+        self.common = max(LEAST_RANGE, _quantile(self._spread, COMMON)) if white else math.inf
         self._factor_age = 0.0
 
 
@@ -171,7 +174,9 @@ class UsualLevel:
     def usual_range(self, factor: float) -> float:
         """Return the NIS up to which data are usual, at most the limit of suspect data.
 
-        It is the `COMMON` quantile of the same distribution; the limit itself while that is not known.
+        It is the `COMMON` quantile of the same distribution. Where errors of the model make the NIS vary by
+        more than noise does, it may stay at several times its level for as long as the motion that shows
+        them: then, and while the distribution is not known, the range reaches to the limit.
 
         Args:
             factor: Largest multiple of the level of the limit.

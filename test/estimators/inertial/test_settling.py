@@ -59,3 +59,12 @@ def test_the_usual_range_is_the_limit_while_the_usual_spread_is_not_known(level)
     assert unknown.usual_range(CONFIG.suspect) < unknown.limit(CONFIG.suspect)
     unknown.moving = True  # a motion that has not been seen
     assert unknown.usual_range(CONFIG.suspect) == unknown.limit(CONFIG.suspect)
+
+
+def test_the_usual_range_reaches_to_the_limit_where_the_nis_varies_by_more_than_noise():
+    """Errors of a model last as long as the motion that shows them, those of the Panda for 0.2 s."""
+    rng = np.random.default_rng(2)
+    varying = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
+    for nis in 0.05 * rng.chisquare(15, 2000) * np.exp(rng.normal(0.0, 0.7, 2000)):
+        varying.feed(float(nis), DT)
+    assert varying.usual_range(CONFIG.suspect) == varying.limit(CONFIG.suspect)
