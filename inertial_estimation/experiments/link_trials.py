@@ -60,7 +60,10 @@ class LinkTrial:
 
 
 class _Pause(ReplayWatcher):
-    """Pauses the learning of a pipeline while readings of a span of time are averaged."""
+    """Pauses the learning of a pipeline while readings of a span of time are averaged.
+
+    Unlike other watchers it affects the estimates, so that both runs of a push learn from the same data.
+    """
 
     def __init__(self, pipeline: InertialPipeline, begin_ns: int, end_ns: int) -> None:
         """Learn until then.
