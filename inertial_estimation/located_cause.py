@@ -32,6 +32,7 @@ class LocatedCause:
             parameters wait.
         links: Links that the data hardly tell apart, the most probable first; empty for noise and faults.
         as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
+        may_be_push: Whether a push leaves no more than noise of what is taken for a faulty wrench either.
         also: Another load that has begun at the same instant; empty for none.
         mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
         com_L: Position of a load in the frame of the first link [m], shape (3,).
@@ -56,6 +57,7 @@ class LocatedCause:
     upright: bool = False
     input: str = ""
     as_push: float = 0.0
+    may_be_push: bool = False
     also: "tuple[LocatedCause, ...]" = ()
 
     @property
@@ -85,7 +87,8 @@ class LocatedCause:
             strength = float(np.sqrt(self.force_L @ self.force_L))
             return f"a push of {strength:.0f} N on {place} explains the data"
         if self.cause is Cause.FAULT:
-            return f"an error of {self.input} explains the data"
+            push = " or a push" if self.may_be_push else ""
+            return f"an error of {self.input}{push} explains the data"
         return "no single cause explains the data"
 
     @property

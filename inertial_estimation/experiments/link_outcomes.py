@@ -69,12 +69,13 @@ class PushedLink:
     Attributes:
         push: The push.
         trial: The run.
-        free: A run of the same motion without a push; None if there is none.
+        without: The same readings without the push, learning paused while it would be in them; None if
+            there is no such run.
     """
 
     push: Push
     trial: LinkTrial
-    free: LinkTrial | None = None
+    without: LinkTrial | None = None
 
     @property
     def as_load(self) -> bool:
@@ -107,7 +108,22 @@ class PushedLink:
     @property
     def moved_without(self) -> float:
         """The same change over the same times without the push; not a number without such a run."""
-        return np.nan if self.free is None else self.free.moved(*self._watched)
+        return np.nan if self.without is None else self.without.moved(*self._watched)
+
+    @property
+    def taught(self) -> float:
+        """Largest relative difference of a published mass from the run without the push.
+
+        It is looked at while the push lasts, and once more at the end: in between the masses are held until
+        the data have proved good, and those that still converge differ by that delay.
+        """
+        if self.without is None:
+            return np.nan
+        n = min(len(self.trial.times), len(self.without.times))
+        off = np.abs(self.trial.published[:n] / self.without.published[:n] - 1.0).max(axis=1)
+        begin, times = ON_S - 0.1, self.trial.times[:n]
+        during = off[(times >= begin) & (times <= ON_S + self.push.duration)]
+        return float(max(during.max(), off[-1]))
 
     @property
     def _watched(self) -> tuple[float, float]:

@@ -1,17 +1,21 @@
 """Trials of the locator: a synthetic robot that moves, is loaded and is pushed."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 from inertial_estimation.estimators.inertial.inertial_config import AUTO
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.experiments.link_robots import LinkRobot
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.signals import Array
+from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import attached_ball
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
@@ -53,6 +57,39 @@ class LinkTrial:
         """Return the largest relative change of a published mass from one time to another [s]."""
         later = self.published[(self.times >= since_s) & (self.times <= until_s)]
         return float(np.abs(later / later[0] - 1.0).max())
+
+
+class _Pause(ReplayWatcher):
+    """Pauses the learning of a pipeline while readings of a span of time are averaged.
+
+    Unlike other watchers it affects the estimates, so that both runs of a push learn from the same data.
+    """
+
+    def __init__(self, pipeline: InertialPipeline, begin_ns: int, end_ns: int) -> None:
+        """Learn until then.
+
+        Args:
+            pipeline: The pipeline.
+            begin_ns: Stamp of the first reading of the span [ns].
+            end_ns: Stamp of the last one [ns].
+        """
+        reach_ns = round((0.5 * pipeline.config.window + 1.0 / RATE_HZ) * NANOSECONDS)
+        self._pipeline = pipeline
+        self._span_ns = begin_ns - reach_ns, end_ns + reach_ns
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Ignore it: the estimates tell the time."""
+
+    def see(
+        self,
+        base: Sequence[BaseEstimate],
+        inertial: Sequence[InertialEstimate],
+        payload: Sequence[PayloadEstimate],
+    ) -> None:
+        """Decide whether the next measurement may be learned from."""
+        if inertial:
+            next_ns = inertial[-1].stamp_ns + round(NANOSECONDS / RATE_HZ)
+            self._pipeline.set_enabled(not self._span_ns[0] <= next_ns <= self._span_ns[1])
 
 
 class LinkScene:
@@ -121,11 +158,37 @@ class LinkScene:
             disturbances: Loads and pushes.
             until_s: Time after which nothing is read [s].
         """
+        return self._run(disturbances, until_s, self._noise)
+
+    def run_with_and_without(self, push: Push, until_s: float) -> tuple[LinkTrial, LinkTrial]:
+        """Run the filter on a push, and on the same noise without it.
+
+        In the second run learning pauses while the push would be in the readings, so that both learn from the
+        same data, and the masses differ by what the push has taught.
+
+        Args:
+            push: The push.
+            until_s: Time after which nothing is read [s].
+        """
+        noise = deepcopy(self._noise)
+        paused = (push.start, push.start + push.duration)
+        return self._run([push], until_s, self._noise), self._run([], until_s, noise, paused)
+
+    def _run(
+        self,
+        disturbances: Sequence[Attachment | Push],
+        until_s: float,
+        noise: Generator,
+        paused: tuple[float, float] | None = None,
+    ) -> LinkTrial:
         truth = disturbed_truth(_until(self._truth, until_s), self.robot.contacts, disturbances)
-        recording = measure(truth, self.robot.noise, self._noise)
+        recording = measure(truth, self.robot.noise, noise)
         pipeline, topics = self.robot.built()
-        estimates = replay_recording(recording, topics, tilt=None, inertial=pipeline).inertial
-        start_ns = int(truth.stamps_ns[0])
+        start_ns, pause = int(truth.stamps_ns[0]), None
+        if paused is not None:
+            pause = _Pause(pipeline, *(start_ns + round(time_s * NANOSECONDS) for time_s in paused))
+        run = replay_recording(recording, topics, tilt=None, inertial=pipeline, watcher=pause)
+        estimates = run.inertial
         return LinkTrial(
             pipeline.config.links,
             np.array([estimate.stamp_ns - start_ns for estimate in estimates]) * 1e-9,

@@ -64,6 +64,7 @@ class CauseModel:
         spread: Covariance of the place of a load about the centre of mass of its body, axes of the joint, in
             squared units of `lever`, shape (n, 3, 3).
         lever: Unit of the distance of loads and pushes from the centre of mass [m].
+        measured_wrenches: Number of contacts whose wrenches are inputs, the first ones with six components.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class CauseModel:
         """
         self.candidates, self.classes = candidates, np.array(classes, dtype=np.int64)
         self._measurement, self._names = measurement, names
+        self.measured_wrenches = len(names.contacts)
         reach = config.reach
         gyration = float(np.trace(candidates.spreads, axis1=1, axis2=2).max(initial=0.0))
         self.lever = lever = float(np.sqrt(gyration + reach**2))

@@ -151,12 +151,14 @@ class CorrectedFilter:
         """Return whether data contradict what the first seconds have taught for longer than these agreed.
 
         No earlier state shows whether an input is faulty now, or was faulty from the first reading on; nor,
-        for what lasts longer than a push, whether it presses now, or was learned as a mass before.
+        for what lasts longer than a push, whether it presses now, or was learned as a mass before. A push on
+        a foot gives the readings of an error of its wrench, so that such an error counts as a push.
         """
         guarded, inquiry = self.guarded, self.guarded.inquiry
         if guarded.phase is not WatchPhase.PUSHED:
             return False
-        fault, agreed_for = inquiry.found.cause is Cause.FAULT, guarded.good.unsuspected_for
+        found, agreed_for = inquiry.found, guarded.good.unsuspected_for
+        fault = found.cause is Cause.FAULT and not found.may_be_push
         least = guarded.config.patience if fault else inquiry.locator.config.steady_push
         return agreed_for < START and guarded.in_phase_for >= max(agreed_for, least)
 

@@ -12,6 +12,7 @@ from inertial_estimation.estimators.inertial.filter_values import FilterState, F
 from inertial_estimation.estimators.inertial.good_states import GoodStates
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
+from inertial_estimation.estimators.inertial.settling import Settling
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -86,7 +87,8 @@ class GuardedFilter:
         self.level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
-        self.in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
+        self.in_phase_for = self._unconfirmed_for = 0.0
+        self._settling = Settling(self.level)
         self.reset()
 
     def reset(self) -> None:
@@ -109,11 +111,12 @@ class GuardedFilter:
     @property
     def needs_report(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
+        suspect_for = self.in_phase_for - self._settling.below_limit_for
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
-            return self._unconfirmed_for > 0.0 or self.in_phase_for - self._quiet_for >= moment
+            return self._unconfirmed_for > 0.0 or suspect_for >= moment
         if self.phase is WatchPhase.PUSHED and self.inquiry.found.cause is Cause.FAULT:
-            return self.in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
+            return suspect_for >= LONGEST_MOMENT  # the estimate is that before it
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     @property
@@ -191,7 +194,7 @@ class GuardedFilter:
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
-            self._quiet_for = 0.0
+            self._settling.reset()
             good.forget_probation()
             level.forget_recent()
             if self.phase is WatchPhase.GOOD:
@@ -202,11 +205,11 @@ class GuardedFilter:
                 self._give_in(update)
                 return update
         else:
-            self._quiet_for += dt
+            self._settling.feed(update.nis, dt, self.config)
         if self.phase is WatchPhase.SUSPECT:
             update = self._inquire(equation, update, dt)
-            if self.phase is WatchPhase.SUSPECT and self._quiet_for >= self.config.evidence:
-                self._end_suspicion(equation, limit)
+            if self.phase is WatchPhase.SUSPECT and self._settling.is_over(self.config):
+                self._end_suspicion(equation)
             return update
         if update.accepted:
             level.feed(update.nis, dt)
@@ -249,7 +252,7 @@ class GuardedFilter:
         self.inquiry.feed(innovation, equation, dt, at_rest=not self.level.moving)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
-        if innovation.nis <= self.level.limit(self.config.suspect):
+        if innovation.nis <= self.level.usual_range(self.config.suspect):
             return update
         bodies = self.inquiry.bodies
         on_trial = () if self._trial is None else self._trial.bodies
@@ -269,14 +272,15 @@ class GuardedFilter:
             self.cause = self.inquiry.input_of(update, equation)
         return update
 
-    def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
+    def _end_suspicion(self, equation: LinearEquation) -> None:
         """Undo what suspect data have taught where a state before them explains the present data.
 
         Where none does, the filter has found another explanation, as of a load, which is put on trial.
         """
         if self.good.moved > UNDONE:
             states = (self.good.held, self.good.last)
-            fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= limit]
+            bound = self._settling.bound(self.config)
+            fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= bound]
             if fitting:
                 self.returns += 1
                 self.good.return_to(fitting[0])
@@ -331,9 +335,9 @@ class GuardedFilter:
         innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
         explained = waiting.nis <= self.level.limit(self.config.suspect)
-        self._quiet_for = self._quiet_for + dt if explained else 0.0
+        self._settling.feed(waiting.nis, dt, self.config)
         self.in_phase_for += dt
-        if self._quiet_for >= self.config.evidence:
+        if self._settling.is_over(self.config):
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
@@ -356,4 +360,5 @@ class GuardedFilter:
         self._trial = None
         if phase is WatchPhase.GOOD:
             self.inquiry.end()
-        self.in_phase_for = self._quiet_for = 0.0
+        self.in_phase_for = 0.0
+        self._settling.reset()

@@ -154,6 +154,8 @@ def watch_in_words(guarded: GuardedFilter) -> str:
         elsewhere = ", which is not among 'links'" if certain.cause is Cause.LOAD else ""
         return f"{certain.sentence}{elsewhere}; published parameters are held"
     if guarded.phase is WatchPhase.PUSHED and guarded.needs_report:
+        if certain is not None and certain.may_be_push:
+            suspect += ", unless its link is pushed"
         return f"the data contradict the parameters: {suspect}; published ones are held"
     if guarded.phase is WatchPhase.TRIAL:
         return (

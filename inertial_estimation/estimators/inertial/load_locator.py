@@ -77,6 +77,11 @@ class _Banks(NamedTuple):
     spatial: CauseBank
     single: CauseBank
 
+    def left_by_pushes(self) -> Array:
+        """Return the squared residuals that a push on each body leaves, shape (n,)."""
+        weights = self.weights.rss
+        return np.minimum(self.spatial.rss[: len(weights)], weights)
+
 
 class LoadLocator:
     """Accumulates the evidence of single causes of the innovations.
@@ -125,7 +130,7 @@ class LoadLocator:
         banks, n = self._banks, len(posterior.loads)
         of_kinds = {
             Cause.LOAD: (posterior.loads, banks.loads.rss),
-            Cause.PUSH: (posterior.pushes, np.minimum(banks.spatial.rss[:n], banks.weights.rss)),
+            Cause.PUSH: (posterior.pushes, banks.left_by_pushes()),
             Cause.FAULT: (posterior.faults, np.concatenate((banks.spatial.rss[n:], banks.single.rss))),
         }
         probabilities, rss = of_kinds[posterior.kind]
@@ -203,8 +208,13 @@ class LoadLocator:
             best = int(np.argmax(posterior.faults))
             not_load = float(posterior.faults.sum() + posterior.pushes.sum())
             sure = self._is_half_grown and self._decides(not_load)
+            of_wrench = best < self._model.measured_wrenches
             return LocatedCause(
-                cause, float(posterior.faults[best]), decided=sure, input=self._latest.inputs[best]
+                cause,
+                float(posterior.faults[best]),
+                decided=sure,
+                input=self._latest.inputs[best],
+                may_be_push=of_wrench and self._seen.is_noise(float(self._banks.left_by_pushes().min())),
             )
         return LocatedCause(cause, posterior.noise, decided=False)
 

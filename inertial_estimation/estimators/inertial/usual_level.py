@@ -1,5 +1,6 @@
 """The usual level and spread of the normalised innovation, against which suspect data stand out."""
 
+import math
 from collections import deque
 
 import numpy as np
@@ -18,6 +19,9 @@ RARE = 1e-6  # probability of one independent NIS above the limit
 STATED_SPREAD, STATED_TIME = 0.5, 0.1  # variance of NIS / level before data, and the time it is worth [s]
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 LEAST_FACTOR = 3.0  # of the level: the noise of sensors and the errors of a model vary by less
+COMMON = 0.99  # probability of one independent NIS within the usual range: of the two in 0.1 s, 98 %
+WHITE_SPREAD = 1.0 / 3.0  # largest one of noise: the variance of a mean of six squares, a wrench's, is 2 / 6
+LEAST_RANGE = 1.5  # of the level, half of `LEAST_FACTOR`: the level itself is a mean of a few seconds
 MOST_RATIO = 20.0  # what one NIS counts at most in the spread, in levels
 BETWEEN = 0.05  # time between two evaluations of the spread [s]
 
@@ -28,6 +32,7 @@ class _Usual:
     Attributes:
         mean: The level.
         factor: Of the level, from which on data stand out.
+        common: Of the level, up to which data are usual; infinite where that is not known.
         is_known: Whether enough data have been seen.
     """
 
@@ -45,7 +50,7 @@ class _Usual:
         self.mean = self._seen = 0.0
         self.is_known = False
         self._spread, self._spread_seen = STATED_SPREAD, STATED_TIME
-        self.factor, self._factor_age = _factor(self._spread), 0.0
+        self._set_factors()
 
     @property
     def level(self) -> float:
@@ -63,7 +68,13 @@ class _Usual:
         self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
         self._factor_age += dt
         if self._factor_age >= BETWEEN:
-            self.factor, self._factor_age = _factor(self._spread), 0.0
+            self._set_factors()
+
+    def _set_factors(self) -> None:
+        self.factor = max(LEAST_FACTOR, _quantile(self._spread, 1.0 - RARE))
+        white = self._spread <= WHITE_SPREAD
+        self.common = max(LEAST_RANGE, _quantile(self._spread, COMMON)) if white else math.inf
+        self._factor_age = 0.0
 
 
 class UsualLevel:
@@ -157,9 +168,27 @@ class UsualLevel:
         if not self.is_known:
             return bound
         usual = self._usual
-        unseen_motion = self.moving and usual is self._rest
-        multiple = factor if widest or unseen_motion else min(factor, usual.factor)
+        multiple = factor if widest or self._is_unseen_motion else min(factor, usual.factor)
         return min(multiple * usual.level, bound)
+
+    def usual_range(self, factor: float) -> float:
+        """Return the NIS up to which data are usual, at most the limit of suspect data.
+
+        It is the `COMMON` quantile of the same distribution. Where errors of the model make the NIS vary by
+        more than noise does, it may stay at several times its level for as long as the motion that shows
+        them: then, and while the distribution is not known, the range reaches to the limit.
+
+        Args:
+            factor: Largest multiple of the level of the limit.
+        """
+        limit = self.limit(factor)
+        if not self.is_known or self._is_unseen_motion:
+            return limit
+        return min(self._usual.common * self._usual.level, limit)
+
+    @property
+    def _is_unseen_motion(self) -> bool:
+        return self.moving and self._usual is self._rest
 
     @property
     def _usual(self) -> _Usual:
@@ -168,10 +197,10 @@ class UsualLevel:
         return own if own.is_known or not other.is_known else other
 
 
-def _factor(spread: float) -> float:
-    """Return the rare quantile of a scaled chi-square distribution of mean one with a variance."""
+def _quantile(spread: float, probability: float) -> float:
+    """Return a quantile of a scaled chi-square distribution of mean one with a variance."""
     freedom = 2.0 / max(spread, 1e-6)
-    return max(LEAST_FACTOR, chi_square_quantile(freedom, 1.0 - RARE) / freedom)
+    return chi_square_quantile(freedom, probability) / freedom
 
 
 @compiled

@@ -83,6 +83,20 @@ def test_a_push_teaches_nothing_and_its_force_is_reported(motion):
     assert "a push of" in during[-1].message
 
 
+@pytest.mark.parametrize("foot", ["left", "right"])
+def test_a_push_on_a_foot_that_looks_like_an_error_of_its_wrench_teaches_nothing(foot):
+    """It lasts longer than the good data before it, which a fault of the first readings would, too."""
+    timing = Timing(duration_s=3.5, rate_hz=125.0, rest_s=0.1, fade_s=0.3)
+    moving = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
+    begin, duration = 1.2, 1.9
+    rows = estimates_of(moving, Push(f"leg_{foot}_6_link", np.array([-12.0, 6.0, 21.0]), begin, duration))
+    masses = published(rows, begin - 0.1)
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
+    said = [health.message for t, _estimate, health in rows if begin + 0.5 < t < begin + duration - 0.1]
+    assert all("push" in message for message in said)
+    assert not any("begun anew" in message for message in said)
+
+
 @pytest.mark.parametrize("force", [(0.0, 0.0, -50.0), (0.0, 0.0, 12.0)])
 def test_a_push_along_gravity_on_a_robot_at_rest_is_no_load(at_rest, force):
     rows = estimates_of(at_rest, Push("torso_2_link", np.array(force), ON_S, OFF_S - ON_S))
