@@ -2,7 +2,7 @@
 
 The recording is iCub walking where the data sets are (``INERTIAL_ESTIMATION_DATASETS``), else a synthetic
 one of Talos, written to a bag first. Run from the root of the project: ``python -m benchmarks.replay_speed``.
-Bound: 20 times real time.
+Bound: 50 times real time.
 """
 
 import argparse
