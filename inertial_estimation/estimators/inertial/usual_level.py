@@ -20,7 +20,8 @@ STATED_SPREAD, STATED_TIME = 0.5, 0.1  # variance of NIS / level before data, an
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 LEAST_FACTOR = 3.0  # of the level: the noise of sensors and the errors of a model vary by less
 COMMON = 0.99  # probability of one independent NIS within the usual range: of the two in 0.1 s, 98 %
-WHITE_SPREAD = 1.0 / 3.0  # largest one of noise: the variance of a mean of six squares, a wrench's, is 2 / 6
+WHITE_SPREAD = 0.5  # largest one of noise, 1.5 times the variance of a mean of six squares, a wrench's, 2 / 6
+INDEPENDENT = 0.1  # time between two independent NIS [s]
 LEAST_RANGE = 1.5  # of the level, half of `LEAST_FACTOR`: the level itself is a mean of a few seconds
 MOST_RATIO = 20.0  # what one NIS counts at most in the spread, in levels
 BETWEEN = 0.05  # time between two evaluations of the spread [s]
@@ -72,7 +73,9 @@ class _Usual:
 
     def _set_factors(self) -> None:
         self.factor = max(LEAST_FACTOR, _quantile(self._spread, 1.0 - RARE))
-        white = self._spread <= WHITE_SPREAD
+        # two standard deviations above it: that of the logarithm of a variance from n data is sqrt(2 / n)
+        largest = self._spread * math.exp(2.0 * math.sqrt(2.0 * INDEPENDENT / self._spread_seen))
+        white = largest <= WHITE_SPREAD
         self.common = max(LEAST_RANGE, _quantile(self._spread, COMMON)) if white else math.inf
         self._factor_age = 0.0
 

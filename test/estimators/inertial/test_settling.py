@@ -68,3 +68,16 @@ def test_the_usual_range_reaches_to_the_limit_where_the_nis_varies_by_more_than_
     for nis in 0.05 * rng.chisquare(15, 2000) * np.exp(rng.normal(0.0, 0.7, 2000)):
         varying.feed(float(nis), DT)
     assert varying.usual_range(CONFIG.suspect) == varying.limit(CONFIG.suspect)
+
+
+def test_a_second_of_data_does_not_show_that_the_nis_varies_as_noise_does():
+    """With windows of 0.1 s it has ten values, of which the spread is known to a factor of two."""
+    early = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
+        for mean in rng.chisquare(3, 10):  # spread 2 / 3: errors of a model
+            for _ in range(10):
+                level.feed(float(mean), DT)
+        early += level.usual_range(CONFIG.suspect) < level.limit(CONFIG.suspect)
+    assert early <= 10

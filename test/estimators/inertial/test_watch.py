@@ -272,7 +272,7 @@ def test_a_suspicion_lasts_until_innovations_are_usual_again(seed):
     """Below the limit, but at several times the usual level, they may be those of a small load."""
     scene = ArmScene(seed=seed)
     watch = guarded(scene)
-    learn(watch, scene, 300)
+    learn(watch, scene, 600)
     multiple = between(watch)
     watch.update(with_error(scene, watch, 3.0 * multiple), DT)
     assert watch.phase is WatchPhase.SUSPECT
@@ -290,7 +290,7 @@ def test_a_suspicion_lasts_until_innovations_are_usual_again(seed):
 def test_noise_that_stays_larger_does_not_suspend_learning_for_ever(seed):
     scene = ArmScene(seed=seed)
     watch = guarded(scene)
-    learn(watch, scene, 300)
+    learn(watch, scene, 600)
     multiple = between(watch)
     watch.update(with_error(scene, watch, 3.0 * multiple), DT)
     phases = []
