@@ -18,7 +18,7 @@ in the variables).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["SensorErrors", "sensor_errors"]
+__all__ = ["OF_ACCELEROMETER", "SensorErrors", "sensor_errors"]
 
 AXES = ("x", "y", "z")
 OF_ACCELEROMETER = (*(f"accelerometer_bias/{axis}" for axis in AXES), "accelerometer_scale/imu")
@@ -194,11 +194,6 @@ class SensorErrors:
         """Number of errors."""
         return len(self.names)
 
-    @property
-    def has_accelerometer(self) -> bool:
-        """Whether the accelerometer has errors."""
-        return bool(self._of_accelerometer)
-
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return what each row takes more than its model, and its standard deviation.
 
@@ -252,6 +247,16 @@ class SensorErrors:
         for i, place in self._of_accelerometer:
             found[place] = errors[i]
         return found
+
+    def about(self, state: MeasuredState, errors: Array) -> MeasuredState:
+        """Return a measured state whose equation is linearised about errors of the accelerometer.
+
+        Args:
+            state: The state as measured.
+            errors: All errors, shape (size,).
+        """
+        known = self.of_accelerometer(errors)
+        return state if known is None else replace(state, accelerometer=known)
 
     def _fill(self, C: Array, equation: LinearEquation, unexplained: Array | None = None) -> None:
         assert equation.state is not None

@@ -156,11 +156,6 @@ class EstimationModel:
         rows = (*self.errors.rows, *self.errors.others.joints)
         return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in rows))
 
-    @property
-    def is_bilinear(self) -> bool:
-        """Whether errors of the accelerometer are states, which multiply the parameters of the bodies."""
-        return self.errors is not None and self.errors.has_accelerometer
-
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]

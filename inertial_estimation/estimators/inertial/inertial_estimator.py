@@ -1,6 +1,6 @@
 """Inertial estimation from measurement equations to estimates: all of the pipeline that reads no input."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
@@ -85,9 +85,7 @@ class InertialEstimator:
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self.posterior = CurvedPosterior(self.filter, config.information_period)
         self._row_errors = model.make_row_errors(config)
-        self._passes = RepeatedPasses(
-            model, model.make_filter(config), config.sensor_errors.repeated_time if model.is_bilinear else 0.0
-        )
+        self._passes = RepeatedPasses(model, config)
         self.record = FilterRecord(config, self.filter.kinds.inferred)
         self.learning = config.enabled
         self.reset()
@@ -154,11 +152,8 @@ class InertialEstimator:
         """
         if self.model.errors is None:
             return state
-        if self._passes.point is not None:
-            return self._passes.point.about(state)
-        errors = self._unsuspected.x[self.filter.kinds.inferred :]
-        known = self.model.errors.of_accelerometer(errors)
-        return state if known is None else replace(state, accelerometer=known)
+        point, k = self._passes.point, self.filter.kinds.inferred
+        return self.model.errors.about(state, self._unsuspected.x[k:] if point is None else point.errors)
 
     def update(self, step: MeasuredStep) -> FilterUpdate:
         """Update the filter with one measurement.
@@ -243,6 +238,7 @@ class InertialEstimator:
         self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
         self.corrected.compare_with(self.model.make_filter(self.config))
         self._links.set_estimated(self.model.bodies)
+        self._passes = RepeatedPasses(self.model, self.config)
         self._passes.end()
         self.posterior = CurvedPosterior(self.filter, self.config.information_period)
         self.record.information = InformationReport(

@@ -22,15 +22,16 @@ the passes, since readings before it may have been faulty, too, and what was lea
 by the watch.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measured_state import MeasuredState
-from inertial_estimation.models.sensor_errors import SensorErrors
+from inertial_estimation.models.sensor_errors import OF_ACCELEROMETER
 from inertial_estimation.signals import Array
 
 __all__ = ["LinearisationPoint", "RepeatedPasses"]
@@ -46,25 +47,11 @@ class LinearisationPoint:
 
     Attributes:
         phi: Parameters about the joint frames, friction and errors last, shape (n,).
-        accelerometer: Bias [m/s^2] and scale of the accelerometer, shape (4,); None where it has no errors.
+        errors: The errors, shape (k,).
     """
 
     phi: Array
-    accelerometer: Array | None
-
-    @classmethod
-    def of(cls, filter_: InertialFilter, errors: SensorErrors) -> "LinearisationPoint":
-        """Take the present estimates of a filter.
-
-        Args:
-            filter_: The filter.
-            errors: The errors among its states.
-        """
-        return cls(filter_.phi.copy(), errors.of_accelerometer(filter_.x[filter_.kinds.inferred :]))
-
-    def about(self, state: MeasuredState) -> MeasuredState:
-        """Return a measured state whose equation is linearised here."""
-        return replace(state, accelerometer=self.accelerometer)
+    errors: Array
 
 
 class KeptReadings:
@@ -119,17 +106,21 @@ class RepeatedPasses:
         passes: Number of passes that have replaced the state of the filter.
     """
 
-    def __init__(self, model: EstimationModel, filter_: InertialFilter, duration: float) -> None:
+    def __init__(self, model: EstimationModel, config: InertialPipelineConfig) -> None:
         """Begin before the first reading.
 
         Args:
-            model: Gives the equations; with errors of sensors.
-            filter_: A filter like the one whose state is replaced, which nobody else uses.
-            duration: Time from the start whose readings are kept [s]; 0: none.
+            model: Gives the equations, and a filter like the one whose state is replaced.
+            config: Its parameters. Nothing is repeated where the accelerometer has no errors, which alone
+                multiply parameters of bodies noticeably.
         """
-        self._model, self._filter, self._is_off = model, filter_, duration <= 0.0
-        every = max(1, round(filter_.overlap))
-        filter_.overlap /= every  # one reading stands for as many
+        names = () if model.errors is None else model.errors.names
+        bilinear = not set(OF_ACCELEROMETER).isdisjoint(names)
+        duration = config.sensor_errors.repeated_time
+        self._model, self._filter = model, model.make_filter(config)
+        self._is_off = not bilinear or duration <= 0.0
+        every = max(1, round(self._filter.overlap))
+        self._filter.overlap /= every  # one reading stands for as many
         self._kept = KeptReadings(every, duration)
         self.reset()
 
@@ -180,8 +171,7 @@ class RepeatedPasses:
         return number >= self._due or (self._kept.are_all and self._taken < number)
 
     def _begin(self, learned: InertialFilter) -> None:
-        assert self._model.errors is not None
-        self._next_point = LinearisationPoint.of(learned, self._model.errors)
+        self._next_point = LinearisationPoint(learned.phi, learned.x[learned.kinds.inferred :])
         self._filter.reset()
         self._taken = self._rejected = 0
 
@@ -191,7 +181,9 @@ class RepeatedPasses:
         gate, learned = self._filter.gate, corrected.guarded.filter.gate
         gate.config, gate.factor = learned.config, learned.factor
         for state, dt in readings[self._taken : self._taken + PER_STEP]:
-            equation = errors.appended(measurement.equation(point.about(state), point.phi), point.phi)
+            equation = errors.appended(
+                measurement.equation(errors.about(state, point.errors), point.phi), point.phi
+            )
             update = self._filter.update(corrected.freed(equation), dt, reopen=False)
             self._taken += 1
             self._rejected += not update.accepted

@@ -95,7 +95,9 @@ def test_a_pass_equals_a_dense_filter_about_one_point():
             information = np.linalg.inv(fresh.P)
             vector = information @ fresh.x
             for state in kept:
-                equation = talos.model.measurement.equation(point.about(state), point.phi)
+                equation = talos.model.measurement.equation(
+                    talos.model.errors.about(state, point.errors), point.phi
+                )
                 equation = talos.model.errors.appended(equation, point.phi)
                 rows = talos.model.errors.informing
                 A, z = equation.regressor[rows], equation.value[rows]
@@ -179,3 +181,19 @@ def test_without_errors_of_sensors_nothing_is_kept():
     talos = StandingTalos(**{"sensor_errors.treatment": "none"})
     talos.step()
     assert talos.estimator._passes.over
+
+
+def test_after_a_link_is_switched_on_and_a_reset_the_passes_are_those_of_all_links():
+    values = {"links": ("torso_2_link", "auto"), "locator.candidates": ("arm_left_5_link",)}
+    talos = StandingTalos(**values)
+    for _ in range(30):
+        talos.step()
+    talos.estimator._switch_on("arm_left_5_link")
+    assert talos.estimator._passes.over
+    talos.model = talos.estimator.model
+    talos.phi = np.concatenate([body.nominal_J.vector for body in talos.model.bodies])
+    talos.estimator.forget()
+    for _ in range(60):
+        talos.step()
+    assert talos.estimator._passes.passes
+    assert len(talos.estimator.filter.x) == 20 + talos.model.errors.size
