@@ -7,7 +7,7 @@ the constant alignment of the metric.
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
+    Recording,
     RecordingEntry,
     read_orientations,
 )
@@ -97,14 +98,8 @@ def estimates(start: float) -> Iterator[tuple[str, Tilts]]:
 
 def observer_tilts(overrides: list[tuple[str, str, object]], start: float) -> Tilts:
     """Run the tilt pipeline over the recording."""
-    config = load_config_file(ROOT / "config" / "icub.yaml").overridden(overrides)
-    pipelines = build_pipelines(config, urdf=str(ICUB / "iCubGenova04.urdf"))
     with BagRecording(BAG) as recording:
-        run = replay_recording(
-            recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start
-        )
-    stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
-    return stamps, np.array([estimate.tilt_B for estimate in run.base])
+        return tilts_of(shipped(overrides), recording, start)
 
 
 def bursty_tilts(start: float) -> Tilts:
@@ -137,9 +132,7 @@ def scaled_tilts(start: float, scale: float) -> Tilts:
 
 def read_messages(start: float) -> tuple[Pipelines, list[RecordingEntry], dict[str, str]]:
     """Pipelines by the shipped parameters, the messages they need, and the types of these."""
-    pipelines = build_pipelines(
-        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
-    )
+    pipelines = shipped()
     topics = replay_topics(pipelines.values, {})
     with BagRecording(BAG) as recording:
         wanted = [topics.imu, topics.joints, *topics.wrenches.values()]
@@ -148,9 +141,16 @@ def read_messages(start: float) -> tuple[Pipelines, list[RecordingEntry], dict[s
         return pipelines, entries, {topic: recording.topics[topic] for topic in wanted}
 
 
-def tilts_of(pipelines: Pipelines, recording: MemoryRecording) -> Tilts:
-    """Stamps and verticals of the tilt pipeline over a recording."""
-    run = replay_recording(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt)
+def shipped(overrides: Sequence[tuple[str, str, object]] = ()) -> Pipelines:
+    """Build the pipelines by the shipped parameters, some of them overridden."""
+    config = load_config_file(ROOT / "config" / "icub.yaml").overridden(list(overrides))
+    return build_pipelines(config, urdf=str(ICUB / "iCubGenova04.urdf"))
+
+
+def tilts_of(pipelines: Pipelines, recording: Recording, start: float = 0.0) -> Tilts:
+    """Stamps and verticals of the tilt pipeline over a recording, from so many seconds on."""
+    topics = replay_topics(pipelines.values, {})
+    run = replay_recording(recording, topics, tilt=pipelines.tilt, start_s=start)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     return stamps, np.array([estimate.tilt_B for estimate in run.base])
 
@@ -192,9 +192,7 @@ def imu_only(stamps: np.ndarray, forces: np.ndarray, rates: np.ndarray) -> dict[
 
 def imu_orientation() -> np.ndarray:
     """Orientation of the IMU in the base."""
-    pipelines = build_pipelines(
-        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
-    )
+    pipelines = shipped()
     assert pipelines.tilt is not None
     robot = pipelines.tilt.robot
     T_BI = robot.fixed_transform(robot.base_link, str(pipelines.values["imu_frame"]))

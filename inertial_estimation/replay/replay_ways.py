@@ -58,9 +58,7 @@ def ways_into_checks(topics: RecordedTopics, checks: DataChecks) -> Ways:
     return ways
 
 
-def _sensors(
-    topics: RecordedTopics, pipeline: TiltPipeline | InertialPipeline | TrunkPayloadPipeline
-) -> Ways:
+def _sensors(topics: RecordedTopics, pipeline: Pipeline) -> Ways:
     entries = pipeline.entries
     ways: Ways = {}
     if topics.imu:

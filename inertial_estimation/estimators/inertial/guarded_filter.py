@@ -204,7 +204,7 @@ class GuardedFilter:
             elif self.in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
                 return update
-        else:
+        elif self.phase is WatchPhase.SUSPECT:
             self._settling.feed(update.nis, dt, self.config)
         if self.phase is WatchPhase.SUSPECT:
             update = self._inquire(equation, update, dt)

@@ -267,14 +267,20 @@ def between(watch):
     return 0.5 * (limit + usual) / (watch.level.variance * 7)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_suspicion_lasts_until_innovations_are_usual_again(seed):
-    """Below the limit, but at several times the usual level, they may be those of a small load."""
+def suspicious(seed):
+    """A watch that has become suspect, and a multiple of the usual level between usual and suspect."""
     scene = ArmScene(seed=seed)
     watch = guarded(scene)
     learn(watch, scene, 600)
     multiple = between(watch)
     watch.update(with_error(scene, watch, 3.0 * multiple), DT)
+    return scene, watch, multiple
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_suspicion_lasts_until_innovations_are_usual_again(seed):
+    """Below the limit, but at several times the usual level, they may be those of a small load."""
+    scene, watch, multiple = suspicious(seed)
     assert watch.phase is WatchPhase.SUSPECT
     held = watch.trusted()
     for _ in range(30):
@@ -288,11 +294,7 @@ def test_a_suspicion_lasts_until_innovations_are_usual_again(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_that_stays_larger_does_not_suspend_learning_for_ever(seed):
-    scene = ArmScene(seed=seed)
-    watch = guarded(scene)
-    learn(watch, scene, 600)
-    multiple = between(watch)
-    watch.update(with_error(scene, watch, 3.0 * multiple), DT)
+    scene, watch, multiple = suspicious(seed)
     phases = []
     patience = round(watch.config.patience / DT)
     for _ in range(2 * patience):  # it begins anew with each of them that is suspect
