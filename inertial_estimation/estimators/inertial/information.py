@@ -1,12 +1,14 @@
 """Information of the data about the directions of the state, relative to the prior."""
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dsyevd, dsygst
 
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.signals import Array, frozen_array, seconds
-from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["InformationReport", "informed_directions", "relative_information"]
+
+EPSILON = float(np.finfo(float).eps)
 
 
 def relative_information(P: Array, prior_factor: Array) -> Array:
@@ -24,10 +26,11 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
     Returns:
         Eigenvalues, ascending, shape (n,).
     """
-    half, _info = dtrtrs(prior_factor, P, lower=1)
-    relative, _info = dtrtrs(prior_factor, half.T, lower=1)
-    mu = linear_algebra.eigvalsh(0.5 * (relative + relative.T))[::-1]
-    information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
+    relative, _info = dsygst(P, prior_factor, lower=1)
+    mu, _vectors, info = dsyevd(relative, compute_v=0, lower=1)
+    if info != 0:
+        raise NumericalError("the eigenvalues of a covariance relative to the prior's have not converged")
+    information: Array = 1.0 / np.maximum(mu[::-1], EPSILON) - 1.0
     return information
 
 

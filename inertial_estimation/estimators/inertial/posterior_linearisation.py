@@ -29,6 +29,7 @@ distribution of the filter.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,10 @@ class CurvedPosterior:
         """
         self.period = period
         self._filter = filter_
+        k = len(filter_.bodies)
+        # memory of factors and points, which is written anew each time, and the shape of the second moments
+        self._scratch = (np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))), (k, 10, 10)
+        self._against: tuple[Any, ...] = ()  # what distributions are compared with, as for `free_energy`
         self.reset()
 
     def reset(self) -> None:
@@ -220,8 +225,17 @@ class CurvedPosterior:
 
     def _begin(self, data: DataInformation) -> bool:
         """Begin with the last distribution or the filter's, the nearer one; return whether there is one."""
-        own = self._normal(data, self._state.x, self._state.P)
-        last = None if self._at is None else self._normal(data, self._at.mean, self._at.covariance)
+        curved_map, prior = self._filter.curved_map, data.prior
+        assert curved_map is not None
+        self._against = (
+            data.at.numbers,
+            (POINTS, WEIGHTS),
+            (data.information, data.pull, data.x),
+            (prior.information, prior.centre),
+            (curved_map[0], self._state.x),
+        )
+        own = self._normal(self._state.x, self._state.P)
+        last = None if self._at is None else self._normal(self._at.mean, self._at.covariance)
         self._most = own.energy + ASTRAY * len(own.mean)
         if last is not None and last.energy <= self._most:
             self._at, self._second_moments = last, last.moments
@@ -232,10 +246,9 @@ class CurvedPosterior:
 
     def _advance(self) -> None:
         """Try one step."""
-        assert self._data is not None
         assert self._at is not None
         self._steps -= 1
-        largest, trial = self._step(self._data, self._at)
+        largest, trial = self._step(self._at)
         if trial is not None and trial.energy <= max(self._at.energy, self._most):
             self._at, self._second_moments = trial, trial.moments
             self._share = min(2.0 * self._share, 1.0)
@@ -246,11 +259,10 @@ class CurvedPosterior:
         if largest < CLOSE:
             self._steps = 0
 
-    def _step(self, data: DataInformation, at: _Normal) -> tuple[float, _Normal | None]:
+    def _step(self, at: _Normal) -> tuple[float, _Normal | None]:
         """Linearise over a distribution.
 
         Args:
-            data: The data.
             at: The distribution.
 
         Returns:
@@ -259,36 +271,22 @@ class CurvedPosterior:
         """
         curved_map = self._filter.curved_map
         assert curved_map is not None
-        mean, covariance = np.empty_like(at.mean), np.empty_like(at.covariance)
-        largest = posterior_step(
-            at.mean,
-            at.covariance,
-            at.fit,
-            data.at.numbers[2],
-            (data.information, data.pull, data.x),
-            (data.prior.information, data.prior.centre),
-            curved_map[1],
-            self._share,
-            (mean, covariance),
+        n, (over, of_bodies) = len(at.mean), self._scratch
+        after, fit, moments = (np.empty(n), np.empty((n, n))), _empty_fit(n), np.empty(of_bodies)
+        largest, energy = posterior_step(
+            *((at.mean, at.covariance), at.fit, *self._against, curved_map[1], self._share),
+            *(over, after, fit, moments.reshape(-1, 10)),
         )
-        return largest, None if math.isnan(largest) else self._normal(data, mean, covariance)
+        return largest, None if math.isnan(largest) else _normal(*after, energy, fit, moments)
 
-    def _normal(self, data: DataInformation, mean: Array, covariance: Array) -> _Normal:
+    def _normal(self, mean: Array, covariance: Array) -> _Normal:
         """Compare a normal distribution with the posterior."""
-        curved_map = self._filter.curved_map
-        assert curved_map is not None
-        k, n = len(data.at.pi_C), len(mean)
-        fit, moments = (np.empty(n), np.empty((n, n)), np.empty((n, n))), np.empty((k, 10, 10))
-        energy = free_energy(
-            mean,
-            covariance,
-            data.at.numbers,
-            (POINTS, WEIGHTS),
-            (data.information, data.pull, data.x),
-            (data.prior.information, data.prior.centre),
-            (curved_map[0], self._state.x),
-            (np.empty((10 * k, 10)), np.empty((len(POINTS) * k, 10))),
-            fit,
-            moments.reshape(-1, 10),
-        )
+        over, of_bodies = self._scratch
+        fit, moments = _empty_fit(len(mean)), np.empty(of_bodies)
+        energy = free_energy(mean, covariance, *self._against, over, fit, moments.reshape(-1, 10))
         return _normal(mean, covariance, energy, fit, moments)
+
+
+def _empty_fit(n: int) -> tuple[Array, Array, Array]:
+    """Return memory for a regression on n coordinates."""
+    return np.empty(n), np.empty((n, n)), np.empty((n, n))

@@ -239,39 +239,49 @@ def free_energy(
 
 @compiled
 def posterior_step(
-    mean: Column,
-    P: Table,
+    normal: tuple[Column, Table],
     fit: tuple[Column, Table, Table],
-    x_at: Column,
+    at: tuple[Table, Table, Column],
+    cubature: tuple[Table, Column],
     data: tuple[Table, Column, Column],
     prior: tuple[Table, Column],
+    estimate: tuple[bool, Column],
     limits: tuple[Column, Column, Column],
     share: float,
+    over: tuple[MutableTable, MutableTable],
     after: tuple[MutableColumn, MutableTable],
-) -> float:
+    fit_after: tuple[MutableColumn, MutableTable, MutableTable],
+    moments: MutableTable,
+) -> tuple[float, float]:
     """Make one step of the linearisation over a distribution of x, limited, or a share of it.
 
     Args:
-        mean: Its mean, bodies first, shape (n,).
-        P: Its covariance, shape (n, n).
+        normal: Its mean, bodies first, shape (n,), and its covariance, shape (n, n).
         fit: As of `_regression`, over this distribution.
-        x_at: As for `_posterior_by`.
+        at: As for `_regression`.
+        cubature: As for `_regression`.
         data: As for `_posterior_by`.
         prior: As for `_posterior_by`.
+        estimate: As for `free_energy`.
         limits: Limits of the coordinates as `CoordinateLimits`.
         share: Share of the step that is made, in (0, 1]; the point at which it is zero is the same.
+        over: As for `_regression`; written.
         after: Mean and covariance after the step; written.
+        fit_after: As of `_regression`, over the distribution after the step; written.
+        moments: As for `free_energy`, of the distribution after the step; written.
 
     Returns:
-        The largest change of a coordinate that the whole step would make; NaN where floating point does not
-        suffice, and then what is written has no meaning.
+        The largest change of a coordinate that the whole step would make, NaN where floating point does not
+        suffice, and then what is written has no meaning; and the free energy after the step, as `free_energy`.
     """
+    mean, P = normal
     mean_new, P_new = after
-    if not _posterior_by(mean, fit, x_at, data, prior, mean_new, P_new):
-        return math.nan
+    if not _posterior_by(mean, fit, at[2], data, prior, mean_new, P_new):
+        return math.nan, math.inf
     largest = largest_step(mean_new, mean, len(limits[0]))
     shorter = share * min(1.0, LARGEST_STEP / max(largest, CLOSE))
     mean_new[:] = mean + shorter * (mean_new - mean)
     P_new[:] = P + share * (P_new - P)
     limited(limits, mean_new)
-    return largest
+    energy = free_energy(mean_new, P_new, at, cubature, data, prior, estimate, over, fit_after, moments)
+    return largest, energy
