@@ -10,23 +10,26 @@ ValueT = TypeVar("ValueT")
 
 
 def made_of_checked(kind: type[ValueT]) -> Callable[..., ValueT]:
-    """Return a constructor that takes its arguments as they are, in a seventh to a half of the time.
+    """Return a constructor that takes its arguments as they are, in a tenth to a quarter of the time.
 
     It is for what is made at the rates of sensors, from arrays that are read-only, aligned floats of the
-    right shapes: numbers of a message, or of an estimator. Its source is made for the fields, as that of
-    `__init__` is by `dataclass`: a loop over them takes 1.8 to 2.6 times as long.
+    right shapes: numbers of a message, or of an estimator. The fields are assigned while the value is of a
+    class of the same slots that is not frozen: setting them past a frozen class takes twice as long. Its
+    source is made for the fields, as that of `__init__` is by `dataclass`: a loop over them takes 1.8 to 2.6
+    times as long.
 
     Args:
-        kind: A dataclass with slots.
+        kind: A dataclass with slots, whose bases have none.
 
     Returns:
         Function of the fields in the order of their declaration.
     """
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    scope: dict[str, Any] = {f"set_{name}": getattr(kind, name).__set__ for name in names}
-    scope |= {"new": object.__new__, "kind": kind}
-    lines = [f"    set_{name}(made, {name})" for name in names]
-    lines = [f"def make({', '.join(names)}):", "    made = new(kind)", *lines, "    return made"]
+    slots = {"__slots__": kind.__slots__}  # type: ignore[attr-defined]
+    scope: dict[str, Any] = {"unfrozen": type(kind.__name__, kind.__bases__, slots), "kind": kind}
+    lines = [f"    made.{name} = {name}" for name in names]
+    lines = [f"def make({', '.join(names)}):", "    made = unfrozen()", *lines]
+    lines += ["    made.__class__ = kind", "    return made"]
     exec("\n".join(lines), scope)
     make: Callable[..., ValueT] = scope["make"]
     return make

@@ -252,8 +252,7 @@ class LinkEstimate:
         published: What a controller should use: moves from nominal to the estimate at a capped rate.
         estimate: The filter's own mean.
         payload: Estimate minus nominal (a difference: its mass may be negative).
-        covariance: Of [mass, com (3), inertia (xx, xy, xz, yy, yz, zz) about the centre of mass],
-            shape (10, 10).
+        covariance: Of [mass, com (3), inertia (xx, xy, xz, yy, yz, zz) about the com], shape (10, 10).
     """
 
     published: LinkInertia
@@ -288,6 +287,7 @@ class Decision(Enum):
     UNRESOLVABLE = "unresolvable"
     FROZEN = "frozen"
     PUSHED = "pushed"
+    __hash__ = object.__hash__  # not of the name, as every step counts one
 
 
 @dataclass(frozen=True, slots=True, eq=False)

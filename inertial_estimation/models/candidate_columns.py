@@ -9,6 +9,7 @@ explains; the axes are those of the base.
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -17,6 +18,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.body_columns import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import Indices
+from inertial_estimation.models.pinocchio_memory import pose_rows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -26,6 +28,10 @@ __all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
 
 LOAD_COLUMNS = 4  # mass and first moment
 EVERY_ROW = slice(None)
+# Of p in the nine entries of the matrix that takes its cross product with another vector.
+_SKEW = np.array(
+    [[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], float
+)
 SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]
 
 
@@ -75,6 +81,7 @@ class CandidateColumns:
         if robot.floating_base:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
+        self._poses = pose_rows(self._data.oMi)
         bodies = [robot.link_body(link) for link in links]
         self.masses: Array = np.array([body.nominal_J.mass for body in bodies])
         self.spreads: Array = np.array([_spread(body.nominal_J) for body in bodies]).reshape(-1, 3, 3)
@@ -84,6 +91,11 @@ class CandidateColumns:
         to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
         self._supports = moving_velocities(self._model, self._joints.tolist())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copied or pickled one, with a view of the memory of its own data."""
+        self.__dict__.update(state)
+        self._poses = pose_rows(self._data.oMi)
 
     def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
         """Return the columns in generalized forces.
@@ -98,12 +110,12 @@ class CandidateColumns:
         loads = self._loads(q, v, a, rows)
         weights = self._loads(q, np.zeros_like(v), self._resting(a), rows)
         J = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)  # at the base, in its axes
-        poses = [data.oMi[j] for j in self._joints.tolist()]
-        R_BJ = np.array([pose.rotation for pose in poses])
-        points = [pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)]
+        poses = self._poses[self._joints]
+        R_BJ = np.ascontiguousarray(poses[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1))  # kept by columns
+        points = np.matmul(R_BJ, self._coms_J[:, :, None])[:, :, 0] + poses[:, 9:]
         wrenches = J.T[rows] * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
-        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], np.array([pin.skew(p) for p in points]))
+        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], (points @ _SKEW).reshape(-1, 3, 3))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
     def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:

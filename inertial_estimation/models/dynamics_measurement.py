@@ -166,6 +166,11 @@ class DynamicsMeasurement:
         """Name of each row of the equations."""
         return self._rows.names
 
+    @property
+    def picked_rows(self) -> Indices:
+        """Places of the rows in the generalized forces, before a projection, shape (k,)."""
+        return self._rows.picked
+
     def equation(self, state: MeasuredState, phi: Array | None = None) -> LinearEquation:
         """Return the linear equation at a measured state.
 

@@ -13,7 +13,15 @@ from scipy.linalg.lapack import dgesv, dpotrf, dpotrs, dtrtrs
 from inertial_estimation.compilation import in_place_of, inlined
 from inertial_estimation.signals import Array
 
-__all__ = ["factor", "lower_factor", "normalised_square", "regular_solution", "solution", "whitened"]
+__all__ = [
+    "factor",
+    "lower_factor",
+    "normalised_square",
+    "regular_solution",
+    "solution",
+    "transposed_solution",
+    "whitened",
+]
 
 
 def factor(S: Array) -> tuple[Array, bool]:
@@ -67,6 +75,17 @@ def lower_factor(S: Array) -> tuple[Array, bool]:
     """
     F, positive = factor(S)
     return np.tril(F), positive
+
+
+def transposed_solution(L: Array, B: Array) -> Array:
+    """Return L'^-1 B of a lower triangular matrix.
+
+    Args:
+        L: Shape (n, n), with no zero on its diagonal.
+        B: Shape (n, k).
+    """
+    X: Array = dtrtrs(L, B, lower=1, trans=1)[0]
+    return X
 
 
 def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
@@ -168,6 +187,13 @@ def _whitened_by_rows(U: Array, B: Array) -> Array:
     """Return U'^-1 B."""
     X: Array = B.copy()
     _substitute_forward(U, X)
+    return X
+
+
+@in_place_of(transposed_solution)
+def _transposed_solution_by_rows(L: Array, B: Array) -> Array:
+    X: Array = B.copy()
+    _substitute_back(L.T, X)
     return X
 
 

@@ -103,6 +103,11 @@ class AdaptiveNoise:
         return self._seen >= self.config.window
 
     @property
+    def is_past_start(self) -> bool:
+        """Whether the first seconds of data have been seen, which alone can be `outgrown` or `subsided`."""
+        return self._seen >= START
+
+    @property
     def outgrown(self) -> bool:
         """Whether the first seconds of data have shown far more noise than is stated.
 

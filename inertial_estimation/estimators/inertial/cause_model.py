@@ -10,8 +10,10 @@ from inertial_estimation.estimators.inertial.filter_values import Innovation
 from inertial_estimation.estimators.inertial.input_causes import (
     InputKind,
     InputNames,
-    single_causes,
-    spatial_causes,
+    input_names,
+    input_sizes,
+    single_columns,
+    spatial_columns,
 )
 from inertial_estimation.estimators.inertial.linearisation import cholesky
 from inertial_estimation.estimators.inertial.load_prior import LoadPrior
@@ -97,12 +99,18 @@ class CauseModel:
         force = mass * STANDARD_GRAVITY
         self.load_size: Array = mass * np.array([1.0, lever, lever, lever])
         self.wrench_size: Array = force * np.array([1.0, 1.0, 1.0, lever, lever, lever])
-        self._input_size: dict[InputKind, Array] = {
-            InputKind.WRENCH: WRENCH_FAULT * self.wrench_size,
-            InputKind.ACCELERATION: np.repeat(ACCELERATION_FAULT, 3),
-            InputKind.EFFORT: np.array([force * lever]),
-            InputKind.MOTION: np.array([MOTION_FAULT]),
-        }
+        picked = measurement.picked_rows
+        self._inputs = input_names(names, picked)
+        self._spatial_size, self._single_size = input_sizes(
+            names,
+            int((picked >= names.base).sum()),
+            {
+                InputKind.WRENCH: WRENCH_FAULT * self.wrench_size,
+                InputKind.ACCELERATION: np.repeat(ACCELERATION_FAULT, 3),
+                InputKind.EFFORT: np.array([force * lever]),
+                InputKind.MOTION: np.array([MOTION_FAULT]),
+            },
+        )
 
     def load_prior(self, carried: Mapping[str, float]) -> LoadPrior:
         """Return what is known of loads before the data.
@@ -132,24 +140,19 @@ class CauseModel:
         if equation.state is None or equation.paths is None:
             return None
         bodies = self._measurement.causes(self.candidates, equation.state, equation.paths.projection)
-        spatial = spatial_causes(self._names, equation.paths)
-        single = single_causes(self._names, equation.paths)
-        wrenches = [bodies.wrenches * self.wrench_size]
-        wrenches += [(cause.columns * self._input_size[cause.kind])[None] for cause in spatial]
-        singles = np.array([cause.columns * self._input_size[cause.kind] for cause in single])
+        spatial = spatial_columns(self._names, equation.paths) * self._spatial_size
+        wrenches = np.concatenate((bodies.wrenches * self.wrench_size, spatial))
+        singles = single_columns(self._names, equation.paths) * self._single_size
         factor = cholesky(innovation.S.copy())
         weights = bodies.weights * self.load_size
         loads = weights if at_rest else bodies.loads * self.load_size
-        blocks = (loads, weights, np.concatenate(wrenches), singles)
+        blocks = (loads, weights, wrenches, singles)
         y, white_loads, white_weights, white_wrenches, white_singles = _whitened(
             factor, (innovation.y[None, :, None], *blocks)
         )
-        names = tuple(cause.name for cause in (*spatial, *single))
-        residual = y[0, :, 0]
-        whitened = (residual, white_loads, white_weights, white_wrenches, white_singles)
-        return WhiteCauses(
-            *whitened, names, bodies.R_BJ, self._measurement.proper_acceleration(equation.state)
-        )
+        whitened = (y[0, :, 0], white_loads, white_weights, white_wrenches, white_singles)
+        f_B = self._measurement.proper_acceleration(equation.state)
+        return WhiteCauses(*whitened, self._inputs, bodies.R_BJ, f_B)
 
 
 def _whitened(factor: Array, blocks: Sequence[Array]) -> list[Array]:

@@ -86,7 +86,10 @@ class CorrectedFilter:
         the noise. Where the first seconds have taught something wrong, learning begins anew.
         """
         guarded = self.guarded
-        self._report_for, self._wait_for = max(0.0, self._report_for - dt), max(0.0, self._wait_for - dt)
+        if self._report_for > 0.0:
+            self._report_for = max(0.0, self._report_for - dt)
+        if self._wait_for > 0.0:
+            self._wait_for = max(0.0, self._wait_for - dt)
         if self.bias.active:
             update = guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
@@ -99,9 +102,12 @@ class CorrectedFilter:
         if not learn:
             return update
         known = update.decision is Decision.PUSHED or guarded.inquiry.found.is_open
+        good = guarded.phase is WatchPhase.GOOD
         if not known:
-            self.noise.feed(update, corrected, dt, suspect=guarded.phase is not WatchPhase.GOOD)
+            self.noise.feed(update, corrected, dt, suspect=not good)
             self._judge_by_seen()
+            if good and self._is_past_start:
+                return update
             self._start.feed(update.nis, dt)
         fresh_is_better = self._compare(corrected, update, dt, known=known)
         if self.starts <= MOST_STARTS and self._begins_anew(fresh_is_better=fresh_is_better):
@@ -110,6 +116,11 @@ class CorrectedFilter:
             self._begin()
             self._wait_for = self._window
         return update
+
+    @property
+    def _is_past_start(self) -> bool:
+        """Whether good data have followed the first seconds, which are looked at no more."""
+        return self._start.is_past and self._fresh.is_past and self.noise.is_past_start
 
     def freed(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation without the bias, if that is known, and with the noise in use.

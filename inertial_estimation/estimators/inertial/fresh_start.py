@@ -45,6 +45,11 @@ class FreshStart:
         self._age = 0.0
         self._begin()
 
+    @property
+    def is_past(self) -> bool:
+        """Whether `feed` compares no more."""
+        return self._age > START
+
     def retire(self) -> None:
         """Compare no more until the next `reset`."""
         self._age = math.inf

@@ -168,13 +168,14 @@ class InertialEstimator:
             equation = errors.appended(equation, self.believed())
         learn, starts = self.learning and step.informs, self.corrected.starts
         update = self.corrected.update(equation, velocities, step.dt, learn=learn)
-        if update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
+        if errors is not None and update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)
         if self.corrected.starts > starts:
             self._passes.reset()
         elif learn and not self._passes.over:
             self._passes.feed(equation, step.dt, self.corrected, accepted=update.accepted)
-        self._switch_on(self.corrected.guarded.inquiry.unestimated)
+        if self.corrected.guarded.inquiry.found.decided:
+            self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
 

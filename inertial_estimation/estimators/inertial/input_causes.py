@@ -1,22 +1,24 @@
 """Faults of single inputs as causes of an innovation: the directions in which they change the rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from inertial_estimation.estimators.inputs.rows import wrench_stream
 from inertial_estimation.models.dynamics_measurement import InputPaths
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 
 __all__ = [
-    "InputCause",
     "InputKind",
     "InputNames",
+    "input_names",
+    "input_sizes",
     "most_direct_input",
-    "single_causes",
-    "spatial_causes",
+    "single_columns",
+    "spatial_columns",
 ]
 
 
@@ -46,58 +48,69 @@ class InputKind(Enum):
     MOTION = "motion"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InputCause:
-    """Directions in which an error of one input changes the rows.
-
-    Attributes:
-        kind: What it measures.
-        name: Name in messages.
-        columns: Shape (m, 6) or (m, 1).
-    """
-
-    kind: InputKind
-    name: str
-    columns: Array
-
-
-def spatial_causes(names: InputNames, paths: InputPaths) -> list[InputCause]:
-    """Return the causes with six components.
+def spatial_columns(names: InputNames, paths: InputPaths) -> Array:
+    """Return the directions in which an error of each input with six components changes the rows.
 
     Args:
         names: Names of the inputs.
         paths: How errors of the inputs reach the rows.
+
+    Returns:
+        Those of the wrenches, then of the acceleration of a floating base, shape (k, m, 6).
     """
-    causes = [
-        InputCause(InputKind.WRENCH, wrench_stream(contact), paths.contacts[6 * i : 6 * i + 6].T)
-        for contact, i in names.contacts.items()
-    ]
+    wrenches = paths.contacts.reshape(-1, 6, paths.contacts.shape[1])[list(names.contacts.values())]
+    blocks = [wrenches.transpose(0, 2, 1)]
     if names.acceleration:
-        columns = paths.inertia[:, : names.base]
-        causes.append(InputCause(InputKind.ACCELERATION, names.acceleration, columns))
-    return [replace(cause, columns=_projected(paths, cause.columns)) for cause in causes]
+        blocks.append(paths.inertia[None, :, : names.base])
+    return _projected(paths, np.concatenate(blocks))
 
 
-def single_causes(names: InputNames, paths: InputPaths) -> list[InputCause]:
-    """Return the causes with one component.
+def single_columns(names: InputNames, paths: InputPaths) -> Array:
+    """Return the directions in which an error of each input with one component changes the rows.
 
     Args:
         names: Names of the inputs.
         paths: How errors of the inputs reach the rows.
+
+    Returns:
+        Those of the efforts that are measured, then of the motions of all joints, shape (j, m, 1).
     """
-    positions = paths.picked - names.base
-    rows = np.flatnonzero(positions >= 0)
-    effort = _projected(paths, np.eye(len(positions))[:, rows])
-    motion = _projected(paths, paths.inertia[:, names.base :])
-    torques = [names.joints[j] for j in positions[rows].tolist()]
-    efforts = [
-        InputCause(InputKind.EFFORT, f"the effort of '{joint}' in joint_states", effort[:, [i]])
-        for i, joint in enumerate(torques)
-    ]
-    return efforts + [
-        InputCause(InputKind.MOTION, f"the motion of '{joint}' in joint_states", motion[:, [i]])
-        for i, joint in enumerate(names.joints)
-    ]
+    efforts = np.eye(len(paths.picked))[paths.picked >= names.base]
+    return _projected(paths, np.concatenate((efforts, paths.inertia[:, names.base :].T))[:, :, None])
+
+
+def input_names(names: InputNames, picked: Indices) -> tuple[str, ...]:
+    """Return the names of the inputs in messages, in the order of `spatial_columns` and `single_columns`.
+
+    Args:
+        names: Names of the inputs.
+        picked: As of the paths of errors.
+    """
+    spatial = [*(wrench_stream(contact) for contact in names.contacts), names.acceleration]
+    joints = [names.joints[position] for position in (picked - names.base).tolist() if position >= 0]
+    efforts = [f"the effort of '{joint}' in joint_states" for joint in joints]
+    return (
+        *filter(None, spatial),
+        *efforts,
+        *(f"the motion of '{joint}' in joint_states" for joint in names.joints),
+    )
+
+
+def input_sizes(names: InputNames, efforts: int, sizes: Mapping[InputKind, Array]) -> tuple[Array, Array]:
+    """Return the expected errors of the inputs, in the order of `spatial_columns` and `single_columns`.
+
+    Args:
+        names: Names of the inputs.
+        efforts: Number of efforts that are measured.
+        sizes: Expected error of each kind of input.
+
+    Returns:
+        Shapes (k, 1, 6) and (j, 1, 1).
+    """
+    spatial = [sizes[InputKind.WRENCH]] * len(names.contacts)
+    spatial += [sizes[InputKind.ACCELERATION]] * bool(names.acceleration)
+    single = [sizes[InputKind.EFFORT]] * efforts + [sizes[InputKind.MOTION]] * len(names.joints)
+    return np.array(spatial).reshape(-1, 1, 6), np.array(single).reshape(-1, 1, 1)
 
 
 def most_direct_input(names: InputNames, innovation: Array, variance: Array, paths: InputPaths | None) -> str:
@@ -120,4 +133,5 @@ def most_direct_input(names: InputNames, innovation: Array, variance: Array, pat
 
 
 def _projected(paths: InputPaths, directions: Array) -> Array:
-    return directions if paths.projection is None else paths.projection.T @ directions
+    """Return directions (n, k, d) in the rows of the equation, (n, m, d)."""
+    return directions if paths.projection is None else np.matmul(paths.projection.T, directions)

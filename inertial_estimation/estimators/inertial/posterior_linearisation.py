@@ -39,7 +39,12 @@ from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.filter_values import FilterState
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.linearisation import DataInformation
-from inertial_estimation.estimators.inertial.posterior_steps import CLOSE, free_energy, posterior_step
+from inertial_estimation.estimators.inertial.posterior_steps import (
+    CLOSE,
+    free_energy,
+    inverted,
+    posterior_step,
+)
 from inertial_estimation.signals import Array, seconds
 
 __all__ = ["CurvedPosterior"]
@@ -227,8 +232,12 @@ class CurvedPosterior:
         """Begin with the last distribution or the filter's, the nearer one; return whether there is one."""
         curved_map, prior = self._filter.curved_map, data.prior
         assert curved_map is not None
+        G, pi_at, x_at = data.at.numbers
+        inverses = np.empty(G.shape)
+        if not inverted(G, inverses):
+            return False
         self._against = (
-            data.at.numbers,
+            (inverses, pi_at, x_at),
             (POINTS, WEIGHTS),
             (data.information, data.pull, data.x),
             (prior.information, prior.centre),

@@ -8,9 +8,15 @@ from inertial_estimation.compilation import Column, MutableColumn, MutableTable,
 from inertial_estimation.estimators.inertial.coordinate_limits import limited
 from inertial_estimation.estimators.inertial.filter_steps import largest_step
 from inertial_estimation.spatial.log_cholesky import fill_parameters
-from inertial_estimation.spatial.positive_definite import factor, lower_factor, regular_solution, solution
+from inertial_estimation.spatial.positive_definite import (
+    factor,
+    lower_factor,
+    regular_solution,
+    solution,
+    transposed_solution,
+)
 
-__all__ = ["CLOSE", "body_points", "free_energy", "posterior_step"]
+__all__ = ["CLOSE", "body_points", "free_energy", "inverted", "posterior_step"]
 
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
@@ -42,6 +48,23 @@ def body_points(
     return True
 
 
+@compiled
+def inverted(G: Table, inverses: MutableTable) -> bool:
+    """Write the inverses of Jacobians, shape (10 k, 10) one below the other; return whether all are regular.
+
+    Args:
+        G: The Jacobians, shape (10 k, 10).
+        inverses: Of the same shape; written.
+    """
+    for begin in range(0, len(G), 10):
+        rows = slice(begin, begin + 10)
+        inverse, regular = regular_solution(G[rows], np.eye(10))
+        if not regular:
+            return False
+        inverses[rows] = inverse
+    return True
+
+
 @inlined
 def _regression(
     mean: Column,
@@ -49,7 +72,7 @@ def _regression(
     over: tuple[Table, Table],
     cubature: tuple[Table, Column],
     fit: tuple[MutableColumn, MutableTable, MutableTable],
-) -> bool:
+) -> None:
     """Write the regression of parameters on coordinates over a distribution of x.
 
     phi = offset + slope (x - m) + e, e ~ N(0, error), is regressed on the points, phi in the coordinates of
@@ -57,17 +80,14 @@ def _regression(
 
     Args:
         mean: Mean m of the distribution, bodies first, shape (n,).
-        at: Linearisation of the data: its Jacobians one below the other, shape (10 k, 10), the parameters
-            there, shape (k, 10), and its point, shape (n,).
+        at: Linearisation of the data: the inverses of its Jacobians one below the other, shape (10 k, 10),
+            the parameters there, shape (k, 10), and its point, shape (n,).
         over: Factors of the covariances of the bodies, shape (10 k, 10), and the parameters at their points,
             shape (k p, 10).
         cubature: Points, shape (p, 10), and their weights, shape (p,).
         fit: Offset, shape (n,), slope and error, shape (n, n); written.
-
-    Returns:
-        Whether floating point can solve the equations; else what is written has no meaning.
     """
-    G, pi_at, x_at = at
+    inverses, pi_at, x_at = at
     L, pi = over
     points, weights = cubature
     offset, slope, error = fit
@@ -75,22 +95,14 @@ def _regression(
     offset[:], slope[:], error[:] = mean - x_at, np.eye(n), np.zeros((n, n))
     for body in range(len(pi_at)):
         rows = slice(10 * body, 10 * body + 10)
-        deviation = np.ascontiguousarray((pi[p * body : p * body + p] - pi_at[body]).T)
-        phi, regular = regular_solution(np.ascontiguousarray(G[rows]), deviation)
-        if not regular:
-            return False
-        centre = phi @ weights
+        phi = np.dot(inverses[rows], (pi[p * body : p * body + p] - pi_at[body]).T)
+        centre = np.dot(phi, weights)
         phi = phi - centre.reshape(-1, 1)
         weighted = phi * weights
-        half = weighted @ points  # B L
-        lower = np.ascontiguousarray(L[rows].T)
-        turned, regular = regular_solution(lower, np.ascontiguousarray(half.T))
-        if not regular:
-            return False
+        half = np.dot(weighted, points)  # B L
         offset[rows] = centre
-        slope[rows, rows] = turned.T
-        error[rows, rows] = weighted @ phi.T - half @ half.T
-    return True
+        slope[rows, rows] = transposed_solution(L[rows], np.ascontiguousarray(half.T)).T
+        error[rows, rows] = np.dot(weighted, phi.T) - np.dot(half, half.T)
 
 
 @inlined
@@ -229,8 +241,7 @@ def free_energy(
     k = len(at[1])
     if not body_points(mean, P, cubature[0], foster, over[0], over[1]):
         return math.inf
-    if not _regression(mean, at, over, cubature, fit):
-        return math.inf
+    _regression(mean, at, over, cubature, fit)
     parameters = np.empty((k, 10))
     fill_parameters(x[: 10 * k].reshape(k, 10), foster, parameters)
     _second_moments(over[1], parameters, cubature[1], moments)
@@ -272,7 +283,7 @@ def posterior_step(
 
     Returns:
         The largest change of a coordinate that the whole step would make, NaN where floating point does not
-        suffice, and then what is written has no meaning; and the free energy after the step, as `free_energy`.
+        suffice, and then what is written has no meaning; and the energy after the step, as `free_energy`.
     """
     mean, P = normal
     mean_new, P_new = after

@@ -29,6 +29,11 @@ class StartWatch:
         self._age = self._recent = self._contradicted_for = self._level = 0.0
 
     @property
+    def is_past(self) -> bool:
+        """Whether the first seconds are over."""
+        return self._age > START
+
+    @property
     def is_over(self) -> bool:
         """Whether a contradiction that lasted since the first data has ended, while it is still the start."""
         lasted = self._contradicted_for >= LONG
