@@ -107,10 +107,14 @@ class CheckedInput:
     def newest(self) -> tuple[int, list[Array | None]]:
         """Return the stamp of the last reading [ns] and copies of its parts, None for those that it lacks."""
         last, lacks = max(self._cells[KEPT] - 1, 0), self._cells[LACKS]
-        parts = [None if lacks >> k & 1 else self._rows(k)[last].copy() for k in range(len(self.held))]
-        for part in parts:
-            if part is not None:
+        width, parts = self._cells[WIDTH], []
+        for k in range(len(self.held)):
+            part = None
+            if not lacks >> k & 1:
+                begin = FIGURES + (k * (BLOCK + 1) + last) * width
+                part = self.x[begin : begin + width].copy()
                 part.setflags(write=False)
+            parts.append(part)
         return self._cells[STAMPS + last], parts
 
     @property

@@ -4,6 +4,7 @@ A driver may publish joint states at 250 Hz whose efforts come from a bus at 10 
 effort is wrong by up to 0.1 s, and no check of stamps shows it, but the value repeats bit by bit.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,35 +92,49 @@ class HeldValues:
         if self._all_held():
             said = f"{self._quantity} change at {rate:.2g} Hz only of {of:.3g} Hz, and are held in between"
             return [CheckResult(CHECK, self._subject, Verdict.WARN, rate, "Hz", said, REMEDY)]
-        found, rates = [], (self._counts[CHANGES] / span_s).tolist()
-        if len(names) != len(rates):  # other joints than in the readings that are counted
-            return []
-        for j in np.flatnonzero(self._held_alone()).tolist():
-            said = f"{self._quantity} of {names[j]} change at {rates[j]:.2g} Hz only of {of:.3g} Hz"
+        found: list[CheckResult] = []
+        changes = self._counts[CHANGES]
+        if len(names) != len(changes):  # other joints than in the readings that are counted
+            return found
+        alone = np.empty(len(changes), dtype=np.int64)
+        for j in alone[: _held_alone(self._counts, span_s, alone)].tolist():
+            rate = float(changes[j] / span_s)
+            said = f"{self._quantity} of {names[j]} change at {rate:.2g} Hz only of {of:.3g} Hz"
             subject = f"{self._subject} {names[j]}"
-            found.append(CheckResult(CHECK, subject, Verdict.WARN, rates[j], "Hz", said, REMEDY))
+            found.append(CheckResult(CHECK, subject, Verdict.WARN, rate, "Hz", said, REMEDY))
         return found
 
     def _all_held(self) -> bool:
         """Return whether all numbers that change do so at once, and rarely."""
-        changes = self._counts[CHANGES]
         _steps, span_s, readings, in_a_row = self._totals.tolist()
-        n = np.count_nonzero(changes >= 0.5)
-        if n < FEWEST_TOGETHER or readings < FEWEST_CHANGES:
-            return False
         rare = HELD_ABOVE * span_s <= readings <= HELD_BELOW * span_s
         apart = in_a_row <= CONSECUTIVE * readings
-        return bool(rare and apart and changes.sum() >= TOGETHER * n * readings)
+        if readings < FEWEST_CHANGES or not (rare and apart):
+            return False
+        changes = self._counts[CHANGES]
+        n = np.count_nonzero(changes >= 0.5)
+        return bool(n >= FEWEST_TOGETHER and changes.sum() >= TOGETHER * n * readings)
 
-    def _held_alone(self) -> NDArray[np.bool_]:
-        """Return which numbers change rarely, and by more than a quantum, shape (n,)."""
-        changes, in_a_row, total, smallest = self._counts
-        span_s = self._totals[SPAN_S]
-        rare: NDArray[np.bool_] = (changes >= HELD_ABOVE * span_s) & (changes <= HELD_BELOW * span_s)
-        apart = (in_a_row <= CONSECUTIVE * changes) & (changes >= FEWEST_ALONE)
-        quantum = np.where(np.isfinite(smallest), smallest, 0.0)
-        found: NDArray[np.bool_] = rare & apart & (total > QUANTA * quantum * changes)
-        return found
+
+@compiled
+def _held_alone(counts: Table, span_s: float, found: Integers) -> int:
+    """Note which numbers change rarely, and by more than a quantum; return how many.
+
+    Args:
+        counts: `CHANGES` to `SMALLEST` of each number, shape (4, n).
+        span_s: Time in which they are counted [s].
+        found: Their places; written, shape (n,).
+    """
+    n = 0
+    for i in range(counts.shape[1]):
+        changes, smallest = counts[CHANGES, i], counts[SMALLEST, i]
+        rare = HELD_ABOVE * span_s <= changes <= HELD_BELOW * span_s
+        apart = counts[IN_A_ROW, i] <= CONSECUTIVE * changes and changes >= FEWEST_ALONE
+        quantum = smallest if math.isfinite(smallest) else 0.0
+        if rare and apart and counts[SUM, i] > QUANTA * quantum * changes:
+            found[n] = i
+            n += 1
+    return n
 
 
 def counted(stamps: Integers, values: Table, totals: MutableColumn, counts: MutableTable) -> None:

@@ -158,12 +158,12 @@ def _size(size: float, still: bool) -> CheckResult:
 def _direction(table: DataTable, known: Mask) -> CheckResult:
     force = table.f_I[known]
     up_I = np.einsum("nji,nj->ni", table.R_BI[known], _up(table)[known])
-    angles = [_angle(force @ S.T, up_I) for S in PERMUTATIONS]
-    angle = angles[0]
+    angle = _angle(force, up_I)
     said = f"the specific force is {angle:.3g} deg from the line from the contacts to the centre of mass"
     verdict, remedy = Verdict.OK, ""
     if angle > TILTED:
         verdict = Verdict.WRONG if angle > TURNED else Verdict.WARN
+        angles = [_angle(force @ S.T, up_I) for S in PERMUTATIONS]
         best = int(np.argmin(angles))
         remedy = "check imu_frame and the joint positions"
         if angles[best] < TILTED:
@@ -203,19 +203,22 @@ def _axes(measured: Array, expected: Array) -> CheckResult | None:
     turning, power = float(np.sqrt(np.mean(w_kin**2) * 3.0)), float(np.sum(w**2))
     if turning < TURNING or not power > 0.0:
         return None
+
+    def explained(S: Array, scale: float) -> float:
+        return 1.0 - float(np.sum((w - scale * w_kin @ S) ** 2)) / power
+
+    plain = explained(PERMUTATIONS[0], 1.0)
+    said = f"the rotation over the feet explains {100 * plain:.0f} % of the rate"
+    if plain > UNEXPLAINED:
+        return CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, plain, "", said)
     shares = {
-        (index, scale): 1.0 - float(np.sum((w - scale * w_kin @ S) ** 2)) / power
+        (index, scale): explained(S, scale)
         for index, S in enumerate(PERMUTATIONS)
         for scale in (1.0, DEGREES, 1.0 / DEGREES)
     }
-    plain = shares[0, 1.0]
     (index, scale), best = max(shares.items(), key=lambda item: item[1])
-    if plain > UNEXPLAINED or best < EXPLAINED:
-        said = f"the rotation over the feet explains {100 * plain:.0f} % of the rate"
-        return (
-            CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, plain, "", said) if plain > UNEXPLAINED else None
-        )
-    said = f"the rotation over the feet explains {100 * plain:.0f} % of the rate"
+    if best < EXPLAINED:
+        return None
     if scale != 1.0:
         said += f", {100 * best:.0f} % if the rate is {scale:.3g} times too large"
         remedy = "deg/s? The driver must send rad/s" if scale > 1.0 else "the driver must send rad/s"

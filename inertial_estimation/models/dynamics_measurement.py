@@ -156,6 +156,9 @@ class DynamicsMeasurement:
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
         warm_up()
         self._n_parameters = self._bodies.size + (friction.size if friction else 0)
+        n_v, n_w, k = model.nv, 6 * len(contacts), len(self._rows.picked)
+        of_rows = (n_w, k) if k < n_v else None  # None: contact Jacobians have the columns of the rows
+        self._shapes = (n_v, self._n_parameters), (n_w, n_v), (2, n_v), of_rows, (k, k)
 
     @cached_property
     def _needs_load(self) -> bool:
@@ -191,33 +194,33 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        n_v, contacts, picked, sensed_by = len(v), self._contacts, self._picked, self._sensed
-        inertia, known = self._mass_matrix.at(q, phi)[picked], None
+        picked, of_joints, sensed_by = self._picked, self._mass_matrix, self._sensed
+        inertia, known = of_joints.at(q, phi)[picked], None
         if state.accelerometer is not None:
             assert state.f_B is not None
-            known = sensed_by.rotation(self._mass_matrix.poses) @ state.accelerometer[:3]
+            known = sensed_by.rotation(of_joints.poses) @ state.accelerometer[:3]
             known += state.accelerometer[3] * state.f_B
             a[:3] -= known
         rest = self._bodies.rest_torques(q, v, a)
-        A, J_C = np.zeros((n_v, self._n_parameters)), np.empty((6 * len(contacts[0]), n_v))
-        forces, noise = np.empty((2, n_v)), np.empty((len(inertia),) * 2)
+        of_A, of_J, of_forces, of_rows, of_noise = self._shapes
+        A, J_C, forces, noise = np.zeros(of_A), np.empty(of_J), np.empty(of_forces), np.empty(of_noise)
         sensed = sensed_by.begun(inertia)
-        of_rows = J_C if len(inertia) == n_v else np.empty((len(J_C), len(inertia)))
+        of_contacts = J_C if of_rows is None else np.empty(of_rows)
         fill_equation(
-            (self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion),
+            (of_joints.Jt, of_joints.poses, *self._bodies.motion),
             self._bodies.bodies,
-            contacts,
+            self._contacts,
             (rest, *self._measured(state)),
             (self._rows.picked, inertia),
             sensed_by.imu,
             sensed_by.moving,
             self._covariance.sigmas,
-            *(A, J_C, forces, sensed, of_rows, noise),
+            *(A, J_C, forces, sensed, of_contacts, noise),
         )
-        self._add_friction(A, forces[0], state)
-        paths = _paths(inertia, sensed, of_rows, self._rows.picked, None)
         value, measured = forces
-        if len(inertia) < n_v:
+        self._add_friction(A, value, state)
+        paths = _paths(inertia, sensed, of_contacts, self._rows.picked, None)
+        if of_rows is not None:
             A, value, measured = A[picked], value[picked], measured[picked]
         if known is not None:
             value = value - inertia[:, :3] @ known

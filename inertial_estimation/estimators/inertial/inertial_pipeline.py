@@ -77,6 +77,7 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
+        self._efforts = aligner.stream(JOINTS).followed
         self._doubt = DoubtHold(2 * aligner.limits.half_window_ns)
         checks = self._inputs.checks
         joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
@@ -227,7 +228,7 @@ class InertialPipeline:
         self._stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
-        at_limit = bool(self._stepper.aligner.stream(JOINTS).followed.doubt)
+        at_limit = bool(self._efforts.doubt)
         strays = bool(self._joints.map.remark)
         informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)

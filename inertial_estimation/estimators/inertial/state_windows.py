@@ -17,6 +17,7 @@ from inertial_estimation.estimators.inertial.window_means import (
     BY_IMU,
     BY_STATE,
     FIXED,
+    MOTION,
     all_inputs,
     mean_sign,
 )
@@ -108,6 +109,40 @@ class InertialInputs:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where `all_inputs` writes what a state is made of, and how many numbers it writes.
+
+    Attributes:
+        q: Positions of the joints.
+        v: Their velocities.
+        a: Slopes of these.
+        tau: Their torques; None where not measured.
+        sign: Smoothed signs of the velocities; None where a joint state has none.
+        motion: Of the base.
+        wrenches: Of all contacts.
+        size: Number of all of these, and of what a state leaves out.
+    """
+
+    q: slice
+    v: slice
+    a: slice
+    tau: slice | None
+    sign: slice | None
+    motion: slice
+    wrenches: slice
+    size: int
+
+    @classmethod
+    def of(cls, row: JointRow, n_contacts: int) -> "_Columns":
+        width = row.width  # of the means, which the slopes follow
+        slope = slice(width + row.v.start, width + row.v.stop)
+        end = 2 * width + MOTION
+        size = end + n_contacts * WRENCH_WIDTH
+        motion, wrenches = slice(2 * width, end), slice(end, size)
+        return cls(row.q, row.v, slope, row.tau, row.coulomb_sign, motion, wrenches, size)
+
+
 class StateWindows:
     """Reduces every stream over one window around a step.
 
@@ -123,10 +158,9 @@ class StateWindows:
     ) -> None:
         warm_up()
         memory, columns = aligner.memory, joints.columns
-        self._half_ns, self._width = aligner.limits.half_window_ns, columns.width
-        self._columns = columns.q, columns.v, columns.tau, columns.coulomb_sign
+        self._half_ns, self._floating = aligner.limits.half_window_ns, robot.floating_base
+        self._columns = _Columns.of(columns, inputs.n_contacts)
         self._joints, self._sign_speed = aligner.buffer(JOINTS), joints.sign_speed
-        self._n_contacts, self._floating = inputs.n_contacts, robot.floating_base
         contacts = [
             number
             for contact, i in inputs.contacts.items()
@@ -156,24 +190,25 @@ class StateWindows:
         """
         if not sample.complete:
             return None
-        time_ns, half_ns = sample.time_ns, self._half_ns
-        reduced, motion = np.empty((2, self._width)), np.empty((3, 3))
-        wrenches = np.zeros((self._n_contacts, WRENCH_WIDTH))
-        short = all_inputs(time_ns, half_ns, (reduced, motion, wrenches), *self._inputs)
+        time_ns, half_ns, columns = sample.time_ns, self._half_ns, self._columns
+        reduced = np.empty(columns.size)
+        short = all_inputs(time_ns, half_ns, reduced, *self._inputs)
         if short:
             self.short += short
             return None
-        (of_q, of_v, of_tau, of_sign), (mean, slope) = self._columns, reduced
-        tau = None if of_tau is None else mean[of_tau]
-        sign = self._sign_of_speeds((time_ns, half_ns)) if of_sign is None else mean[of_sign]
-        base = motion if self._floating else _NO_MOTION
-        return _measured(mean[of_q], mean[of_v], slope[of_v], tau, *base, wrenches, sign, None)
+        tau = None if columns.tau is None else reduced[columns.tau]
+        of_sign = columns.sign
+        sign = self._sign_of_speeds((time_ns, half_ns)) if of_sign is None else reduced[of_sign]
+        base = reduced[columns.motion].reshape(3, 3) if self._floating else _NO_MOTION
+        wrenches = reduced[columns.wrenches].reshape(-1, WRENCH_WIDTH)
+        q, v, a = reduced[columns.q], reduced[columns.v], reduced[columns.a]
+        return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
     def _sign_of_speeds(self, window: tuple[int, int]) -> Array | None:
         """Return the mean smoothed sign of the velocities; None where it is not needed."""
         if not self._sign_speed:
             return None
-        joints, v = self._joints, self._columns[1]
+        joints, v = self._joints, self._columns.v
         sign = np.empty(v.stop - v.start)
         mean_sign(*window, joints.times, joints.rows, v.start, self._sign_speed, sign)
         return sign

@@ -4,7 +4,6 @@ An input is told by the memory of its buffer (`StampedBuffer.times`, `StampedBuf
 along its slope to the time that all inputs of a step share, the centroid of the joint states' weights.
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +19,7 @@ from inertial_estimation.compilation import (
     inlined,
 )
 from inertial_estimation.estimators.inputs.aligner_memory import BUFFER, WIDTH, buffer_rows, stream_of
+from inertial_estimation.estimators.inputs.rows import WRENCH_WIDTH
 from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, FIRST, rows_between
 from inertial_estimation.models.base_acceleration import motion_of_base
 from inertial_estimation.models.coulomb import smooth_sign
@@ -37,6 +37,7 @@ __all__ = [
     "BY_IMU",
     "BY_STATE",
     "FIXED",
+    "MOTION",
     "all_inputs",
     "base_state_motion",
     "imu_motion",
@@ -46,7 +47,9 @@ __all__ = [
 ]
 
 FIXED, BY_IMU, BY_STATE = range(3)  # where the motion of the base comes from
+MOTION = 9  # numbers of it
 SECOND = 1e-9  # of a nanosecond [s]
+Weights = tuple[Integers, MutableColumn, MutableColumn, float]  # of a window: stamps, mean, slope, centroid
 
 
 def weights_about(centre: int, first: int, last: int, times: Integers) -> tuple[Array, Array, float]:
@@ -80,6 +83,34 @@ def _weights_about(centre: int, first: int, last: int, times: Integers) -> tuple
     for i in range(n):
         relative[i] = (times[FIRST + first + i] - centre) * SECOND
     centroid = fill_weights(relative, mean, slope)
+    return mean, slope, centroid
+
+
+def weights_like(
+    centre: int, first: int, last: int, times: Integers, known: Weights
+) -> tuple[Array, Array, float]:
+    """Return the weights of some rows of a buffer, those that are known if they are of the same stamps.
+
+    Args:
+        centre: As for `weights_about`.
+        first: As there.
+        last: As there.
+        times: As there.
+        known: Weights of a window of the same centre.
+    """
+    return weights_about(centre, first, last, times)  # which keeps those of the last windows
+
+
+@in_place_of(weights_like)
+def _weights_like(
+    centre: int, first: int, last: int, times: Integers, known: Weights
+) -> tuple[Array, Array, float]:
+    stamps, mean, slope, centroid = known
+    if len(stamps) != last - first:
+        return weights_about(centre, first, last, times)
+    for i in range(len(stamps)):
+        if stamps[i] != times[FIRST + first + i]:
+            return weights_about(centre, first, last, times)
     return mean, slope, centroid
 
 
@@ -121,51 +152,47 @@ def _weighted_sums(mean: Array, slope: Array, rows: Array, reduced: Array) -> No
 
 @inlined
 def _reduce(
-    centre: int, half_width: int, time: float, times: Integers, rows: Table, reduced: MutableTable
-) -> float:
-    """Write mean and slope over a window; return the centroid, as `mean_and_slope`."""
+    centre: int, half_width: int, driver: Weights, times: Integers, rows: Table, reduced: MutableTable
+) -> bool:
+    """Write mean and slope over a window; return whether there are enough rows."""
     first, last = rows_between(centre - half_width, centre + half_width, times)
     if last - first < FEWEST_SAMPLES:
-        return math.nan
-    mean, slope, centroid = weights_about(centre, first, last, times)
+        return False
+    mean, slope, centroid = weights_like(centre, first, last, times, driver)
     weighted_sums(mean, slope, rows[first:last], reduced)
-    if time == time:  # not NaN
-        reduced[0] += (time - centroid) * reduced[1]
-    return centroid
+    reduced[0] += (driver[3] - centroid) * reduced[1]
+    return True
 
 
 @compiled
 def mean_and_slope(
-    centre: int, half_width: int, time: float, times: Integers, rows: Table, reduced: MutableTable
-) -> float:
-    """Write mean and slope of an input over a window.
+    centre: int, half_width: int, driver: Weights, times: Integers, rows: Table, reduced: MutableTable
+) -> bool:
+    """Write mean and slope of an input over a window; return whether there are enough rows.
 
     Args:
         centre: Centre of the window [ns].
         half_width: Half of its width, ends included [ns].
-        time: Time to which the mean shall belong, relative to the centre [s]; near the centroid, for which it
-            is exact for linear signals. NaN: the centroid.
+        driver: Weights of the joint states over the window. Their centroid, relative to the centre, is the
+            time to which the mean shall belong [s]; near the centroid of the input, for which it is exact for
+            linear signals.
         times: Times of the buffer.
         rows: Rows of the buffer.
-        reduced: Mean, and slope [1/s], shape (2, width); written.
-
-    Returns:
-        Centroid of the weights of the mean, relative to the centre [s]; NaN where there are too few rows, and
-        then nothing is written.
+        reduced: Mean, and slope [1/s], shape (2, width); written where there are enough rows.
     """
-    return _reduce(centre, half_width, time, times, rows, reduced)
+    return _reduce(centre, half_width, driver, times, rows, reduced)
 
 
 @compiled
 def mean_of(
-    centre: int, half_width: int, time: float, times: Integers, rows: Table, means: MutableTable, i: int
+    centre: int, half_width: int, driver: Weights, times: Integers, rows: Table, means: MutableTable, i: int
 ) -> bool:
     """Write the mean of an input over a window into row i of a table; return whether there are enough rows.
 
     Arguments are those of `mean_and_slope`.
     """
     reduced = np.empty((2, rows.shape[1]))
-    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+    if not _reduce(centre, half_width, driver, times, rows, reduced):
         return False
     means[i] = reduced[0]
     return True
@@ -175,7 +202,7 @@ def mean_of(
 def imu_motion(
     centre: int,
     half_width: int,
-    time: float,
+    driver: Weights,
     times: Integers,
     rows: Table,
     columns: tuple[int, int],
@@ -191,7 +218,7 @@ def imu_motion(
     Args:
         centre: Centre of the window [ns].
         half_width: Half of its width [ns].
-        time: Time to which the motion shall belong, relative to the centre [s].
+        driver: As for `mean_and_slope`.
         times: Times of the buffer.
         rows: Its rows.
         columns: First ones of specific force and angular rate in a row.
@@ -204,7 +231,7 @@ def imu_motion(
             the base, its axes, shape (3, 3); written.
     """
     reduced = np.empty((2, rows.shape[1]))
-    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+    if not _reduce(centre, half_width, driver, times, rows, reduced):
         return False
     f_I, w_I = vector_of(reduced[0], columns[0]), vector_of(reduced[0], columns[1])
     f, w, wd = motion_of_base(chain, joints, q, v, a, (f_I, w_I, vector_of(reduced[1], columns[1])))
@@ -218,7 +245,7 @@ def imu_motion(
 def base_state_motion(
     centre: int,
     half_width: int,
-    time: float,
+    driver: Weights,
     times: Integers,
     rows: Table,
     columns: tuple[int, int, int],
@@ -231,7 +258,7 @@ def base_state_motion(
     vertical.
     """
     reduced = np.empty((2, rows.shape[1]))
-    if math.isnan(_reduce(centre, half_width, time, times, rows, reduced)):
+    if not _reduce(centre, half_width, driver, times, rows, reduced):
         return False
     mean, slope = reduced[0], reduced[1]
     w = vector_of(mean, columns[1])
@@ -279,7 +306,7 @@ def _rows_of(m: Integers, x: Column) -> Table:
 def all_inputs(
     centre: int,
     half_width: int,
-    out: tuple[MutableTable, MutableTable, MutableTable],
+    out: MutableColumn,
     base: tuple[int, int],
     base_columns: tuple[int, int, int],
     joint_columns: tuple[int, int, int],
@@ -294,8 +321,8 @@ def all_inputs(
     Args:
         centre: Centre of the window [ns].
         half_width: Half of its width [ns].
-        out: Mean and slope of the joint states, shape (2, width); motion of the base as of `imu_motion`,
-            unless the base is fixed; wrench of each contact that is sensed, shape (n_contacts, 6); written.
+        out: Mean and then slope of the joint states, `MOTION` numbers of the base as those of `imu_motion`,
+            unless the base is fixed, wrench of each contact, zero where it is not sensed; written.
         base: Where the motion of the base comes from, and the number of that input in the aligner.
         base_columns: First ones of the numbers that `imu_motion` or `base_state_motion` takes.
         joint_columns: First ones of positions and velocities in a row of the joint states, and how many
@@ -306,29 +333,37 @@ def all_inputs(
         n: Integers of the aligner, whose driver are the joint states.
         x: Numbers of the aligner.
     """
-    reduced, motion, wrenches = out
     m = stream_of(0, n)
-    time = mean_and_slope(centre, half_width, math.nan, m[BUFFER:], _rows_of(m, x), reduced)
-    if math.isnan(time):
+    width, times = m[WIDTH], m[BUFFER:]
+    behind = 2 * width + MOTION
+    reduced = out[: 2 * width].reshape(2, width)
+    first, last = rows_between(centre - half_width, centre + half_width, times)
+    if last - first < FEWEST_SAMPLES:
         return 1
+    mean, slope, centroid = weights_about(centre, first, last, times)
+    weighted_sums(mean, slope, _rows_of(m, x)[first:last], reduced)
+    driver = times[FIRST + first : FIRST + last], mean, slope, centroid
     short = 0
     kind, number = base
     if kind != FIXED:
         m = stream_of(number, n)
         times, rows = m[BUFFER:], _rows_of(m, x)
+        motion = out[2 * width : behind].reshape(3, 3)
         first_q, first_v, count = joint_columns
         q, v = reduced[0, first_q : first_q + count], reduced[0, first_v : first_v + count]
         a = reduced[1, first_v : first_v + count]
         if kind == BY_IMU:
             columns = base_columns[0], base_columns[1]
             enough = imu_motion(
-                centre, half_width, time, times, rows, columns, chain, joints, q, v, a, motion
+                centre, half_width, driver, times, rows, columns, chain, joints, q, v, a, motion
             )
         else:
-            enough = base_state_motion(centre, half_width, time, times, rows, base_columns, motion)
+            enough = base_state_motion(centre, half_width, driver, times, rows, base_columns, motion)
         short += not enough
+    wrenches = out[behind:].reshape((len(out) - behind) // WRENCH_WIDTH, WRENCH_WIDTH)
+    wrenches[:] = 0.0
     for i in range(0, len(contacts), 2):
         m = stream_of(contacts[i], n)
-        if not mean_of(centre, half_width, time, m[BUFFER:], _rows_of(m, x), wrenches, contacts[i + 1]):
+        if not mean_of(centre, half_width, driver, m[BUFFER:], _rows_of(m, x), wrenches, contacts[i + 1]):
             return short + 1
     return short

@@ -216,7 +216,7 @@ class SignalAligner:
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self.limits.timeout
-        if all_present(now_ns, limit, self._watch.longest_ns(limit), self.memory.n):
+        if all_present(now_ns, limit, self._watch.usual_wait_ns, self.memory.n):
             return []
         watched = (self._driver, *self._required)
         holding = self._watch.holding(limit)

@@ -76,19 +76,23 @@ class FollowedInput:
             row: Its numbers, taken into the states, shape (width,).
             others_change: Whether other quantities than a given one change.
         """
-        last, before = self._last(1), self._last(2)
-        found = ""
+        last, found = self._last(1), ""
         if last is not None:  # the first reading is not looked at
             for check in self.checks:
                 check.look(row, last, others_change)
                 found = found or check.text
+        if not self._n[GROUPS]:  # no single numbers are followed
+            self._pass(row)
+            return found
+        before, due, stuck, suspect = self._last(2), self._n[ROWS] % EVERY == 0, "", False
         self._pass(row)
-        due, stuck = self._n[ROWS] % EVERY == 0, ""
         if self._doubted is not None:
             self._doubted.update(row, last, before, due=due)
+            suspect = self._doubted.suspect
         if self._columns is not None:
             stuck = self._columns.update(row, last, before, due=due)
-        self._n[SUSPECT] = any(each is not None and each.suspect for each in (self._columns, self._doubted))
+            suspect = suspect or self._columns.suspect
+        self._n[SUSPECT] = suspect
         return found or (f"{stuck} is {SensorFault.STUCK.value}" if stuck else "")
 
     @property

@@ -27,8 +27,9 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
 )
 from inertial_estimation.estimators.inputs.stamped_buffer import BEGIN, CAPACITY, END, FIRST, row_at
 from inertial_estimation.estimators.inputs.thinned_mean import take_into_mean
+from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "next_step"]
+__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "held_from", "next_step"]
 
 # What has been found: no row of the driver up to whose time all inputs have arrived; a step; a row of the
 # driver that has been overwritten in its buffer while it was waiting.
@@ -121,14 +122,25 @@ def _reaches(horizon: int, half: int, times: Integers) -> bool:
     return bool(missing * MISSING <= between)
 
 
+@inlined
+def held_from(usual_wait: int, timeout: float) -> int:
+    """Return the time without a complete step from which the output counts as held [ns].
+
+    Args:
+        usual_wait: What a step usually waits for [ns].
+        timeout: Time beyond that [s].
+    """
+    return usual_wait + round(timeout * NANOSECONDS)
+
+
 @compiled
-def all_present(now: int, timeout: float, longest: int, n: Integers) -> bool:
+def all_present(now: int, timeout: float, usual_wait: int, n: Integers) -> bool:
     """Return whether all inputs that steps need are fresh, on one clock, and steps are completed.
 
     Args:
         now: The caller's time [ns], on the clock of the stamps.
         timeout: Age from which an input counts as lost [s].
-        longest: Time without a complete step from which the output counts as held [ns].
+        usual_wait: As for `held_from`.
         n: Integers of the aligner.
     """
     for k in range(n[INPUTS]):
@@ -136,4 +148,4 @@ def all_present(now: int, timeout: float, longest: int, n: Integers) -> bool:
         fresh = m[KNOWN] != 0 and m[CONTESTED] == 0 and (now - m[LAST_NS]) * 1e-9 <= timeout
         if (k == 0 or m[REQUIRED] != 0) and not fresh:
             return False
-    return bool(stream_of(0, n)[LAST_NS] - n[WATCH_NS] <= longest)
+    return bool(stream_of(0, n)[LAST_NS] - n[WATCH_NS] <= held_from(usual_wait, timeout))

@@ -5,6 +5,7 @@ from typing import Any
 
 from inertial_estimation.estimators.inputs.aligner_memory import WATCH_KNOWN, WATCH_NS
 from inertial_estimation.estimators.inputs.input_stream import InputStream
+from inertial_estimation.estimators.inputs.ready_steps import held_from
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, seconds
 
@@ -16,6 +17,9 @@ class StepWatch:
 
     It looks at the times that the steps use (regularised stamps minus delays), which may differ from the
     stamps that the age of an input is computed from.
+
+    Attributes:
+        usual_wait_ns: What a step usually waits for [ns].
     """
 
     def __init__(
@@ -39,16 +43,8 @@ class StepWatch:
         self._required = tuple(required)
         self._max_wait_ns = round(config.max_wait * NANOSECONDS)
         self._max_gap_ns = round(config.max_gap * NANOSECONDS)
-        self._usual_wait_ns = half_window_ns + self._max_wait_ns
+        self.usual_wait_ns = half_window_ns + self._max_wait_ns
         self._cells = cells
-
-    def longest_ns(self, timeout: float) -> int:
-        """Return the time without a complete step from which the output counts as held [ns].
-
-        Args:
-            timeout: Time beyond what a step usually waits for [s].
-        """
-        return self._usual_wait_ns + round(timeout * NANOSECONDS)
 
     def holding(self, timeout: float) -> dict[str, str]:
         """Name the inputs that hold the output although they arrive, and say why.
@@ -59,8 +55,8 @@ class StepWatch:
         Returns:
             Reasons by the name of the input; empty while steps are completed.
         """
-        newest, last = self._driver.last_stamp_ns, self._cells[WATCH_NS]
-        if newest is None or not self._cells[WATCH_KNOWN] or newest - last <= self.longest_ns(timeout):
+        newest, last, usual_ns = self._driver.last_stamp_ns, self._cells[WATCH_NS], self.usual_wait_ns
+        if newest is None or not self._cells[WATCH_KNOWN] or newest - last <= held_from(usual_ns, timeout):
             return {}
         lost_ns = round(timeout * NANOSECONDS)
         reasons = {s.spec.name: reason for s in self._required if (reason := self._reason(s))}
@@ -80,8 +76,8 @@ class StepWatch:
             limit = f"inputs.max_gap is {seconds(self._max_gap_ns):g} s"
             return f"readings arrive {seconds(step):.2f} s apart, but {limit}"
         lag, driver_name = driver - own, self._driver.spec.name
-        if lag > self._usual_wait_ns:
+        if lag > self.usual_wait_ns:
             return f"readings arrive, but their times lag {seconds(lag):.2f} s behind {driver_name}"
-        if lag < -self._usual_wait_ns:
+        if lag < -self.usual_wait_ns:
             return f"readings arrive, but their times lead {driver_name} by {seconds(-lag):.2f} s"
         return ""

@@ -105,7 +105,8 @@ class Stepper(Generic[ResultT]):
             fresh = results
         if events is None:
             return fresh
-        events.keep(results[: len(results) - len(fresh)])
+        if len(fresh) < len(results):
+            events.keep(results[: len(results) - len(fresh)])
         return [events.completed(result) for result in fresh]
 
     def elapsed(self, sample: AlignedSample) -> float | None:

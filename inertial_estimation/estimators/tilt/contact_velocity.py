@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from inertial_estimation.compilation import cells, zeros
 from inertial_estimation.estimators.tilt.contact_weighing import (
     BEGIN_KNOWN,
@@ -9,6 +11,7 @@ from inertial_estimation.estimators.tilt.contact_weighing import (
     EXTENT,
     INFORMATION,
     INITIAL_VARIANCE,
+    LOAD_WIDTH,
     MAX_GAP,
     OFF,
     ON,
@@ -16,8 +19,8 @@ from inertial_estimation.estimators.tilt.contact_weighing import (
     USED,
     VARIANCE,
     WRENCHES_KNOWN,
+    contact_loads,
     contact_point,
-    in_contact_frame,
 )
 from inertial_estimation.estimators.tilt.estimator_memory import (
     CENTRES,
@@ -29,7 +32,7 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
 from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.contacts import ContactConfig, ContactLoad
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Vector, add, matrix_of, times, vector, vector_of
+from inertial_estimation.spatial.vectors import Vector
 
 __all__ = ["ContactVelocity"]
 
@@ -120,16 +123,7 @@ class ContactVelocity:
         """
         if not self._cells[WRENCHES_KNOWN]:
             return ()
-        loads, imu = [], cells(state.imu)
-        R_BI, p_BI = matrix_of(imu, 0), vector_of(imu, 9)
-        rows = zip(
-            *(self._names, state.motions, state.wrench_frames, self._centres, self.wrenches, self._shares),
-            strict=True,
-        )
-        for name, *numbers, weight in rows:
-            motion, frame, centre, wrench_F = map(cells, numbers)
-            point_B = add(p_BI, times(R_BI, contact_point(motion, centre)))
-            force_C, _torque_C = in_contact_frame(frame, wrench_F)
-            force_B = times(R_BI, times(matrix_of(motion, 0), force_C))
-            loads.append(ContactLoad(name, vector(point_B), vector(force_B), float(weight)))
-        return tuple(loads)
+        found = zeros(len(self._names), LOAD_WIDTH)
+        contact_loads(state.imu, state.motions, state.wrench_frames, self._centres, self.wrenches, found)
+        rows = zip(self._names, np.asarray(found).tolist(), np.asarray(self._shares).tolist(), strict=True)
+        return tuple(ContactLoad(name, tuple(row[:3]), tuple(row[3:]), share) for name, row, share in rows)

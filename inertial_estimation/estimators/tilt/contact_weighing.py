@@ -1,6 +1,6 @@
 """Weights of the contacts by their vertical force, and the velocity of the IMU from them; arithmetic."""
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, inlined
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
 from inertial_estimation.models.contacts import (
     anchor_velocity,
     centre_of_pressure,
@@ -29,6 +29,7 @@ __all__ = [
     "FORCE",
     "INFORMATION",
     "INITIAL_VARIANCE",
+    "LOAD_WIDTH",
     "MAX_GAP",
     "OFF",
     "ON",
@@ -39,6 +40,7 @@ __all__ = [
     "VARIANCE",
     "WRENCHES_KNOWN",
     "are_contradictory",
+    "contact_loads",
     "contact_point",
     "in_contact_frame",
     "weigh",
@@ -48,6 +50,7 @@ __all__ = [
 # the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution
 # of NU degrees of freedom, of which more than two have a finite variance.
 NU = 3.0
+LOAD_WIDTH = 6  # numbers of a load: point and force
 USUAL_MEMORY = 4.0  # time constant of s^2 [s]
 INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
 
@@ -230,6 +233,32 @@ def contact_point(motion: Column, centre: Column) -> Vector:
         centre: The point in the contact frame [m].
     """
     return add(vector_of(motion, 9), times(matrix_of(motion, 0), vector_of(centre, 0)))
+
+
+@compiled
+def contact_loads(
+    imu: Column,
+    motions: Table,
+    wrench_frames: Table,
+    centres: Table,
+    wrenches: Table,
+    loads: MutableTable,
+) -> None:
+    """Write point [m] and ground reaction force [N] of every contact, both in the base frame.
+
+    Args:
+        imu: As `KinematicState.imu`.
+        motions: As `KinematicState.motions`.
+        wrench_frames: As `KinematicState.wrench_frames`.
+        centres: For each contact the point that is at rest, in the contact frame [m].
+        wrenches: For each contact force and moment in its wrench frame [N, Nm].
+        loads: Written, shape (n, `LOAD_WIDTH`).
+    """
+    R_BI, p_BI = matrix_of(imu, 0), vector_of(imu, 9)
+    for i in range(len(loads)):
+        force_C, _torque_C = in_contact_frame(wrench_frames[i], wrenches[i])
+        store(loads[i], 0, add(p_BI, times(R_BI, contact_point(motions[i], centres[i]))))
+        store(loads[i], 3, times(R_BI, times(matrix_of(motions[i], 0), force_C)))
 
 
 @inlined

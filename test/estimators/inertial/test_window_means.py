@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.compilation import numbers, warm_up
+from inertial_estimation.compilation import compiling, numbers, warm_up
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial import window_means
 from inertial_estimation.estimators.inputs.aligner_memory import AlignerMemory
@@ -37,6 +37,11 @@ def irregular(seed, width, capacity=64):
     return buffer, stamps[-capacity:], rows[-capacity:], int(stamps[30])
 
 
+def at_time(time):
+    """Weights of no rows, whose centroid the means shall belong to [s]."""
+    return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), time
+
+
 def window_of(buffer):
     return buffer.times, buffer.rows
 
@@ -46,15 +51,33 @@ def test_mean_and_slope_are_those_of_the_weights_of_the_window(seed, capacity):
     buffer, stamps, rows, centre = irregular(seed, 4, capacity)
     inside = np.abs(stamps - centre) <= HALF
     reduced = np.full((2, 4), 7.0)
-    centroid = window_means.mean_and_slope(centre, HALF, np.nan, *window_of(buffer), reduced)
-    if inside.sum() < 3:
-        assert np.isnan(centroid)
+    weights = window_weights(1e-9 * (stamps[inside] - centre)) if inside.sum() >= 3 else None
+    time = at_time(0.0 if weights is None else weights.centroid)
+    assert window_means.mean_and_slope(centre, HALF, time, *window_of(buffer), reduced) == (
+        weights is not None
+    )
+    if weights is None:
         assert np.all(reduced == 7.0)
         return
-    weights = window_weights(1e-9 * (stamps[inside] - centre))
-    assert centroid == pytest.approx(weights.centroid, abs=1e-15)
     np.testing.assert_allclose(reduced[0], weights.mean @ rows[inside], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(reduced[1], weights.slope @ rows[inside], rtol=1e-12, atol=1e-10)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_weights_of_the_joint_states_are_those_of_inputs_with_the_same_stamps_alone(seed, same):
+    buffer, stamps, _rows, centre = irregular(seed, 4)
+    stamps = stamps[np.abs(stamps - centre) <= HALF]
+    known, own = window_weights(1e-9 * (stamps - centre)), np.empty((2, 4))
+    window_means.mean_and_slope(centre, HALF, at_time(known.centroid), *window_of(buffer), own)
+    if not same:
+        stamps[-1] += 1
+    weights = stamps, known.mean.copy(), known.slope.copy(), known.centroid
+    reduced = np.empty((2, 4))
+    window_means.mean_and_slope(centre, HALF, weights, *window_of(buffer), reduced)
+    np.testing.assert_array_equal(reduced, own)
+    weights[2][:] = 0.0
+    window_means.mean_and_slope(centre, HALF, weights, *window_of(buffer), reduced)
+    assert np.any(reduced[1]) == (not same or not compiling())
 
 
 @given(st.integers(0, 10**6))
@@ -65,10 +88,10 @@ def test_a_line_is_exact_at_any_time_of_the_window(seed):
         t = 1e-9 * (stamp - centre)
         buffer.append(stamp, np.array([3.0 - 2.0 * t, 1.0 + t]))
     reduced, means = np.empty((2, 2)), np.zeros((3, 2))
-    window_means.mean_and_slope(centre, HALF, 0.003, *window_of(buffer), reduced)
+    window_means.mean_and_slope(centre, HALF, at_time(0.003), *window_of(buffer), reduced)
     assert reduced[0] == pytest.approx([3.0 - 2.0 * 0.003, 1.003])
     assert reduced[1] == pytest.approx([-2.0, 1.0])
-    assert window_means.mean_of(centre, HALF, 0.003, *window_of(buffer), means, 1)
+    assert window_means.mean_of(centre, HALF, at_time(0.003), *window_of(buffer), means, 1)
     np.testing.assert_array_equal(means, [[0.0, 0.0], reduced[0], [0.0, 0.0]])
 
 
@@ -79,7 +102,7 @@ def test_motion_by_an_imu_is_that_of_its_mean_and_slope(frame):
     buffer, _stamps, _rows, centre = irregular(5, 6)
     joints = np.random.default_rng(6).normal(size=(3, robot.n_joints))
     reduced, motion = np.empty((2, 6)), np.empty((3, 3))
-    window = (centre, HALF, 0.001, *window_of(buffer))
+    window = (centre, HALF, at_time(0.001), *window_of(buffer))
     window_means.mean_and_slope(*window, reduced)
     assert window_means.imu_motion(*window, (0, 3), to_base.chain, to_base.joints, *joints, motion)
     f_I, w_I, wd_I = reduced[0, :3], reduced[0, 3:], reduced[1, 3:]
@@ -89,7 +112,7 @@ def test_motion_by_an_imu_is_that_of_its_mean_and_slope(frame):
 def test_motion_by_the_base_state_adds_gravity_and_what_the_turning_axes_hide():
     buffer, _stamps, _rows, centre = irregular(7, 9)
     reduced, motion = np.empty((2, 9)), np.empty((3, 3))
-    window = (centre, HALF, 0.001, *window_of(buffer))
+    window = (centre, HALF, at_time(0.001), *window_of(buffer))
     window_means.mean_and_slope(*window, reduced)
     assert window_means.base_state_motion(*window, (0, 3, 6), motion)
     (v, w, up), (v_dot, w_dot, _) = reduced.reshape(2, 3, 3)
@@ -112,7 +135,7 @@ def calls_of(name, buffer, centre):
     chain[0, 9:] = [0.1, 0.2, 0.3, 0.0, 0.6, 0.8, 1.0]
     joints = (np.array([1]), *np.random.default_rng(3).normal(size=(3, 2)))
     window = (centre, HALF, *window_of(buffer))
-    timed = (centre, HALF, 0.001, *window_of(buffer))
+    timed = (centre, HALF, at_time(0.001), *window_of(buffer))
     return {
         "mean_and_slope": (timed, (2, 9)),
         "mean_of": (timed, (1, 9)),
@@ -158,7 +181,7 @@ def joint_states_base_and_contact(count):
 
 
 def reduced_together(memory, base):
-    out = np.empty((2, 6)), np.empty((3, 3)), np.zeros((3, 6))
+    out = np.full(2 * 6 + window_means.MOTION + 3 * 6, 7.0)
     joints, contacts = np.zeros(0, dtype=np.int64), np.array([2, 1])
     inputs = ((0, 3, 6), (0, 2, 2), numbers(np.zeros((0, 16))), joints, contacts, memory.n, memory.x)
     return window_means.all_inputs(START + 40 * MS, 20 * MS, out, base, *inputs), out
@@ -166,14 +189,15 @@ def reduced_together(memory, base):
 
 def test_all_inputs_together_are_those_of_each_at_the_centroid_of_the_joint_states():
     memory, (joints, base, contact) = joint_states_base_and_contact(40)
-    short, (reduced, motion, wrenches) = reduced_together(memory, (window_means.BY_STATE, 1))
+    short, out = reduced_together(memory, (window_means.BY_STATE, 1))
     window, alone = (START + 40 * MS, 20 * MS), (np.empty((2, 6)), np.empty((3, 3)), np.zeros((3, 6)))
-    time = window_means.mean_and_slope(*window, np.nan, *window_of(joints), alone[0])
+    time = at_time(window_weights(2e-3 * np.arange(-10, 11)).centroid)
+    window_means.mean_and_slope(*window, time, *window_of(joints), alone[0])
     assert window_means.base_state_motion(*window, time, *window_of(base), (0, 3, 6), alone[1])
     assert window_means.mean_of(*window, time, *window_of(contact), alone[2], 1)
     assert short == 0
-    for together, single in zip((reduced, motion, wrenches), alone, strict=True):
-        np.testing.assert_array_equal(together, single)
+    single = np.concatenate([part.ravel() for part in alone])
+    np.testing.assert_allclose(out, single, rtol=1e-12, atol=1e-12)
 
 
 def test_inputs_with_too_few_rows_are_counted():
