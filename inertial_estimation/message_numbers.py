@@ -11,6 +11,7 @@ Decoders of whole messages to values are in `recordings/cdr.py`.
 
 import struct
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = [
     "WRENCH_LAYOUT",
     "MessageLayout",
     "MessageNumbers",
+    "MessageSeries",
     "aligned",
     "first_double",
     "is_plain",
@@ -44,6 +46,8 @@ ENCAPSULATED = 4  # bytes before the encapsulation, so that the message behind i
 LENGTH = struct.Struct("<I")
 HALF = 0xFFFFFFFF  # of a word
 SIGN_OF_HALF = 0x80000000
+# Between two messages, by the length of the first one modulo 8: up to the next word, and its unused bytes.
+_BETWEEN = [bytes((-ENCAPSULATED - length) % 8 + ENCAPSULATED) for length in range(8)]
 PLAIN = 0x0100  # the first bytes of the encapsulation, 0 and 1, as a little-endian number
 
 
@@ -111,6 +115,33 @@ class MessageNumbers:
     def body(self) -> bytes:
         """A copy of the message behind its encapsulation."""
         return bytes(self._bytes[8 : ENCAPSULATED + max(self._length, ENCAPSULATED)])
+
+
+class MessageSeries:
+    """Serialised messages, one behind the other, each as that of `MessageNumbers`.
+
+    Attributes:
+        words: The messages as compiled functions read them.
+        doubles: The same memory as doubles.
+        places: Of each message its first word, then of each its length behind its encapsulation [bytes]; 0 of
+            those that are too long, which are left out.
+    """
+
+    def __init__(self, messages: Iterable[bytes]) -> None:
+        """Copy some messages."""
+        held = [data if len(data) <= CAPACITY and sys.byteorder == "little" else b"" for data in messages]
+        lengths = np.array([len(data) for data in held], dtype=np.int64)
+        ends = np.cumsum((lengths + ENCAPSULATED + 7) // 8)
+        parts = [_BETWEEN[4]]
+        for data in held:
+            parts.append(data)
+            parts.append(_BETWEEN[len(data) % 8])
+        parts.append(_BETWEEN[4])
+        memory = np.frombuffer(bytearray().join(parts), dtype=np.int64)
+        places = np.concatenate(([0], ends[:-1], np.maximum(lengths - ENCAPSULATED, 0)))
+        self.words: Any = memory if compiling() else memory.data
+        self.doubles: Array = memory.view(np.float64)
+        self.places: Any = places if compiling() else places.tolist()
 
 
 def aligned(offset: int, size: int) -> int:

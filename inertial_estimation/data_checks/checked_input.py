@@ -4,6 +4,7 @@ The last readings are looked at in blocks for values that are held (`HeldValues`
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,14 @@ from inertial_estimation.data_checks.stream_statistics import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["CheckedInput", "begin_reading", "end_reading", "part_to_keep"]
+__all__ = [
+    "SECTION",
+    "CheckedInput",
+    "begin_reading",
+    "end_reading",
+    "numbers_kept",
+    "part_to_keep",
+]
 
 EMPTY: Array = np.empty(0)
 BLOCK = 32  # steps from reading to reading that are looked at at once
@@ -38,6 +46,7 @@ BLOCK = 32  # steps from reading to reading that are looked at at once
 # whether nothing is counted, since other checks see the same readings; then the stamps of the readings [ns].
 WIDTH, KEPT, LACKED, LACKS, MIXED, NAMES, BEGIN_NS, END_NS, OUTSIDE, UNCOUNTED = range(SIZE, SIZE + 10)
 STAMPS = SIZE + 10
+SECTION = STAMPS + BLOCK + 1
 
 
 class CheckedInput:
@@ -52,7 +61,12 @@ class CheckedInput:
     """
 
     def __init__(
-        self, name: str, max_gap_s: float, held: Sequence[HeldValues], names: tuple[str, ...] = ()
+        self,
+        name: str,
+        max_gap_s: float,
+        held: Sequence[HeldValues],
+        names: tuple[str, ...] = (),
+        memory: tuple[Any, Any, Array] | None = None,
     ) -> None:
         """Begin without a reading.
 
@@ -61,11 +75,13 @@ class CheckedInput:
             max_gap_s: Longest step of its stamps that is no gap [s].
             held: Of each part of its readings.
             names: Of the numbers of a part, where they are known.
+            memory: Where it is kept: SECTION integers, as `integers` returns them, and its numbers;
+                None: in memory of its own, whose size follows the names.
         """
         self.held = tuple(held)
-        self.n, self._cells = integers(STAMPS + BLOCK + 1)
+        self.n, self._cells = integers(SECTION) if memory is None else memory[:2]
         self.names, self._name, self._max_gap_s = names, name, max_gap_s
-        self._set_width(len(names))
+        self._set_width(len(names), None if memory is None else memory[2])
         warm_up()
 
     def push(self, stamp_ns: int, parts: Sequence[Array | None], names: tuple[str, ...]) -> None:
@@ -142,13 +158,18 @@ class CheckedInput:
         rows: Array = self.x[FIGURES + part * size : FIGURES + (part + 1) * size]
         return rows.reshape(BLOCK + 1, -1)
 
-    def _set_width(self, width: int) -> None:
+    def _set_width(self, width: int, room: Array | None = None) -> None:
         """Make room for readings of a width; those that are kept are lost, not the counts of the stamps."""
         before = self.x[:FIGURES] if self._cells[COUNT] else np.zeros(FIGURES)
-        self.x: Array = np.zeros(FIGURES + len(self.held) * (BLOCK + 1) * width)
+        self.x: Array = np.zeros(numbers_kept(len(self.held), width)) if room is None else room
         self.x[:FIGURES] = before
         self._cells[WIDTH] = width
         self.statistics = StreamStatistics(self._name, self._max_gap_s, (self.n, self._cells, self.x))
+
+
+def numbers_kept(parts: int, width: int) -> int:
+    """Return how many numbers an input keeps whose readings have some parts of a width."""
+    return FIGURES + parts * (BLOCK + 1) * width
 
 
 @compiled

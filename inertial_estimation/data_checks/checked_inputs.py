@@ -1,16 +1,18 @@
 """All inputs of a robot, and what their readings say of values that are held."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from inertial_estimation.compilation import integers
 from inertial_estimation.data_checks.check_result import CheckResult
-from inertial_estimation.data_checks.checked_input import CheckedInput
+from inertial_estimation.data_checks.checked_input import SECTION, CheckedInput, numbers_kept
 from inertial_estimation.data_checks.held_values import HeldValues
 from inertial_estimation.models.robot_config import IMU_TOPIC
-from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 
-__all__ = ["IMU_AXES", "JOINTS", "WRENCH_AXES", "CheckedInputs"]
+__all__ = ["IMU_AXES", "JOINTS", "SENSOR_NUMBERS", "WRENCH_AXES", "CheckedInputs"]
 
 JOINTS = "joint_states"
 PLURALS = ("positions", "velocities", "efforts")
@@ -23,6 +25,7 @@ IMU_AXES = (
     "angular rate z",
 )
 WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+SENSOR_NUMBERS = numbers_kept(1, len(WRENCH_AXES))  # of the IMU or a wrench
 
 
 class CheckedInputs:
@@ -32,6 +35,8 @@ class CheckedInputs:
         joints: Of the joint states.
         imu: Of the IMU.
         wrenches: Of the wrenches, by contact.
+        n: Integers of the IMU and then of each wrench, SECTION of each.
+        x: Their numbers, SENSOR_NUMBERS of each.
     """
 
     def __init__(self, contacts: Iterable[str], max_gap_s: float, *, forgets: bool) -> None:
@@ -47,11 +52,18 @@ class CheckedInputs:
             return HeldValues(name, quantity, forgets=forgets)
 
         names = {contact: f"{contact}/wrench" for contact in contacts}
+        self.n, cells = integers(SECTION * (1 + len(names)))
+        self.x: Array = np.zeros(SENSOR_NUMBERS * (1 + len(names)))
+
+        def room(k: int) -> tuple[Any, Any, Array]:
+            own, numbers = slice(k * SECTION, (k + 1) * SECTION), slice(k * SENSOR_NUMBERS, None)
+            return self.n[own], cells[own], self.x[numbers][:SENSOR_NUMBERS]
+
         self.joints = CheckedInput(JOINTS, max_gap_s, [of(JOINTS, quantity) for quantity in PLURALS])
-        self.imu = CheckedInput(IMU_TOPIC, max_gap_s, [of(IMU_TOPIC, "readings")], IMU_AXES)
+        self.imu = CheckedInput(IMU_TOPIC, max_gap_s, [of(IMU_TOPIC, "readings")], IMU_AXES, room(0))
         self.wrenches = {
-            contact: CheckedInput(name, max_gap_s, [of(name, "readings")], WRENCH_AXES)
-            for contact, name in names.items()
+            contact: CheckedInput(name, max_gap_s, [of(name, "readings")], WRENCH_AXES, room(k))
+            for k, (contact, name) in enumerate(names.items(), 1)
         }
 
     def __iter__(self) -> Iterator[CheckedInput]:

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.sensor_entry import SensorEntry
+
 __all__ = ["MessageWay"]
 
 
@@ -11,8 +14,8 @@ class MessageWay(NamedTuple):
 
     Attributes:
         push: Takes the value of a message.
-        take: Takes a serialised message if it is a usual one and returns whether it has; None: none is.
+        entry: Takes usual messages serialised; None: none is taken so.
     """
 
     push: Callable[..., None]
-    take: Callable[[bytes], bool] | None = None
+    entry: JointEntry | SensorEntry | None = None

@@ -62,12 +62,12 @@ def _sensors(topics: RecordedTopics, pipeline: Pipeline) -> Ways:
     entries = pipeline.entries
     ways: Ways = {}
     if topics.imu:
-        ways[topics.imu] = [MessageWay(pipeline.push_imu, entries.imu.take)]
-    ways.setdefault(topics.joints, []).append(MessageWay(pipeline.push_joints, entries.joints.take))
+        ways[topics.imu] = [MessageWay(pipeline.push_imu, entries.imu)]
+    ways.setdefault(topics.joints, []).append(MessageWay(pipeline.push_joints, entries.joints))
     return ways
 
 
 def _wrenches(topics: RecordedTopics, pipeline: Pipeline, ways: Ways) -> None:
     for contact, topic in topics.wrenches.items():
         entry, push = pipeline.entries.wrenches.get(contact), partial(pipeline.push_wrench, contact)
-        ways.setdefault(topic, []).append(MessageWay(push, None if entry is None else entry.take))
+        ways.setdefault(topic, []).append(MessageWay(push, entry))

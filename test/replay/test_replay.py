@@ -1,6 +1,6 @@
 """A replay pushes what was recorded, ticks as a node does, and holds out what it is told to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
+from inertial_estimation.estimators.inputs.message_run import PUSHED, UNREAD
+from inertial_estimation.estimators.inputs.row_entry import STORED
+from inertial_estimation.message_numbers import MessageSeries
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -19,6 +22,7 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
 from inertial_estimation.recordings.recording_writer import write_recording
+from inertial_estimation.replay import replay_driver
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -82,6 +86,28 @@ class FakeEntries:
 
     def share_checks(self, others: "FakeEntries") -> None:
         assert others is not self
+
+
+class FakeRun:
+    """Enters no message: each is taken or pushed alone."""
+
+    def __init__(self, entries: FakeEntries) -> None:
+        self.entries = entries
+
+    def port(self, entry: FakeEntry) -> int:
+        return PUSHED
+
+    def begin(self, ports: Sequence[int], messages: MessageSeries) -> None:
+        assert set(ports) <= {PUSHED, UNREAD}
+
+    def enter(self, first: int, end: int) -> tuple[int, int]:
+        assert first < end
+        return first, STORED
+
+
+@pytest.fixture(autouse=True)
+def _no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_driver, "MessageRun", FakeRun)
 
 
 @dataclass

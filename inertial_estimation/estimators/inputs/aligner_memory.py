@@ -27,11 +27,12 @@ __all__ = ["AlignerMemory", "StreamMemory", "buffer_rows", "part_of", "stream_of
 # have arrived [ns]; whether steps carry numbers; shortest time between two steps [ns], time of the last one
 # [ns] and whether there is one, rows in the mean of the next one; stamp of the last complete step or of the
 # first reading [ns] and whether there is one; stamp and time of the step that is ready [ns], whether all of
-# its rows are there. Then the last stamps of the driver [ns], as a ring.
+# its rows are there; readings of the driver at the last tick. Then the last stamps of the driver [ns], as a
+# ring.
 CHANGED, AWAITED, INPUTS, PENDING, APPENDED, MAX_GAP_NS, MAX_WAIT_NS, HALF_WINDOW_NS, NUMBERS = range(9)
 PERIOD_NS, DUE_NS, DUE_KNOWN, AVERAGED, WATCH_NS, WATCH_KNOWN = range(9, 15)
-STEP_STAMP_NS, STEP_TIME_NS, COMPLETE = range(15, 18)
-STAMPS = 18
+STEP_STAMP_NS, STEP_TIME_NS, COMPLETE, SEEN = range(15, 19)
+STAMPS = 19
 HEAD = STAMPS + CAPACITY
 
 # Integers of an input: stamp of the last stored row [ns], whether there is one, delay [ns], longest step that

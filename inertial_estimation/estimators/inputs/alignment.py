@@ -23,6 +23,7 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     FOUND,
     PENDING,
     RECEIVED,
+    SEEN,
     STEP_STAMP_NS,
     STEP_TIME_NS,
     AlignerMemory,
@@ -104,7 +105,6 @@ class SignalAligner:
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
         self._driver_cells = self.memory.streams[0].cells
-        self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(
@@ -174,7 +174,7 @@ class SignalAligner:
         come since the call before, so that no call takes many periods.
         """
         cells, received = self.memory.cells, self._driver_cells[RECEIVED]
-        most, self._seen = received - self._seen + CAUGHT_UP, received
+        most, cells[SEEN] = received - cells[SEEN] + CAUGHT_UP, received
         ready: list[AlignedSample] = []
         if not cells[CHANGED]:
             return ready

@@ -20,6 +20,7 @@ class InputEntries:
 
     Attributes:
         checks: Checks of the data, which take all of them.
+        aligner: The aligned inputs.
         joints: Of joint states.
         imu: Of IMU readings.
         wrenches: Of the wrenches of each contact.
@@ -43,7 +44,7 @@ class InputEntries:
             imu: Whether the readings of the IMU are aligned.
             wrenches: Names of the aligned inputs by contact, of those that are aligned.
         """
-        self.checks, self.joints = checks, joints
+        self.checks, self.aligner, self.joints = checks, aligner, joints
         checked = checks.inputs
         self.imu = SensorEntry(IMU_LAYOUT, checked.imu, checks.see_imu, aligner, IMU if imu else "")
         self.wrenches = {

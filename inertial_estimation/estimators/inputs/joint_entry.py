@@ -35,7 +35,7 @@ from inertial_estimation.models.joint_message import (
 from inertial_estimation.models.joint_tracks import EFFORT, NAMED, NAMES, ORDER, READY
 from inertial_estimation.signals import Array, JointReading
 
-__all__ = ["JointEntry"]
+__all__ = ["JointEntry", "enter_joints"]
 
 _joint_reading = made_of_checked(JointReading)
 
@@ -44,7 +44,13 @@ DIFFERS = 16  # with the number of a joint, added where its position does not fo
 
 
 class JointEntry:
-    """Takes joint states: usual ones of known names in one compiled call each, all others by name."""
+    """Takes joint states: usual ones of known names in one compiled call each, all others by name.
+
+    Attributes:
+        usable: Whether compiled calls take usual ones here.
+        number: Number of the input in the aligner.
+        memory: What is known of the last message that was read by name, integers and numbers of the joints.
+    """
 
     def __init__(
         self,
@@ -64,28 +70,24 @@ class JointEntry:
         self._make_row = make_row or joints.row
         self._message, self._joints, self._checks, self._aligner = JointMessage(), joints, checks, aligner
         memory = aligner.memory
-        self._memory = (
-            self._message.words,
-            self._message.doubles,
-            self._message.known,
-            joints.memory.n,
-            joints.memory.x,
-        )
+        self.memory = self._message.known, joints.memory.n, joints.memory.x
+        self._numbers = self._message.words, self._message.doubles
         self._aligned = memory.n, memory.s, memory.x
         self._stream, self._unread = aligner.stream(JOINTS), False
+        self.number = self._stream.number
         # without a compiler, loops over numbers are slower than the way of all other joint states
-        self._usable = compiling() and joints.checked and self._stream.spec.width == joints.width
+        self.usable = compiling() and joints.checked and self._stream.spec.width == joints.width
         warm_up()
 
     def take(self, data: bytes) -> bool:
         """Take a serialised message; return whether it has been taken, else its value is to be pushed."""
-        if not self._usable:
+        if not self.usable:
             return False
         found = self._enter(self._message.hold(data), 0)
         if found == STORED:
             return True
         self._unread = found == ANOTHER
-        return not self._unread and self._judge(found)
+        return not self._unread and self.judge(found)
 
     def push(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
@@ -113,7 +115,7 @@ class JointEntry:
     def take_reading(self, reading: JointReading) -> bool:
         """Take a joint state; return whether it has been taken, else it is to be read by name."""
         velocity, effort, names, known = reading.velocity, reading.effort, reading.names, self._message.names
-        if velocity is None or not self._usable or (names is not known and names != known):
+        if velocity is None or not self.usable or (names is not known and names != known):
             return False
         if self._unread:  # it is the one that `take` has not taken
             return False
@@ -122,13 +124,13 @@ class JointEntry:
         if effort is not None:
             doubles[2 * n + 3 : 3 * n + 3] = effort
         found = self._enter(GIVEN if effort is not None else WITHOUT_EFFORT, reading.stamp_ns)
-        return found == STORED or (found != ANOTHER and self._judge(found))
+        return found == STORED or (found != ANOTHER and self.judge(found))
 
     def learn(self, reading: JointReading) -> None:
         """Note the names of a joint state that has been read by name, and where its message has numbers."""
         unread, self._unread = self._unread, False
         message, joints, names = self._message, self._joints, reading.names
-        if not self._usable or not joints.memory.cells[READY] or joints.names != names:
+        if not self.usable or not joints.memory.cells[READY] or joints.names != names:
             return
         if not message.note(names, joints.memory.cells[NAMES]):
             return
@@ -137,16 +139,16 @@ class JointEntry:
             message.learn(reading.stamp_ns)
 
     def _enter(self, length: int, stamp_ns: int) -> int:
-        number, checked = (
-            self._stream.number,
-            self._checks.inputs.joints,
-        )  # whose memory changes with its size
-        return int(
-            enter_joints(length, stamp_ns, number, *self._memory, checked.n, checked.x, *self._aligned)
-        )
+        checked = self._checks.inputs.joints  # whose memory changes with its size
+        memory = (*self._numbers, *self.memory, checked.n, checked.x, *self._aligned)
+        return int(enter_joints(length, stamp_ns, self.number, *memory))
 
-    def _judge(self, found: int) -> bool:
-        """Treat a joint state that is wanted by the checks, or not usual; return True."""
+    def judge(self, found: int) -> bool:
+        """Treat a joint state that is wanted by the checks, or not usual; return True.
+
+        Args:
+            found: What `enter_joints` has found.
+        """
         stamp_ns, (q, v, tau) = self._checks.inputs.joints.newest()
         differs, found = divmod(found, DIFFERS)
         wanted, found = divmod(found, WANTED)
@@ -154,7 +156,7 @@ class JointEntry:
             self._checks.inputs.joints.look()
             self._checks.see_joints(_joint_reading(stamp_ns, self._message.names, q, v, tau))
         if found != STORED:
-            row = self._aligner.memory.streams[self._stream.number].numbers[ROW].copy()
+            row = self._aligner.memory.streams[self.number].numbers[ROW].copy()
             self._aligner.judge(self._stream, found, stamp_ns, row)
         if differs:
             self._joints.note_difference(differs - 1)

@@ -5,6 +5,7 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     APPENDED,
     AWAITED,
     BUFFER,
+    CHANGED,
     COMPLETE,
     CONTESTED,
     FOUND,
@@ -16,7 +17,9 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     MAX_WAIT_NS,
     NUMBERS,
     PENDING,
+    RECEIVED,
     REQUIRED,
+    SEEN,
     STAMPS,
     STEP_STAMP_NS,
     STEP_TIME_NS,
@@ -29,7 +32,7 @@ from inertial_estimation.estimators.inputs.stamped_buffer import BEGIN, CAPACITY
 from inertial_estimation.estimators.inputs.thinned_mean import take_into_mean
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "held_from", "next_step"]
+__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "held_from", "next_step", "tick_is_idle"]
 
 # What has been found: no row of the driver up to whose time all inputs have arrived; a step; a row of the
 # driver that has been overwritten in its buffer while it was waiting.
@@ -49,20 +52,44 @@ def next_step(n: Integers, x: MutableColumn, out: MutableColumn) -> int:
     """
     m = stream_of(0, n)
     rows, width = buffer_rows(m, x), m[WIDTH] if n[NUMBERS] != 0 else 0
-    while n[PENDING] > 0:
-        if n[PENDING] > m[BUFFER + END] - m[BUFFER + BEGIN]:
-            n[PENDING] -= 1
-            return OVERRUN
-        place = m[BUFFER + END] - n[PENDING]
-        time, stamp = m[BUFFER + FIRST + place], n[STAMPS + (n[APPENDED] - n[PENDING]) % CAPACITY]
-        if not _arrived(time, n):
+    while True:
+        found = _pending(n)
+        if found == WAITING:
             return WAITING
+        place, stamp = m[BUFFER + END] - n[PENDING], n[STAMPS + (n[APPENDED] - n[PENDING]) % CAPACITY]
         n[PENDING] -= 1
-        row = rows[place * m[WIDTH] : place * m[WIDTH] + width]
+        if found == OVERRUN:
+            return OVERRUN
+        time, row = m[BUFFER + FIRST + place], rows[place * m[WIDTH] : place * m[WIDTH] + width]
         if take_into_mean(time, row, n, x[:width], out[:width]):
             _complete(stamp, time, width, n, x, out)
             return STEP
-    return WAITING
+
+
+@inlined
+def tick_is_idle(n: Integers) -> bool:
+    """Do what a tick does if it finds no row of the driver to take; return false where there is one.
+
+    Args:
+        n: Integers of the aligner; changed.
+    """
+    if n[CHANGED] != 0:
+        if _pending(n) != WAITING:
+            return False
+        n[CHANGED] = 0
+    n[SEEN] = stream_of(0, n)[RECEIVED]
+    return True
+
+
+@inlined
+def _pending(n: Integers) -> int:
+    """Return what the first row of the driver without a step is: part of a STEP, WAITING or OVERRUN."""
+    if n[PENDING] == 0:
+        return WAITING
+    m = stream_of(0, n)
+    if n[PENDING] > m[BUFFER + END] - m[BUFFER + BEGIN]:
+        return OVERRUN
+    return STEP if _arrived(m[BUFFER + FIRST + m[BUFFER + END] - n[PENDING]], n) else WAITING
 
 
 @inlined

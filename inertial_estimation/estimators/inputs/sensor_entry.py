@@ -22,7 +22,7 @@ from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WAN
 from inertial_estimation.message_numbers import MessageLayout, MessageNumbers, first_double, stamp_of
 from inertial_estimation.signals import Array
 
-__all__ = ["SensorEntry"]
+__all__ = ["SensorEntry", "enter_reading"]
 
 UNUSED = -1  # in place of the number of an input that is only checked
 GIVEN = -1  # in place of the length of a message: the numbers are those of a sample
@@ -30,7 +30,12 @@ LAYOUT = 2  # place of the first of the places of numbers in `MessageLayout.inte
 
 
 class SensorEntry:
-    """Takes the readings of one sensor; a usual one takes one compiled call from its bytes on."""
+    """Takes the readings of one sensor; a usual one takes one compiled call from its bytes on.
+
+    Attributes:
+        number: Number of the input in the aligner; UNUSED: it is only checked.
+        layout: Integers of the layout of the messages.
+    """
 
     def __init__(
         self,
@@ -52,18 +57,19 @@ class SensorEntry:
         self._message, self._parts = MessageNumbers(), layout.parts
         self._checked, self._see, self._aligner = checked, see, aligner
         self._stream = aligner.stream(stream) if stream else None
-        self._number = UNUSED if self._stream is None else self._stream.number
+        self.number = UNUSED if self._stream is None else self._stream.number
+        self.layout = layout.integers
         memory = aligner.memory
         self._memory = (
-            *(self._message.words, self._message.doubles, layout.integers),
+            *(self._message.words, self._message.doubles, self.layout),
             *(checked.n, checked.x, memory.n, memory.s, memory.x),
         )
         warm_up()
 
     def take(self, data: bytes) -> bool:
         """Take a serialised message; return whether it has been taken, else its value is to be pushed."""
-        found = enter_reading(self._message.hold(data), 0, self._number, *self._memory)
-        return found == STORED or (found != ANOTHER and self._judge(found))
+        found = enter_reading(self._message.hold(data), 0, self.number, *self._memory)
+        return found == STORED or (found != ANOTHER and self.judge(found))
 
     def push(self, stamp_ns: int, *parts: Array) -> None:
         """Take a reading.
@@ -75,12 +81,16 @@ class SensorEntry:
         doubles = self._message.doubles
         for place, values in zip(self._parts, parts, strict=True):
             doubles[place] = values
-        found = enter_reading(GIVEN, stamp_ns, self._number, *self._memory)
+        found = enter_reading(GIVEN, stamp_ns, self.number, *self._memory)
         if found != STORED:
-            self._judge(found)
+            self.judge(found)
 
-    def _judge(self, found: int) -> bool:
-        """Treat a reading that is wanted by the checks, or whose row is not usual; return True."""
+    def judge(self, found: int) -> bool:
+        """Treat a reading that is wanted by the checks, or whose row is not usual; return True.
+
+        Args:
+            found: What `enter_reading` has found.
+        """
         stamp_ns, (row,) = self._checked.newest()
         assert row is not None
         if found >= WANTED:
