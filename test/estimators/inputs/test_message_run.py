@@ -15,6 +15,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.estimators.inputs.message_run import MessageRun
+from inertial_estimation.message_numbers import MessageNumbers, MessageSeries
 from inertial_estimation.recordings.recorded_message import SerialisedMessage
 from inertial_estimation.replay.replay_lane import PipelineLane
 from inertial_estimation.replay.replay_ways import ways_into_fed, ways_into_tilt
@@ -138,3 +139,15 @@ def test_runs_of_messages_give_what_a_tick_after_each_gives(entries, values, see
     assert len(many.base) > 100
     assert len(many.made) > 100
     assert many.calls < 1.5 * len(fed) or not compiling()
+
+
+def test_each_message_of_a_series_lies_as_it_does_alone():
+    rng = np.random.default_rng(0)
+    sent = [rng.bytes(int(length)) for length in rng.integers(0, 60, 50)] + [bytes(1 << 17), b"", b"\0\1\0\0"]
+    series, alone = MessageSeries(sent), MessageNumbers()
+    for k, data in enumerate(sent):
+        place, length = series.places[k], series.places[len(sent) + k]
+        assert length == alone.hold(data)
+        held = np.asarray(series.words[place : place + (length + 15) // 8]).tobytes()
+        if length:
+            assert held[4 : 4 + len(data)] == data
