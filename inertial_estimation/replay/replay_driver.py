@@ -212,7 +212,14 @@ class ReplayDriver:
             push_base = None if recorded else inertial.push_base_state
             kept = run.inertial, run.inertial_tick_ns
             lanes.append(
-                PipelineLane(ways, MessageRun(inertial.entries), inertial.tick, kept, push_base=push_base)
+                PipelineLane(
+                    ways,
+                    MessageRun(inertial.entries),
+                    inertial.tick,
+                    kept,
+                    push_base=push_base,
+                    stepper=inertial.stepper,
+                )
             )
         if payload is not None:
             measured = payload.config.ground_forces == "measured"

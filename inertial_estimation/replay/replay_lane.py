@@ -6,6 +6,7 @@ from typing import Any
 
 from inertial_estimation.estimators.inputs.message_run import PUSHED, UNREAD, MessageRun
 from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED
+from inertial_estimation.estimators.inputs.stepper import ReadySteps, Stepper
 from inertial_estimation.replay.message_way import MessageWay
 from inertial_estimation.replay.stretch import Stretch
 from inertial_estimation.signals import BaseEstimate, BaseState
@@ -68,6 +69,7 @@ class PipelineLane(ReplayLane):
         push_base: Callable[[BaseState], None] | None = None,
         see: Callable[[Sequence[BaseEstimate]], None] | None = None,
         every_tick: bool = False,
+        stepper: Stepper[Any] | None = None,
     ) -> None:
         """Take where messages go, and what is made of them.
 
@@ -79,9 +81,12 @@ class PipelineLane(ReplayLane):
             push_base: Takes the base states of the first lane before each tick; None: they do not.
             see: Called with the estimates of each tick that made one; None: nobody is.
             every_tick: Whether a tick does something where no step is ready.
+            stepper: Runs the steps of the pipeline, where they may be executed once all messages of a stretch
+                are entered: the processor then keeps in its caches what each of the two needs; None: a step
+                is executed before the next message.
         """
         super().__init__(ways)
-        self._run, self._every_tick = run, every_tick
+        self._run, self._every_tick, self._stepper = run, every_tick, stepper
         self._tick, self._push_base, self._see = tick, push_base, see
         self._estimates, self._tick_ns = record
         entries = {topic: own[0].entry for topic, own in ways.items() if len(own) == 1}
@@ -105,6 +110,9 @@ class PipelineLane(ReplayLane):
         for number in stretch.unfit:
             ports[number] = PUSHED
         made: dict[int, Sequence[Any]] = {}
+        ready: list[
+            tuple[int, ReadySteps, float]
+        ] = []  # after which message, and the time they have taken [ns]
         begun, number, count = False, 0, len(ports)
         stops = iter(sorted(base)) if self._push_base is not None else iter(())
         stop = next(stops, count)
@@ -119,12 +127,20 @@ class PipelineLane(ReplayLane):
             if found not in (STORED, ANOTHER):
                 self._entries[stretch.messages[number].topic].judge(found)
             if found != ANOTHER or self._push(stretch, number):
-                own = self.tick(stretch.now_ns(number), base.get(number, ()))
-                if own:
+                now_ns, states = stretch.now_ns(number), base.get(number, ())
+                if self._stepper is not None:
+                    self._begin_steps(self._stepper, now_ns, states, number, ready)
+                elif own := self.tick(now_ns, states):
                     made[number] = own
             number += 1
             while stop < number:
                 stop = next(stops, count)
+        for number, steps, taken_ns in ready:
+            assert self._stepper is not None
+            begin_ns = time.perf_counter_ns()
+            if own := self._stepper.finish(steps):
+                made[number] = own
+                self._keep(own, taken_ns + time.perf_counter_ns() - begin_ns)
         return made
 
     def tick(self, now_ns: int, base: Iterable[BaseEstimate] = ()) -> Sequence[Any]:
@@ -134,14 +150,36 @@ class PipelineLane(ReplayLane):
             now_ns: Time of the tick [ns].
             base: Estimates of the base that the first lane has made at this time.
         """
-        if self._push_base is not None:
-            for step in base:
-                self._push_base(step.state)
+        self._take(base)
         begin_ns = time.perf_counter_ns()
         made = self._tick(now_ns)
         if made:
-            self._tick_ns.append((time.perf_counter_ns() - begin_ns) / len(made))
-            self._estimates.extend(made)
-            if self._see is not None:
-                self._see(made)
+            self._keep(made, time.perf_counter_ns() - begin_ns)
         return made
+
+    def _begin_steps(
+        self,
+        stepper: Stepper[Any],
+        now_ns: int,
+        base: Iterable[BaseEstimate],
+        number: int,
+        ready: list[tuple[int, ReadySteps, float]],
+    ) -> None:
+        """Read the inputs of the steps that are ready after a message, and put these aside."""
+        self._take(base)
+        begin_ns = time.perf_counter_ns()
+        steps = stepper.begin(now_ns)
+        if steps is not None:
+            ready.append((number, steps, time.perf_counter_ns() - begin_ns))
+
+    def _take(self, base: Iterable[BaseEstimate]) -> None:
+        if self._push_base is not None:
+            for step in base:
+                self._push_base(step.state)
+
+    def _keep(self, made: Sequence[Any], taken_ns: float) -> None:
+        """Keep the estimates of one tick, and how long it has taken."""
+        self._tick_ns.append(taken_ns / len(made))
+        self._estimates.extend(made)
+        if self._see is not None:
+            self._see(made)

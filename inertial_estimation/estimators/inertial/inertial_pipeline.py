@@ -24,6 +24,7 @@ from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import BASE_STATE, JOINTS, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -51,6 +52,7 @@ class InertialPipeline:
         kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
         input_names: Names of the inputs, for messages.
         entries: Take readings, also from their bytes, as the methods `push_*` do.
+        stepper: Runs the steps; those that are ready may be executed once there are later readings.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -84,9 +86,10 @@ class InertialPipeline:
         wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
         needs_imu = self._inputs.imu is not None
         self.entries = InputEntries(checks, aligner, joints, imu=needs_imu, wrenches=wrenches)
-        self._stepper: Stepper[InertialEstimate] = Stepper(
+        self.stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
+            on_ready=self._read,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
@@ -127,7 +130,7 @@ class InertialPipeline:
     def push_base_state(self, state: BaseState) -> None:
         """Add a base state; it is ignored if the filter does not need it."""
         if self._inputs.base_state:
-            self._stepper.aligner.push(BASE_STATE, state.stamp_ns, base_state_row(state))
+            self.stepper.aligner.push(BASE_STATE, state.stamp_ns, base_state_row(state))
 
     def tick(self, now_ns: int) -> list[InertialEstimate]:
         """Execute every step whose inputs are complete.
@@ -138,11 +141,11 @@ class InertialPipeline:
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        return self._stepper.tick(now_ns)
+        return self.stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        aligner, estimator = self._stepper.aligner, self.estimator
+        aligner, estimator = self.stepper.aligner, self.estimator
         corrected = estimator.corrected
         state = filter_health(
             aligner.missing(now_ns),
@@ -155,7 +158,7 @@ class InertialPipeline:
             ),
             learning=estimator.learning,
             calibrating=corrected.bias.active,
-            failures=self._stepper.health_note(now_ns),
+            failures=self.stepper.health_note(now_ns),
             watch=watch_in_words(corrected.guarded),
             noise=corrected.noise_note(self.config.watch.nis_factor),
             remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
@@ -172,7 +175,7 @@ class InertialPipeline:
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
-        self._stepper.clear()
+        self.stepper.clear()
         self._joints.reset()
         self.estimator.reset()
 
@@ -188,7 +191,7 @@ class InertialPipeline:
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = config
-        self._stepper.aligner.limits.timeout = config.robot.inputs.timeout
+        self.stepper.aligner.limits.timeout = config.robot.inputs.timeout
         self.estimator.set_config(config)
 
     def estimated_model(self) -> EstimatedModel:
@@ -218,19 +221,27 @@ class InertialPipeline:
         self.estimator.forget()
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _step(self, sample: AlignedSample) -> InertialEstimate | None:
+    def _read(self, sample: AlignedSample) -> tuple[MeasuredState, bool] | None:
+        """Return the measured state of a step and whether it may be learned from; None without an input."""
         state = self._windows.state_at(sample)
         if state is None:
+            return None
+        at_limit, strays = bool(self._efforts.doubt), bool(self._joints.map.remark)
+        return state, not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
+    def _step(
+        self, sample: AlignedSample, read: tuple[MeasuredState, bool] | None
+    ) -> InertialEstimate | None:
+        if read is None:
             self.estimator.record.incomplete += 1
             return None
-        elapsed = self._stepper.elapsed(sample)
+        state, informs = read
+        elapsed = self.stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        self._stepper.advance(sample)
+        self.stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
-        at_limit = bool(self._efforts.doubt)
-        strays = bool(self._joints.map.remark)
-        informs = not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
         self._restarted = False
         if self.kept_steps is not None:

@@ -1,7 +1,7 @@
 """Runs one step of a pipeline for each aligned sample, with the time since the last step."""
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity, SignalAligner
@@ -9,9 +9,24 @@ from inertial_estimation.estimators.inputs.result_watch import ResultWatch
 from inertial_estimation.estimators.inputs.step_failures import StepFailures
 from inertial_estimation.signals import seconds
 
-__all__ = ["Events", "Stepper"]
+__all__ = ["Events", "ReadySteps", "Stepper"]
 
 ResultT = TypeVar("ResultT")
+CONTAINED = (ArithmeticError, ValueError, InertialEstimationError)  # of data, not of programs
+
+
+class ReadySteps(NamedTuple):
+    """Steps that are to be executed, with what they need of the inputs.
+
+    Attributes:
+        samples: The aligned inputs of each.
+        read: What has been read for each; the exception where that has failed.
+        fresh: Whether the result of each is to be returned.
+    """
+
+    samples: list[AlignedSample]
+    read: list[Any]
+    fresh: list[bool]
 
 
 class Events(Protocol[ResultT]):
@@ -48,18 +63,20 @@ class Stepper(Generic[ResultT]):
         self,
         aligner: SignalAligner,
         *,
-        on_step: Callable[[AlignedSample], ResultT | None],
+        on_step: Callable[..., ResultT | None],
         on_restart: Callable[[], None],
         on_gap: Callable[[], None] | None = None,
         on_failure: Callable[[], None] | None = None,
         defect: Callable[[ResultT], str] | None = None,
         events: Events[ResultT] | None = None,
+        on_ready: Callable[[AlignedSample], Any] | None = None,
     ) -> None:
         """Begin before the first step.
 
         Args:
             aligner: The buffers.
-            on_step: Executes one step; returns None where there is no result.
+            on_step: Executes one step, of a sample and what `on_ready` has returned for it if that is given;
+                returns None where there is no result.
             on_restart: Called before a step whose stamps went back; not before the first one.
             on_gap: Called before a step for which every input was missing for longer than a jump; None where
                 all state stays valid.
@@ -67,11 +84,13 @@ class Stepper(Generic[ResultT]):
             defect: Names what is not finite or physically inconsistent in a result, empty if nothing; None
                 accepts every result.
             events: Keeps events of results that are withheld; None where results tell none.
+            on_ready: Reads all that a step needs of the inputs, so that it may be executed once there are
+                later readings; None where it is executed before.
         """
         self.aligner = aligner
         self.failures = StepFailures()
         self._results = ResultWatch()
-        self._on_step = on_step
+        self._on_step, self._on_ready = on_step, on_ready
         self._on_gap = on_gap
         self._on_restart = on_restart
         self._on_failure = on_failure or on_restart
@@ -89,25 +108,50 @@ class Stepper(Generic[ResultT]):
             The results in order of their stamps; none while an input is stale, and none that is stale itself
             since it is caught up with.
         """
+        ready = self.begin(now_ns)
+        return [] if ready is None else self.finish(ready)
+
+    def begin(self, now_ns: int) -> ReadySteps | None:
+        """Return the steps that are ready, to be executed by `finish`; None where there are none.
+
+        Args:
+            now_ns: As for `tick`.
+        """
         ready = self.aligner.pop_ready()
         if not ready:  # after most messages of a node
-            return []
-        made = [self._step(sample) for sample in ready]
-        results, events = [result for result in made if result is not None], self._events
-        if not results:
-            return []
+            return None
+        read = ready if self._on_ready is None else [self._read(sample) for sample in ready]
         if self.aligner.missing(now_ns):
-            fresh: list[ResultT] = []
-        elif self.aligner.is_stale(ready[0], now_ns):
-            steps = zip(ready, made, strict=True)
-            fresh = [r for s, r in steps if r is not None and not self.aligner.is_stale(s, now_ns)]
-        else:
-            fresh = results
+            return ReadySteps(ready, read, [False] * len(ready))
+        if not self.aligner.is_stale(ready[0], now_ns):  # the oldest
+            return ReadySteps(ready, read, [True] * len(ready))
+        return ReadySteps(ready, read, [not self.aligner.is_stale(sample, now_ns) for sample in ready])
+
+    def finish(self, ready: ReadySteps) -> list[ResultT]:
+        """Execute steps, and return results as `tick` does.
+
+        Args:
+            ready: The steps, in the order in which `begin` has returned them.
+        """
+        fresh: list[ResultT] = []
+        withheld: list[ResultT] = []
+        for sample, read, is_fresh in zip(*ready, strict=True):
+            result = self._step(sample, read)
+            if result is not None:
+                (fresh if is_fresh else withheld).append(result)
+        events = self._events
         if events is None:
             return fresh
-        if len(fresh) < len(results):
-            events.keep(results[: len(results) - len(fresh)])
+        if withheld:
+            events.keep(withheld)
         return [events.completed(result) for result in fresh]
+
+    def _read(self, sample: AlignedSample) -> Any:
+        assert self._on_ready is not None
+        try:
+            return self._on_ready(sample)
+        except CONTAINED as error:
+            return error
 
     def elapsed(self, sample: AlignedSample) -> float | None:
         """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""
@@ -146,7 +190,7 @@ class Stepper(Generic[ResultT]):
         if self._events is not None:
             self._events.reset()
 
-    def _step(self, sample: AlignedSample) -> ResultT | None:
+    def _step(self, sample: AlignedSample, read: Any) -> ResultT | None:
         if sample.continuity is not Continuity.CONTINUOUS:
             self._last_ns = None
             if sample.continuity is Continuity.AFTER_GAP:
@@ -157,14 +201,16 @@ class Stepper(Generic[ResultT]):
                 self._on_restart()
         self._begun = True
         self.failures.advance(sample.stamp_ns)
-        return self._contained(sample)
+        return self._contained(sample, read)
 
-    def _contained(self, sample: AlignedSample) -> ResultT | None:
+    def _contained(self, sample: AlignedSample, read: Any) -> ResultT | None:
         """Execute a step; where it fails, let the pipeline discard its state and return None."""
         try:
-            result = self._on_step(sample)
+            if isinstance(read, Exception):
+                raise read
+            result = self._on_step(sample) if self._on_ready is None else self._on_step(sample, read)
             reason = "" if result is None or self._defect is None else self._defect(result)
-        except (ArithmeticError, ValueError, InertialEstimationError) as error:
+        except CONTAINED as error:
             result, reason = None, f"{type(error).__name__}: {error}"
         if not reason:
             self._results.add(sample, given=result is not None)
