@@ -152,6 +152,16 @@ class FakePipeline:
             for t in stamps
         ]
 
+    @property
+    def stepper(self) -> "FakePipeline":
+        return self
+
+    def begin(self, now_ns: int) -> list[BaseEstimate] | None:
+        return self.tick(now_ns) or None
+
+    def finish(self, steps: list[BaseEstimate]) -> list[BaseEstimate]:
+        return steps
+
     def health(self, now_ns: int) -> list[Health]:
         return [Health("fake", HealthLevel.OK, "fine")]
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
-from inertial_estimation.estimators.inertial.doubt_hold import DoubtHold
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
@@ -17,11 +16,12 @@ from inertial_estimation.estimators.inertial.inertial_health import (
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
+from inertial_estimation.estimators.inertial.step_reader import StepReader
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
-from inertial_estimation.estimators.inputs.rows import BASE_STATE, JOINTS, base_state_row, wrench_stream
+from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.measured_state import MeasuredState
@@ -79,8 +79,6 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
-        self._efforts = aligner.stream(JOINTS).followed
-        self._doubt = DoubtHold(2 * aligner.limits.half_window_ns)
         checks = self._inputs.checks
         joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
         wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
@@ -89,7 +87,7 @@ class InertialPipeline:
         self.stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
-            on_ready=self._read,
+            on_ready=StepReader(self._windows, self._joints.map, aligner).read,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
@@ -219,15 +217,6 @@ class InertialPipeline:
     def _restart(self) -> None:
         self._restarted = True
         self.estimator.forget()
-
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _read(self, sample: AlignedSample) -> tuple[MeasuredState, bool] | None:
-        """Return the measured state of a step and whether it may be learned from; None without an input."""
-        state = self._windows.state_at(sample)
-        if state is None:
-            return None
-        at_limit, strays = bool(self._efforts.doubt), bool(self._joints.map.remark)
-        return state, not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
     def _step(

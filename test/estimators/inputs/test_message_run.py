@@ -75,7 +75,10 @@ class ByStretches(Robot):
         for run in runs:
             run.enter = partial(self.count, run.enter)
         self.first = PipelineLane(own, runs[0], self.tilt.tick, (self.base, []))
-        self.second = PipelineLane(fed, runs[1], self.inertial.tick, (self.made, []), push_base=push_base)
+        inertial = self.inertial
+        self.second = PipelineLane(
+            fed, runs[1], inertial.tick, (self.made, []), push_base=push_base, stepper=inertial.stepper
+        )
 
     def count(self, enter, *numbers):
         self.calls += 1

@@ -238,3 +238,51 @@ def test_a_failure_is_reported_for_ten_seconds_of_data_also_over_a_jump_back():
     for stamp in range(0, 10_010, 10):
         recorder.push(stamp)
         assert bool(recorder.stepper.health_note(stamp * MS)) == (stamp < 10_000)
+
+
+class Reader:
+    """A pipeline that reads its input when a step is ready, and executes the step from what has been read."""
+
+    def __init__(self):
+        aligner = SignalAligner(StreamSpec("x", 1), (), InputConfig(timeout=0.1, max_wait=0.0))
+        self.times, self.stepper = (
+            [],
+            Stepper(
+                aligner,
+                on_step=self.step,
+                on_restart=lambda: self.times.append("restart"),
+                on_ready=self.read,
+            ),
+        )
+
+    def read(self, sample):
+        value = float(sample.driver_row[0])
+        if value < 0.0:
+            raise ValueError("value is negative")
+        newest = self.stepper.aligner.latest("x", sample.time_ns + 1000 * MS, 10.0)
+        return value, float(newest[0])
+
+    def step(self, sample, read):
+        self.times.append(self.stepper.elapsed(sample))
+        self.stepper.advance(sample)
+        return sample.stamp_ns, *read
+
+    def push(self, stamp_ms, value, late_ms=0):
+        self.stepper.aligner.push("x", stamp_ms * MS, np.array([value]))
+        return self.stepper.begin((stamp_ms + late_ms) * MS)
+
+
+def test_steps_that_are_executed_later_give_what_they_give_at_once():
+    data = [(10, 1.0, 0), (20, 2.0, 0), (30, -1.0, 0), (40, 4.0, 300), (50, 5.0, 0)]
+    later, at_once = Reader(), Reader()
+    begun = [later.push(*each) for each in data]
+    assert later.times == []
+    results = [later.stepper.finish(ready) for ready in begun]
+    assert results == [at_once.stepper.finish(at_once.push(*each)) for each in data]
+    assert results == [[(10 * MS, 1.0, 1.0)], [(20 * MS, 2.0, 2.0)], [], [], [(50 * MS, 5.0, 5.0)]]
+    assert later.times == at_once.times == [None, 0.01, "restart", None, 0.01]
+    assert "ValueError: value is negative" in later.stepper.health_note(60 * MS)
+
+
+def test_nothing_is_begun_without_a_reading():
+    assert Reader().stepper.begin(10 * MS) is None
