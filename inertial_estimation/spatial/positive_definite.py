@@ -19,6 +19,7 @@ __all__ = [
     "normalised_square",
     "regular_solution",
     "solution",
+    "solution_and_determinant",
     "transposed_solution",
     "whitened",
 ]
@@ -97,6 +98,18 @@ def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
     """
     _lu, _pivots, X, info = dgesv(A, B)
     return X, info == 0
+
+
+def solution_and_determinant(A: Array, B: Array) -> tuple[Array, float, bool]:
+    """Return A^-1 B of a matrix that need not be symmetric, its determinant, and whether it is regular.
+
+    Args:
+        A: Shape (n, n).
+        B: Shape (n, k).
+    """
+    lu, pivots, X, info = dgesv(A, B)
+    swaps = int((pivots != np.arange(len(A))).sum())
+    return X, float(np.diag(lu).prod() * (-1.0) ** swaps), info == 0
 
 
 # Four rows at a time are subtracted from a row, which is then read and written a quarter as often. The loops
@@ -221,9 +234,15 @@ def _lower_factor_by_rows(S: Array) -> tuple[Array, bool]:
 
 @in_place_of(regular_solution)
 def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
-    """Return A^-1 B by elimination with the largest pivot of each column."""
+    X, _determinant, regular = solution_and_determinant(A, B)
+    return X, regular
+
+
+@in_place_of(solution_and_determinant)
+def _solution_and_determinant_by_rows(A: Array, B: Array) -> tuple[Array, float, bool]:
+    """Return A^-1 B by elimination with the largest pivot of each column, and the product of the pivots."""
     U, X = A.copy(), B.copy()
-    n, columns = B.shape
+    (n, columns), determinant = B.shape, 1.0
     for k in range(n):
         largest = k
         for i in range(k + 1, n):
@@ -231,8 +250,10 @@ def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
                 largest = i
         pivot = U[largest, k]
         if not abs(pivot) > 0.0:
-            return X, False
+            return X, 0.0, False
+        determinant *= pivot
         if largest != k:
+            determinant = -determinant
             for j in range(k, n):
                 U[k, j], U[largest, j] = U[largest, j], U[k, j]
             for j in range(columns):
@@ -244,4 +265,4 @@ def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
             for j in range(columns):
                 X[i, j] -= share * X[k, j]
     _substitute_back(U, X)
-    return X, True
+    return X, determinant, True

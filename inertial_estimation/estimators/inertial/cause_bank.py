@@ -12,13 +12,25 @@ product of the determinants of these: the Occam factor of amplitudes that the da
 larger than stated" is the cause without columns, since the scale is unknown in all of them.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    in_place_of,
+    warm_up,
+)
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.positive_definite import solution_and_determinant
 
 __all__ = ["CauseBank", "CauseFit", "NoiseScale", "log_student"]
 
@@ -73,6 +85,7 @@ class CauseBank:
         self.log_det: Array = np.zeros(causes)
         self._information: Array = np.zeros((causes, columns, columns))
         self._identity = np.eye(columns)
+        warm_up()
 
     def feed(self, columns: Array, residual: Array, weight: float, walk: float) -> None:
         """Add one measurement.
@@ -86,19 +99,17 @@ class CauseBank:
             weight: Number w of independent measurements that this one counts for.
             walk: Variance of the amplitudes' change since the last measurement, in units of s^2.
         """
-        transposed = columns.transpose(0, 2, 1)
-        error = residual - (columns @ self.amplitudes[:, :, None])[:, :, 0]
-        F = weight * (transposed @ columns)
-        b = weight * (transposed @ error[:, :, None])
-        self._information += F
-        P = self.covariance + walk * self._identity
-        widened = self._identity + P @ F
-        P = linear_algebra.solve(widened, P)
-        self.covariance = 0.5 * (P + P.transpose(0, 2, 1))
-        step = self.covariance @ b
-        self.amplitudes = self.amplitudes + step[:, :, 0]
-        self.rss += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
-        self.log_det += np.log(np.maximum(np.linalg.det(widened), 1.0))
+        amplitudes, covariance = np.empty_like(self.amplitudes), np.empty_like(self.covariance)
+        m, d = columns.shape[1:]
+        if not _feed(
+            (np.ascontiguousarray(columns).reshape(-1, d), np.ascontiguousarray(residual)),
+            (self.amplitudes, self.covariance.reshape(-1, d)),
+            (weight, walk),
+            (amplitudes, covariance.reshape(-1, d)),
+            (self._information.reshape(-1, d), self.rss, self.log_det),
+        ):
+            raise NumericalError(f"the amplitudes of {len(amplitudes)} causes in {m} rows have no solution")
+        self.amplitudes, self.covariance = amplitudes, covariance
 
     @property
     def fit(self) -> CauseFit:
@@ -124,6 +135,77 @@ class CauseBank:
         """
         evidence: Array = log_student(self.rss, total, scale) - 0.5 * log_det
         return evidence
+
+
+Measurement = tuple[Array, Array]  # whitened columns one cause below the other, (n m, d), and residual, (m,)
+Amplitudes = tuple[Array, Array]  # shape (n, d), and their covariances one below the other, shape (n d, d)
+Sums = tuple[Array, Array, Array]  # information one below the other, (n d, d), `rss` and `log_det`, (n,)
+
+
+def corrected(
+    measurement: Measurement, before: Amplitudes, numbers: tuple[float, float], after: Amplitudes, sums: Sums
+) -> bool:
+    """Add one measurement to n causes, as `CauseBank.feed`; return whether the equations have a solution.
+
+    Args:
+        measurement: The measurement.
+        before: Amplitudes before it.
+        numbers: Weight of the measurement, and variance of the amplitudes' change since the last one.
+        after: Amplitudes after it; written.
+        sums: What is added to.
+    """
+    residual, (weight, walk), (n, d) = measurement[1], numbers, before[0].shape
+    columns = measurement[0].reshape(n, -1, d)
+    transposed, identity = columns.transpose(0, 2, 1), np.eye(d)
+    error = residual - (columns @ before[0][:, :, None])[:, :, 0]
+    F = weight * (transposed @ columns)
+    b = weight * (transposed @ error[:, :, None])
+    P = before[1].reshape(n, d, d) + walk * identity
+    widened = identity + P @ F
+    P = linear_algebra.solve(widened, P)
+    P = 0.5 * (P + P.transpose(0, 2, 1))
+    step = P @ b
+    after[0][:], after[1][:] = before[0] + step[:, :, 0], P.reshape(-1, d)
+    sums[0][:] += F.reshape(-1, d)
+    sums[1][:] += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
+    sums[2][:] += np.log(np.maximum(np.linalg.det(widened), 1.0))
+    return True
+
+
+@in_place_of(corrected)
+def _corrected(
+    measurement: Measurement, before: Amplitudes, numbers: tuple[float, float], after: Amplitudes, sums: Sums
+) -> bool:
+    (columns, residual), (weight, walk) = measurement, numbers
+    m, (n, d) = len(residual), before[0].shape
+    for i in range(n):
+        rows, B = slice(d * i, d * i + d), columns[m * i : m * i + m]
+        turned = np.ascontiguousarray(B.T)
+        error = residual - np.dot(B, before[0][i])
+        F, b = weight * np.dot(turned, B), weight * np.dot(turned, error)
+        P = before[1][rows] + walk * np.eye(d)
+        P, determinant, regular = solution_and_determinant(np.eye(d) + np.dot(P, F), P)
+        if not regular:
+            return False
+        P = 0.5 * (P + P.T)
+        step = np.dot(P, b)
+        after[0][i], after[1][rows] = before[0][i] + step, P
+        sums[0][rows] += F
+        sums[1][i] += max(weight * np.dot(error, error) - np.dot(b, step), 0.0)
+        sums[2][i] += math.log(max(determinant, 1.0))
+    return True
+
+
+@compiled
+def _feed(
+    measurement: tuple[Table, Column],
+    before: tuple[Table, Table],
+    numbers: tuple[float, float],
+    after: tuple[MutableTable, MutableTable],
+    sums: tuple[MutableTable, MutableColumn, MutableColumn],
+) -> bool:
+    """Add one measurement, as `corrected`."""
+    return corrected(measurement, before, numbers, after, sums)
 
 
 def log_student(rss: Array, total: float, scale: NoiseScale) -> Array:
