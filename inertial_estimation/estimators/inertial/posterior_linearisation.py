@@ -282,17 +282,17 @@ class CurvedPosterior:
         assert curved_map is not None
         n, (over, of_bodies) = len(at.mean), self._scratch
         after, fit, moments = (np.empty(n), np.empty((n, n))), _empty_fit(n), np.empty(of_bodies)
-        largest, energy = posterior_step(
-            *((at.mean, at.covariance), at.fit, *self._against, curved_map[1], self._share),
-            *(over, after, fit, moments.reshape(-1, 10)),
-        )
+        before: tuple[Any, ...] = (at.mean, at.covariance), at.fit, *self._against, curved_map[1], self._share
+        written: tuple[Any, ...] = over, after, fit, moments.reshape(-1, 10)
+        largest, energy = posterior_step(*before, *written)
         return largest, None if math.isnan(largest) else _normal(*after, energy, fit, moments)
 
     def _normal(self, mean: Array, covariance: Array) -> _Normal:
         """Compare a normal distribution with the posterior."""
         over, of_bodies = self._scratch
         fit, moments = _empty_fit(len(mean)), np.empty(of_bodies)
-        energy = free_energy(mean, covariance, *self._against, over, fit, moments.reshape(-1, 10))
+        written: tuple[Any, ...] = over, fit, moments.reshape(-1, 10)
+        energy = free_energy(mean, covariance, *self._against, *written)
         return _normal(mean, covariance, energy, fit, moments)
 
 
