@@ -23,15 +23,12 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
+from inertial_estimation.spatial.rotations import skews
 
 __all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
 
 LOAD_COLUMNS = 4  # mass and first moment
 EVERY_ROW = slice(None)
-# Of p in the nine entries of the matrix that takes its cross product with another vector.
-_SKEW = np.array(
-    [[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], float
-)
 SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]
 
 
@@ -115,7 +112,7 @@ class CandidateColumns:
         points = np.matmul(R_BJ, self._coms_J[:, :, None])[:, :, 0] + poses[:, 9:]
         wrenches = J.T[rows] * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
-        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], (points @ _SKEW).reshape(-1, 3, 3))
+        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], skews(points))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
     def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:

@@ -89,6 +89,7 @@ def transposed_solution(L: Array, B: Array) -> Array:
     return X
 
 
+@inlined
 def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
     """Return A^-1 B of a matrix that need not be symmetric, and whether it is regular.
 
@@ -96,8 +97,8 @@ def regular_solution(A: Array, B: Array) -> tuple[Array, bool]:
         A: Shape (n, n).
         B: Shape (n, k).
     """
-    _lu, _pivots, X, info = dgesv(A, B)
-    return X, info == 0
+    X, _determinant, regular = solution_and_determinant(A, B)
+    return X, regular
 
 
 def solution_and_determinant(A: Array, B: Array) -> tuple[Array, float, bool]:
@@ -230,12 +231,6 @@ def _lower_factor_by_rows(S: Array) -> tuple[Array, bool]:
         for j in range(i + 1):
             L[i, j] = U[j, i]
     return L, positive
-
-
-@in_place_of(regular_solution)
-def _regular_solution_by_rows(A: Array, B: Array) -> tuple[Array, bool]:
-    X, _determinant, regular = solution_and_determinant(A, B)
-    return X, regular
 
 
 @in_place_of(solution_and_determinant)

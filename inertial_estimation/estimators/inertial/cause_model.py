@@ -103,7 +103,7 @@ class CauseModel:
         self._inputs = input_names(names, picked)
         self._spatial_size, self._single_size = input_sizes(
             names,
-            int((picked >= names.base).sum()),
+            picked,
             {
                 InputKind.WRENCH: WRENCH_FAULT * self.wrench_size,
                 InputKind.ACCELERATION: np.repeat(ACCELERATION_FAULT, 3),

@@ -86,10 +86,7 @@ class CorrectedFilter:
         the noise. Where the first seconds have taught something wrong, learning begins anew.
         """
         guarded = self.guarded
-        if self._report_for > 0.0:
-            self._report_for = max(0.0, self._report_for - dt)
-        if self._wait_for > 0.0:
-            self._wait_for = max(0.0, self._wait_for - dt)
+        self._report_for, self._wait_for = max(0.0, self._report_for - dt), max(0.0, self._wait_for - dt)
         if self.bias.active:
             update = guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)

@@ -63,7 +63,7 @@ class InnovationGate:
     @property
     def limit(self) -> float:
         """Largest NIS that `decide` accepts at once: the bound, infinite where the gate is switched off."""
-        return self.factor * self._quantile if self.config.enabled else math.inf
+        return self.bound if self.config.enabled else math.inf
 
     def reset(self) -> None:
         """Reset the counter of rejected time."""
@@ -81,9 +81,8 @@ class InnovationGate:
         """
         if not self.config.enabled:
             return Decision.ACCEPTED
-        if nis <= self.factor * self._quantile:
-            if self._rejected_for > 0.0:
-                self._rejected_for = max(0.0, self._rejected_for - dt)
+        if nis <= self.bound:
+            self._rejected_for = max(0.0, self._rejected_for - dt)
             return Decision.ACCEPTED
         self._rejected_for += dt
         if self._rejected_for < self.config.reopen_after:

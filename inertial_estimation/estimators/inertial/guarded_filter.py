@@ -162,8 +162,7 @@ class GuardedFilter:
             return self.filter.update(equation, dt, learn=learn)
         phase, good = self.phase, self.good
         self.level.look_at(equation)
-        if self._unconfirmed_for > 0.0:
-            self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
+        self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if phase is WatchPhase.FROZEN or phase is WatchPhase.PUSHED:
             return self._update_waiting(equation, dt)
         if phase is WatchPhase.GOOD:

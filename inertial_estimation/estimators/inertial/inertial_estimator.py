@@ -174,8 +174,7 @@ class InertialEstimator:
             self._passes.reset()
         elif learn and not self._passes.over:
             self._passes.feed(equation, step.dt, self.corrected, accepted=update.accepted)
-        if self.corrected.guarded.inquiry.found.decided:
-            self._switch_on(self.corrected.guarded.inquiry.unestimated)
+        self._switch_on(self.corrected.guarded.inquiry.unestimated)
         self.record.count(update)
         return update
 

@@ -96,12 +96,12 @@ def input_names(names: InputNames, picked: Indices) -> tuple[str, ...]:
     )
 
 
-def input_sizes(names: InputNames, efforts: int, sizes: Mapping[InputKind, Array]) -> tuple[Array, Array]:
+def input_sizes(names: InputNames, picked: Indices, sizes: Mapping[InputKind, Array]) -> tuple[Array, Array]:
     """Return the expected errors of the inputs, in the order of `spatial_columns` and `single_columns`.
 
     Args:
         names: Names of the inputs.
-        efforts: Number of efforts that are measured.
+        picked: As of the paths of errors.
         sizes: Expected error of each kind of input.
 
     Returns:
@@ -109,6 +109,7 @@ def input_sizes(names: InputNames, efforts: int, sizes: Mapping[InputKind, Array
     """
     spatial = [sizes[InputKind.WRENCH]] * len(names.contacts)
     spatial += [sizes[InputKind.ACCELERATION]] * bool(names.acceleration)
+    efforts = np.count_nonzero(picked >= names.base)
     single = [sizes[InputKind.EFFORT]] * efforts + [sizes[InputKind.MOTION]] * len(names.joints)
     return np.array(spatial).reshape(-1, 1, 6), np.array(single).reshape(-1, 1, 1)
 

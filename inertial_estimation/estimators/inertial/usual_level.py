@@ -60,15 +60,12 @@ class _Usual:
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of a time [s]."""
-        if self._seen < WINDOW:
-            self._seen = min(self._seen + dt, WINDOW)
-        seen = self._seen
+        self._seen = seen = min(self._seen + dt, WINDOW)
         self.mean += min(dt / seen, 1.0) * (nis - self.mean) if seen > 0.0 else nis
         if seen < FIRST:
             return
         self.is_known, ratio = True, min(nis / self.level, MOST_RATIO)
-        if self._spread_seen < SPREAD_WINDOW:
-            self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
+        self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
         self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
         self._factor_age += dt
         if self._factor_age >= BETWEEN:
@@ -173,9 +170,8 @@ class UsualLevel:
         bound, usual = self._gate.bound, self._usual
         if not usual.is_known:
             return bound
-        if not (widest or (self.moving and usual is self._rest)):  # a motion that has not been seen
-            factor = min(factor, usual.factor)
-        return min(factor * usual.level, bound)
+        multiple = factor if widest or self._is_unseen_motion else min(factor, usual.factor)
+        return min(multiple * usual.level, bound)
 
     def usual_range(self, factor: float) -> float:
         """Return the NIS up to which data are usual, at most the limit of suspect data.
