@@ -20,8 +20,6 @@ from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["DIRECTION", "Error", "Part", "Prepare", "kinds_of_streams"]
-
 TURN = 2.0 * np.pi
 SHIFTS = 1e-6  # of an entry of a foot's Jacobian
 MOVING, TRAVEL = 0.1, 0.05  # rms speed and travel of a joint that moves [rad/s, rad]

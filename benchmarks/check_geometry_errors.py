@@ -13,8 +13,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["kinds_of_geometry"]
-
 OFFSET, IMU = np.radians([4.0, 9.0]), np.radians([5.0, 10.0])  # least and largest
 TILT = np.radians([6.0, 180.0])
 ZERO = np.array([0.08, 0.2])  # shares of the joint's effort limit

@@ -4,8 +4,6 @@ from benchmarks.check_errors import Prepare, kinds_of_streams
 from benchmarks.check_geometry_errors import kinds_of_geometry
 from benchmarks.check_sensor_errors import kinds_of_sensors
 
-__all__ = ["kinds"]
-
 
 def kinds() -> dict[str, Prepare]:
     """Return all kinds of error by name."""

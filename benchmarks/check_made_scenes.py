@@ -48,8 +48,6 @@ from inertial_estimation.synthetic.synthetic_truth import (
     stance_truth,
 )
 
-__all__ = ["Conditions", "Made", "Moving", "inputs", "moving_robot", "other", "surveyed", "tuned", "unseen"]
-
 LENGTH_S = 25.0  # of a simulation, after its release
 ARM_REACH, ROOM = 0.35, 0.4  # of joints that are not of a leg [rad], at most this share of their way
 REACH, LIMIT_SHARE = 1.0, 0.7  # the same of a moving arm

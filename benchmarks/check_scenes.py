@@ -26,8 +26,6 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.recordings.recording import BagRecording
 
-__all__ = ["Scene", "scene_named", "scene_names"]
-
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
 PANDA_BAG = "panda_gaz2019/exciting_trajectory"

@@ -17,8 +17,6 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["kinds_of_sensors"]
-
 UNBALANCED, TIMES = 0.02, 3.0  # imbalance that tells, in weights, and over that of the clean part
 TARE = 0.15  # of the weight
 UNLOADED = 0.02  # of the weight, at its least, of a foot whose zero shows

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from benchmarks.check_scores import Unit
 
-__all__ = ["append", "merged", "missing", "read", "without_torn_line"]
-
 
 def read(file: Path) -> list[Unit]:
     """Read the lines of a file; a last one that was cut off is left out."""

@@ -15,7 +15,8 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.parameters import build_config
 

@@ -22,7 +22,8 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.metrics import angles_between
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import Array, OrientationSample
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
 

@@ -35,8 +35,6 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
-__all__ = ["COMMANDS", "OUTPUTS", "Graph", "Message", "publish_for_ever", "standing_talos"]
-
 PERIOD_S = 4.0  # of the readings of a robot at rest, played again and again
 TORSO_KG = 17.56011  # mass of torso_2_link in the URDF
 STALE_NS = 300_000_000

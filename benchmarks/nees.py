@@ -26,7 +26,8 @@ from scipy.stats import chi2, norm
 
 from benchmarks.regressor_errors import feigned_information
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.differentiation import window_weights
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import build_config

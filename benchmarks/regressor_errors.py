@@ -19,8 +19,6 @@ import pinocchio as pin
 
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 
-__all__ = ["FeignedInformation", "feigned_information"]
-
 BODY_REGRESSORS = np.array([pin.bodyRegressor(pin.Motion.Zero(), pin.Motion(row)) for row in np.eye(6)])
 
 

@@ -27,14 +27,13 @@ if TYPE_CHECKING:
         NumericalError,
         RecordingError,
     )
-    from inertial_estimation.estimators.inertial.inertial_pipeline import (
-        InertialPipeline,
-        InertialPipelineConfig,
-    )
+    from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+    from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
     from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
     from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
     from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-    from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+    from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+    from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
     from inertial_estimation.identification.identification_config import IdentificationConfig
     from inertial_estimation.identification.identification_result import IdentificationReport
     from inertial_estimation.identification.identifier import Identifier
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
     from inertial_estimation.parameters import build_config, parameter_values
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-    from inertial_estimation.replay.replay import ReplayRun, replay_recording
+    from inertial_estimation.replay.replay import replay_recording
+    from inertial_estimation.replay.replay_run import ReplayRun
     from inertial_estimation.signals import (
         BaseEstimate,
         BaseReference,
@@ -100,17 +100,13 @@ _NAMES_BY_MODULE = {
         "NumericalError",
         "RecordingError",
     ),
-    "estimators.inertial.inertial_pipeline": (
-        "InertialPipeline",
-        "InertialPipelineConfig",
-    ),
+    "estimators.inertial.inertial_config": ("InertialPipelineConfig",),
+    "estimators.inertial.inertial_pipeline": ("InertialPipeline",),
     "estimators.payload.payload_config": ("TrunkPayloadConfig",),
     "estimators.payload.payload_estimate": ("PayloadEstimate",),
     "estimators.payload.payload_pipeline": ("TrunkPayloadPipeline",),
-    "estimators.tilt.tilt_pipeline": (
-        "TiltPipeline",
-        "TiltPipelineConfig",
-    ),
+    "estimators.tilt.tilt_config": ("TiltPipelineConfig",),
+    "estimators.tilt.tilt_pipeline": ("TiltPipeline",),
     "identification.identification_config": ("IdentificationConfig",),
     "identification.identification_result": ("IdentificationReport",),
     "identification.identifier": ("Identifier",),
@@ -134,10 +130,8 @@ _NAMES_BY_MODULE = {
         "MemoryRecording",
         "RecordingEntry",
     ),
-    "replay.replay": (
-        "ReplayRun",
-        "replay_recording",
-    ),
+    "replay.replay": ("replay_recording",),
+    "replay.replay_run": ("ReplayRun",),
     "signals": (
         "BaseEstimate",
         "BaseReference",

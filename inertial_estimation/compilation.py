@@ -33,28 +33,6 @@ try:
 except ModuleNotFoundError:  # not on this system: every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "Column",
-    "Integers",
-    "MutableColumn",
-    "MutableTable",
-    "Table",
-    "cells",
-    "compile_all",
-    "compiled",
-    "compiling",
-    "compiling_within",
-    "in_place_of",
-    "inlined",
-    "integers",
-    "kept_in",
-    "numbers",
-    "others_compile",
-    "warm_up",
-    "when_compiling",
-    "zeros",
-]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 READ_ONLY, MUTABLE = "read-only", "mutable"
 Column = Annotated[Array, 1, READ_ONLY]  # contiguous, one dimension; in these four, of floats

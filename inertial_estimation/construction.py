@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
 
-__all__ = ["made_of_checked"]
-
 ValueT = TypeVar("ValueT")
 
 

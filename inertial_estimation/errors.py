@@ -3,24 +3,6 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "ConfigurationError",
-    "DamagedMessageError",
-    "DuplicateJointError",
-    "InconsistentInertiaError",
-    "InertialEstimationError",
-    "MeasurementError",
-    "MissingDependencyError",
-    "ModelError",
-    "NumericalError",
-    "PositionFaultError",
-    "RecordingError",
-    "WorkerError",
-    "did_you_mean",
-    "listing",
-    "one_line",
-]
-
 SHORTEST_PART = 3  # characters of a name that is looked for within others
 
 

@@ -6,8 +6,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cause", "LocatedCause"]
-
 Array = NDArray[np.float64]
 
 

@@ -20,27 +20,6 @@ import numpy as np
 from inertial_estimation.compilation import Integers, compiling, inlined
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = [
-    "IMU_FORCE",
-    "IMU_LAYOUT",
-    "IMU_RATE",
-    "INERTIA_LAYOUT",
-    "LENGTH",
-    "ODOMETRY_LAYOUT",
-    "UNUSUAL",
-    "WRENCH_LAYOUT",
-    "MessageLayout",
-    "MessageNumbers",
-    "MessageSeries",
-    "aligned",
-    "first_double",
-    "is_plain",
-    "low_half",
-    "meant_bytes",
-    "names_of",
-    "stamp_of",
-]
-
 CAPACITY = 1 << 16  # bytes of the largest message that is held
 ENCAPSULATED = 4  # bytes before the encapsulation, so that the message behind it is aligned
 LENGTH = struct.Struct("<I")

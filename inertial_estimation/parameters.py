@@ -14,21 +14,6 @@ from typing import Any, TypeVar, get_type_hints
 
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 
-__all__ = [
-    "RENAMED",
-    "ParameterSpec",
-    "build_config",
-    "check_value",
-    "iterate_parameters",
-    "parameter",
-    "parameter_values",
-    "replace_negative",
-    "replace_runtime_value",
-    "replace_value",
-    "section",
-    "unknown_name",
-]
-
 MOST_LISTED = 12  # names of an error message
 RENAMED = {
     f"friction.{term}": f"friction.prior.{term}" for term in ("coulomb", "viscous", "offset", "armature")

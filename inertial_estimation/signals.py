@@ -12,28 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.located_cause import LocatedCause
 
-__all__ = [
-    "NANOSECONDS",
-    "Array",
-    "BaseEstimate",
-    "BaseReference",
-    "BaseState",
-    "Decision",
-    "Health",
-    "HealthLevel",
-    "ImuSample",
-    "InertialEstimate",
-    "JointReading",
-    "JointSample",
-    "LinkEstimate",
-    "LinkInertia",
-    "OrientationSample",
-    "TorqueCommand",
-    "WrenchSample",
-    "frozen_array",
-    "seconds",
-]
-
 Array = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000  # in one second
 

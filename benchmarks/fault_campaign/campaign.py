@@ -20,8 +20,6 @@ from benchmarks.fault_campaign.readings import Reading
 from benchmarks.fault_campaign.scenes import SCENES, SOURCES, Recorded, Scene, build_pipeline, recorded
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["Case", "all_cases", "case_named", "run_cases", "run_share", "scene_shares"]
-
 MOST_TRIED = 400  # numbers, among which cases are looked for whose fault begins with the first reading
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
 EARLY_TAIL_S = 8.0  # after a fault at the start, since an estimate is not judged before it would be right

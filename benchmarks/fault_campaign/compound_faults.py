@@ -14,8 +14,6 @@ from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["COMPOUND_KINDS"]
-
 PARTS = (stuck, saturated, units, sign_flipped, gain, loose_cable, column_frozen, filtered)
 AWAY_S = (0.3, 2.0)  # distance of that time from now
 

@@ -13,8 +13,6 @@ from benchmarks.fault_campaign.readings import (
     with_channel,
 )
 
-__all__ = ["DELIVERY_KINDS", "REGULAR"]
-
 REGULAR = ("imu", "joints", "wrench", "base_state", "orientation")
 
 

@@ -20,8 +20,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["DRIVER_KINDS"]
-
 COUNTS = 4096  # of an encoder in one turn
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from benchmarks.fault_campaign.readings import CHANNELS, Reading, nanoseconds, with_channel
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["Draw", "Fault", "Kind"]
-
 Change = Callable[[Array], Array]
 
 

@@ -13,8 +13,6 @@ from benchmarks.fault_campaign.readings import RawMessage, Reading
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["Feed", "HealthSample", "Put", "Record"]
-
 IDLE_TICK_NS = 10_000_000  # between two ticks without a message
 HEALTH_NS = 50_000_000
 COUNTED_STEPS = 5

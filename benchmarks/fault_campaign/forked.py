@@ -9,8 +9,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["EndedError", "forked"]
-
 CPU_LIMIT_S = 30
 WALL_LIMIT_S = 180  # generous: the machine may be shared
 MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has

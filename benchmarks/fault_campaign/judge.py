@@ -11,8 +11,6 @@ from benchmarks.fault_campaign.feed import HealthSample, Put, Record
 from benchmarks.fault_campaign.outputs import Adapter
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
-__all__ = ["GRACE_S", "Errors", "Verdict", "errors_of", "judge", "longest_run"]
-
 GRACE_S = 0.25  # a wrong estimate may be called OK for so long, in which a fault is recognised
 SILENT_OK_S = 0.35  # the same for an output that stops: inputs.timeout (0.1 s) and the grace
 SILENT_S = 1.0  # an output that comes back later than this after the fault counts as silent

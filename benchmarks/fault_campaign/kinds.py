@@ -9,8 +9,6 @@ from benchmarks.fault_campaign.transport_faults import TRANSPORT_KINDS
 from benchmarks.fault_campaign.value_faults import VALUE_KINDS
 from benchmarks.fault_campaign.wiring_faults import WIRING_KINDS
 
-__all__ = ["KINDS"]
-
 _EARLIER = (*VALUE_KINDS, *WIRING_KINDS, *DELIVERY_KINDS, *TRANSPORT_KINDS, *MESSAGE_KINDS)
 _ALL = (*_EARLIER, *DRIVER_KINDS, *COMPOUND_KINDS)
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

@@ -11,8 +11,6 @@ from benchmarks.fault_campaign.messages import damaged, serialised
 from benchmarks.fault_campaign.readings import RawMessage, Reading, joint_columns, with_channel
 from inertial_estimation.signals import BaseReference, JointReading
 
-__all__ = ["MESSAGE_KINDS", "WITH_MESSAGE"]
-
 WITH_MESSAGE = ("imu", "joints", "wrench", "base_state", "orientation", "inertia")
 FIELDS = ("position", "velocity", "effort")
 

@@ -11,8 +11,6 @@ from benchmarks.fault_campaign.readings import MESSAGE_TYPES, RawMessage
 from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, bytes_reader
 
-__all__ = ["damaged", "message_reader", "serialised"]
-
 
 @cache
 def _typestore() -> Any:

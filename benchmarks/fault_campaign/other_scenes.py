@@ -34,8 +34,6 @@ from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.synthetic.synthetic_truth import Payload
 
-__all__ = ["OTHER_SCENES", "OTHER_SOURCES"]
-
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datasets"))
 ICUB_BAG = DATASETS / "icub_walking" / "walk_front_back_2021"
 ICUB_URDF = DATASETS / "icub_walking" / "iCubGenova04.urdf"

@@ -12,8 +12,6 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["ADAPTERS", "Adapter"]
-
 ROTATION_TOLERANCE = 1e-9
 SYMMETRY_TOLERANCE = 1e-9
 TOLERANCE = 1e-9  # of eigenvalues, of the largest one

@@ -26,18 +26,6 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = [
-    "CHANNELS",
-    "MESSAGE_TYPES",
-    "RawMessage",
-    "Reading",
-    "delayed",
-    "joint_columns",
-    "nanoseconds",
-    "restamped",
-    "with_channel",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:

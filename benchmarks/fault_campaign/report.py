@@ -12,8 +12,6 @@ from benchmarks.fault_campaign.judge import GRACE_S, MOVED, SILENT_OK_S, Errors,
 from benchmarks.fault_campaign.kinds import KINDS
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["COUNTED", "failures", "print_timeline", "summary", "table", "worst_cells"]
-
 COLUMNS = {
     "cases": "cases",
     "escapes": "esc.",

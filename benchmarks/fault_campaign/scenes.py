@@ -24,9 +24,11 @@ from inertial_estimation.configuration.node_names import (
     SIMULATOR_NODE,
     TILT_NODE,
 )
-from inertial_estimation.control.controller_pipeline import ControllerConfig, ControllerPipeline
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.recording import RecordingEntry
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
@@ -47,23 +49,6 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
-
-__all__ = [
-    "INIT",
-    "LATENCY_NS",
-    "SCENES",
-    "SENSORS",
-    "SOURCES",
-    "START_NS",
-    "WALK_S",
-    "Recorded",
-    "Scene",
-    "build_pipeline",
-    "received",
-    "recorded",
-    "recorded_truth",
-    "walking",
-]
 
 START_NS = 1_700_000_000 * NANOSECONDS
 LATENCY_NS = 1_000_000  # from the stamp of a reading to its arrival

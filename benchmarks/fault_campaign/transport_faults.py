@@ -20,8 +20,6 @@ from benchmarks.fault_campaign.readings import (
 )
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["TRANSPORT_KINDS"]
-
 
 def dropouts(draw: Draw) -> list[Reading]:
     """Lose a share of the readings of one stream, or of all, at random."""

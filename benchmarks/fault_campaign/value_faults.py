@@ -10,8 +10,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY as G
 from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["IN_RANGE", "SENSORS", "VALUE_KINDS"]
-
 SENSORS = ("imu", "joints", "wrench")
 ESTIMATES = ("base_state", "orientation", "inertia")
 IN_RANGE = {  # largest value that a healthy sensor may report, for a spike that a range cannot catch

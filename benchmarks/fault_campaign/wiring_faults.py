@@ -9,8 +9,6 @@ from benchmarks.fault_campaign.readings import CHANNELS, Reading, with_channel
 from benchmarks.fault_campaign.value_faults import IN_RANGE, SENSORS
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["WIRING_KINDS"]
-
 
 def drift(draw: Draw) -> list[Reading]:
     """Let one number, or all of a vector, wander off at a constant rate."""

@@ -23,8 +23,6 @@ import numpy as np
 from benchmarks.file_fuzz.kinds import KINDS, FileKind
 from benchmarks.file_fuzz.mutations import mutated
 
-__all__ = ["FuzzCount", "fuzz", "main"]
-
 LONGEST_S = 2.0
 LARGEST_BYTES = 2**30
 READ, REFUSED, TRACEBACK, KILLED, SLOW = "read", "refused", "traceback", "killed", "slow"

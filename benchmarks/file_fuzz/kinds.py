@@ -24,8 +24,6 @@ from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv, write_trajectory_csv
 from inertial_estimation.signals import ImuSample, JointReading
 
-__all__ = ["KINDS", "FileKind"]
-
 LINK = (
     '  <link name="{0}">\n    <inertial>\n      <origin xyz="0.1 0 0.2" rpy="0 0.1 0"/>\n'
     '      <mass value="2.5"/>\n'

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
-__all__ = ["mutated"]
-
 NUMBERS = (
     *(
         b"-1",

@@ -23,8 +23,6 @@ from inertial_estimation.models.geometry_slopes import GravityTorques
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["base_mounting_findings"]
-
 EXPLAINS = 0.5  # of what the torques leave unexplained, at least
 AHEAD = 1.1  # times the evidence of every other cause, a wrong sign of all efforts among them
 WRONG = 5.0  # smaller tilts [deg] are compared with masses, as they do not mislead the checks of efforts

@@ -7,8 +7,6 @@ from inertial_estimation.bring_up.uniform_signals import UniformSignals, uniform
 from inertial_estimation.data_checks.data_table import CheckedRobot
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 
-__all__ = ["Case"]
-
 
 class Case:
     """One recording of one robot.

@@ -7,8 +7,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["Cause", "CauseKind"]
-
 
 class CauseKind(Enum):
     """What may be wrong.

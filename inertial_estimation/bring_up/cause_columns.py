@@ -11,8 +11,6 @@ from inertial_estimation.bring_up.force_rows import FRICTION, ForceRows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["Block", "cause_columns", "nuisance_columns"]
-
 MASS_PRIOR = 0.5  # standard deviation of a wrong mass, of the link's mass
 MASS_FLOOR = 0.02  # the same, at least this share of the robot's mass
 MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]

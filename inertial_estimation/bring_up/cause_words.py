@@ -10,8 +10,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["check_of", "remedy_of", "sentence_of", "tilt_of", "value_of", "words_of"]
-
 SCALED = {
     CauseKind.WHOLE: "all masses",
     CauseKind.WRENCH: "the contact wrenches",

@@ -8,8 +8,6 @@ from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 
-__all__ = ["delay_finding", "lag_verdict"]
-
 NOTICED_S, LATE_S = 0.012, 0.03  # offsets that are unusual, and that corrupt estimates of moving robots [s]
 SIGMAS = 4.0
 IMPROVED = 0.1  # share of what does not agree that the shift must remove,

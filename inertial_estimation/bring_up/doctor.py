@@ -35,8 +35,6 @@ from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["Diagnosis", "diagnose"]
-
 FEWEST_WINDOWS = 20  # 2 s of data
 OF_MASSES = {"link mass", "link centre of mass", "masses", "effort scale", "contact wrench scale", "friction"}
 OF_EFFORTS = {"effort sign", "effort unit", "effort order", "effort zero"}

@@ -14,8 +14,6 @@ from inertial_estimation.bring_up.time_offsets import effort_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.effort_checks import effort_checks, telling_joints
 
-__all__ = ["effort_findings"]
-
 COMMON = (
     (-1.0, "effort sign", "the sign of all efforts is changed"),
     (1e-3, "effort unit", "all efforts are in mNm"),

@@ -7,8 +7,6 @@ from inertial_estimation.bring_up.cause import Cause
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 
-__all__ = ["Finding", "Mend", "cannot_tell", "finding", "plain"]
-
 Mend = Callable[[RobotStreams], RobotStreams]
 
 

@@ -6,8 +6,6 @@ from typing import Any
 from inertial_estimation.bring_up.finding import Finding
 from inertial_estimation.models.robot_config import RobotConfig
 
-__all__ = ["fixed_parameters"]
-
 
 def fixed_parameters(findings: Iterable[Finding], config: RobotConfig) -> dict[str, Any]:
     """Return the parameters that mend what was found, added to offsets and gains of the robot's file.

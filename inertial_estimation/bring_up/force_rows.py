@@ -22,8 +22,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ForceRows", "force_rows"]
-
 MOST_WINDOWS = 250
 AVERAGED = 5  # windows; the noise of an IMU is in the columns, too, and would draw all masses to zero
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]

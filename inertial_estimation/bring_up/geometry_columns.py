@@ -8,8 +8,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["GeometryColumns"]
-
 
 class GeometryColumns:
     """Slopes of the base wrench and the torques that are predicted for a window.

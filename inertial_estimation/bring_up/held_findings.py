@@ -6,8 +6,6 @@ from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.cause import Cause
 from inertial_estimation.bring_up.finding import Finding
 
-__all__ = ["HeldFindings"]
-
 
 class HeldFindings:
     """Keeps findings until the masses are judged."""

@@ -32,8 +32,6 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ANY_FACTOR", "Evidence", "evidence", "evidence_of_exchanged_efforts", "unexplained_efforts"]
-
 INDEPENDENT = 0.5  # share of the readings that count as independent
 ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms
 FACTOR_PRIOR = 0.2  # standard deviation of a torque's factor about one: inertias that are not exact

@@ -42,8 +42,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_findings"]
-
 TURNED_WARN, TURNED = math.radians(7.0), math.radians(14.0)  # rotation of a mounting that is no tolerance
 TILT_WARN, TILTED = math.radians(8.0), math.radians(16.0)  # of gravity against the ground under the feet
 TILT_CONFIRMED = math.radians(3.5)  # the same where the contact forces lean against it by that angle, too

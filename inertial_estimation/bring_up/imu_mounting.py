@@ -23,17 +23,6 @@ from inertial_estimation.spatial.rotations import (
     yaw_of,
 )
 
-__all__ = [
-    "FEWEST",
-    "AxesFit",
-    "added_frame",
-    "fit_gyroscope",
-    "gravity_angle",
-    "gravity_pair",
-    "ground_normal",
-    "nearest_axes",
-]
-
 PARTS = 6
 FEWEST = 100
 NEAR = math.radians(8.0)  # rotation within which axes are exchanged or flipped, not turned

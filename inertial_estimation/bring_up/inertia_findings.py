@@ -26,8 +26,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["CERTAIN", "InertiaReport", "inertia_findings", "possible"]
-
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
 UNEXPLAINED = 2.5  # times the noise; where more is left, the equation does not hold and no cause is named

@@ -24,8 +24,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ForceFit", "fit_forces"]
-
 NOISE_FLOOR = 0.005  # of the rms of the measured row
 BASE_FLOOR = 0.002
 MOST_CORRELATION = 0.95  # of neighbouring windows

@@ -14,8 +14,6 @@ from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.position_checks import position_checks, turns_off, velocity_checks
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["position_findings", "velocity_findings"]
-
 IN_DEGREES = 0.5  # share of the joints outside their limits that degrees explain, for all to be in degrees
 
 

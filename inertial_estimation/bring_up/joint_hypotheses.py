@@ -30,8 +30,6 @@ from inertial_estimation.data_checks.data_table import DataTable, WindowPredicto
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.signals import Array
 
-__all__ = ["joint_hypotheses"]
-
 WINDOWS, FEW = 60, 12  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY = 24
 CERTAIN = 16.0  # log odds from which a hypothesis is accepted, in addition to the log of their number

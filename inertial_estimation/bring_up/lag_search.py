@@ -13,8 +13,6 @@ import numpy as np
 from inertial_estimation.bring_up.uniform_signals import STEP_S
 from inertial_estimation.signals import Array
 
-__all__ = ["LAGS", "PARTS", "Lag", "best_lag", "lagged"]
-
 PARTS = 6  # of the data, left out one after the other
 MOST_S = 0.3  # longest shift that is looked for
 MOST = round(MOST_S / STEP_S)

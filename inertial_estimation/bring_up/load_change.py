@@ -11,8 +11,6 @@ from inertial_estimation.bring_up.uniform_signals import APART
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["load_change_findings"]
-
 CARRIED = (0.3, 3.0)  # of the predicted force, within which the contacts carry the robot
 SOUND = (0.75, 1.6)  # the same of both levels: beyond, a sensor or the description is wrong
 ALONG = 0.98  # cosine between measured and predicted force, below which a sensor's axes are

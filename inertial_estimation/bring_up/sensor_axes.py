@@ -39,8 +39,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["imbalance", "likely_accelerometer_axes", "sensor_axes_findings"]
-
 ALL = "contact wrenches"
 MOST_ALIKE = 4
 MILLI = 1e-3

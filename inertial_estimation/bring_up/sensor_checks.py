@@ -13,8 +13,6 @@ from inertial_estimation.data_checks.held_values import HeldValues
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["sensor_checks"]
-
 STUCK_S = 0.3  # of one and the same value, of a sensor that otherwise varies
 STUCK_RUNS = 10.0  # times the longest run of equal values that is usual of it
 FEWEST_EQUAL = 20  # values of such a run

@@ -13,8 +13,6 @@ from inertial_estimation.data_checks.stream_checks import name_checks, stamp_che
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["stream_findings"]
-
 CLOCKS_S = 0.2  # between the clocks of two streams
 UNSET = 0.05  # share of different stamps below which they are not set
 FEWEST_STEPS = 100

@@ -13,8 +13,6 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
 
-__all__ = ["RobotStreams", "Stream", "read_streams"]
-
 Stamps = NDArray[np.int64]
 FEWEST = 20  # messages of a stream that is judged
 

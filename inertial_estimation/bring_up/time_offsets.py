@@ -18,8 +18,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["effort_lag", "gyroscope_lag", "velocity_lag", "wrench_lag"]
-
 FEWEST = 100  # times at which both series are known, 2 s
 TURNING = 0.02  # rms rotation of the base, less does not stand out from joint noise [rad/s]
 MOVING = 0.05  # rms joint speed [rad/s]

@@ -13,8 +13,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["APART", "STEP_S", "UniformSignals", "regular_stamps", "uniform_signals"]
-
 Indices = NDArray[np.int64]
 STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz
 WINDOW_S = 0.1  # of the means and parabolas

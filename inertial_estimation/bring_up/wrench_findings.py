@@ -15,8 +15,6 @@ from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
 from inertial_estimation.signals import Array
 
-__all__ = ["contact_lean", "wrench_findings", "wrench_lag_findings", "wrench_zeros"]
-
 SUBJECT = "contact wrenches"
 BALANCED = 0.85  # agreement after the shift; wrenches that a model estimates balance at any shift alike
 LEANS_WARN = math.radians(5.0)  # of the sum of the contact forces against the force that the motion needs

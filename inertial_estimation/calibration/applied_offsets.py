@@ -17,15 +17,6 @@ from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import Solution, fit_local, fits_without, solve
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "AppliedErrors",
-    "applied_errors",
-    "channel_rms",
-    "combinations_note",
-    "is_written",
-    "with_offsets",
-]
-
 HELD_SIGMA = 1e-9  # prior standard deviation of unknowns that are held
 MENTIONED_SHARE = 0.8  # ratio of weighted squares below which unwritten combinations are mentioned
 MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together

@@ -30,8 +30,6 @@ from inertial_estimation.calibration.solver import Solution, fit_local, fits_wit
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
 
-__all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", "leave_one_out"]
-
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
 

@@ -7,8 +7,6 @@ from inertial_estimation.calibration.identifiability import OffsetIdentifiabilit
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["DISPLAY_UNITS", "CalibrationReport", "ChannelError", "JointOffset", "Trial"]
-
 DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit shown to people
 
 

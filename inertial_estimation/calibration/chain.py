@@ -10,8 +10,6 @@ from inertial_estimation.calibration.problem import Unknowns
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.signals import Array
 
-__all__ = ["CalibratedChain", "ChainPoses"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainPoses:

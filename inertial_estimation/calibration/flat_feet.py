@@ -20,8 +20,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew
 
-__all__ = ["FLAT_FEET_CHANNELS", "FlatFeetProblem", "ImuOrientations", "yamane_cost"]
-
 FLAT_FEET_CHANNELS = (
     Channel("sole height", "m", 2e-3, 1e-7),
     Channel("sole tilt", "m", 1e-3, 1e-7),

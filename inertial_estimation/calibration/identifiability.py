@@ -10,8 +10,6 @@ from inertial_estimation.calibration.solver import Solution
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["OffsetIdentifiability", "OffsetKnowledge", "offset_knowledge"]
-
 NAMED_SHARE = 0.25  # share of a combination below which a joint is not named
 
 

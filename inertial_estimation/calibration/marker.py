@@ -10,8 +10,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
 
-__all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
-
 MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7, components=3),)
 LOOSE_SIGMA = 10.0  # [m or rad]
 MARKER_SIGMA = 1.0  # prior standard deviation of the marker's position on the link [m]

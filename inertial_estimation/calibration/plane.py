@@ -9,8 +9,6 @@ from inertial_estimation.calibration.problem import CalibrationProblem, Channel,
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
 
-__all__ = ["PLANE_CHANNELS", "PlaneProblem"]
-
 PLANE_CHANNELS = (
     Channel("height", "m", 2e-3, 1e-7),
     Channel("roll", "rad", 4e-3, 1e-7),

@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array
 
-__all__ = ["CalibrationProblem", "Channel", "Linearisation", "Unknowns"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unknowns:

@@ -23,8 +23,6 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Solution", "fit_local", "fits_without", "solve"]
-
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
 NOISE_TOLERANCE = 0.02

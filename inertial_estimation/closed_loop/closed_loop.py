@@ -30,8 +30,6 @@ from inertial_estimation.signals import (
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
-__all__ = ["HOIST_S", "QUICK_HOIST_S", "ClosedLoop", "hoist_time"]
-
 HOIST_S = 3.0  # in which the estimators start and estimate the bias of the gyroscope at rest
 QUICK_HOIST_S = 0.5
 FIRST_COMMAND_TIMEOUT_S = 5.0  # simulated time on the hoist after the settling

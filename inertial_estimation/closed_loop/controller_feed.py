@@ -6,8 +6,6 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate, OrientationSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 
-__all__ = ["ControllerFeed"]
-
 
 class ControllerFeed:
     """Pushes readings and estimates to the controller.

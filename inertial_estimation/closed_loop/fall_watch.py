@@ -11,8 +11,6 @@ from inertial_estimation.errors import listing
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.ground_truth import GroundTruth
 
-__all__ = ["FallWatch"]
-
 KEPT = 50  # looks before a fall that are kept, 5 s
 AT_LIMIT = 0.98  # share of the effort limit from which a torque is at it
 MOST_JOINTS = 4

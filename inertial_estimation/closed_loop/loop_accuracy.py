@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["LoopAccuracy"]
-
 
 class LoopAccuracy:
     """Errors of the estimates of a loop against its simulation.

@@ -12,8 +12,6 @@ from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["LoopRecording"]
-
 
 class LoopRecording:
     """Records the readings of a loop from the first one on, including the time on the hoist.

@@ -30,8 +30,6 @@ from inertial_estimation.simulation.sensor_noise_config import REALISTIC, Sensor
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["Overrides", "RobotLoop", "settings_in_words"]
-
 Overrides = Mapping[str, Mapping[str, Any]]
 ConfigT = TypeVar("ConfigT")
 

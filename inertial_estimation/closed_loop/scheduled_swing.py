@@ -9,8 +9,6 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.signals import JointReading
 
-__all__ = ["ScheduledSwing"]
-
 BAND_HZ = (0.1, 0.4)
 LIMIT_SHARE = 0.8  # of the way to a position limit that a joint uses
 

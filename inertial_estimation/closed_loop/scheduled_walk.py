@@ -3,8 +3,6 @@
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.control.references import WalkCommand
 
-__all__ = ["ScheduledWalk"]
-
 
 class ScheduledWalk:
     """Walk forward once; the robot stands before and after.

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
-__all__ = ["TimeSeries", "rms"]
-
 
 class TimeSeries:
     """Named numbers against time.

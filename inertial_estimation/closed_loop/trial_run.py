@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.closed_loop.loop_accuracy import LoopAccuracy
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 
-__all__ = ["TrialRun", "try_robot"]
-
 ON_HOIST_S, STANDING_S = 1.0, 1.0
 
 

@@ -6,8 +6,6 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import LinkInertia, seconds
 
-__all__ = ["TruthRecording"]
-
 SMALLEST_CHANGE = 1e-9  # of a mass, relative, and of a centre of mass [m]; below it, both are the same
 
 

@@ -6,27 +6,6 @@ from pathlib import Path
 from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
-__all__ = [
-    "STORAGES",
-    "add_bag",
-    "add_bags",
-    "add_names",
-    "add_no_figures",
-    "add_noise_free",
-    "add_output",
-    "add_output_bag",
-    "add_overwrite_bag",
-    "add_param",
-    "add_reference",
-    "add_remap",
-    "add_robot",
-    "add_seed",
-    "add_start",
-    "add_storage",
-    "add_workers",
-    "check_output",
-]
-
 STORAGES = ("mcap", "sqlite3")
 
 

@@ -33,9 +33,6 @@ from inertial_estimation.offline.calibration_setup import (
 )
 from inertial_estimation.parameters import build_config
 
-__all__ = ["run"]
-
-
 NO_IMU = "none"
 OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
 FIGURES = ("heights.png", "offsets.png")

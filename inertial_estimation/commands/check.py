@@ -28,9 +28,6 @@ from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["run"]
-
-
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 WRONG, UNUSABLE = 1, 2

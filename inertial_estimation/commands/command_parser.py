@@ -7,8 +7,6 @@ from typing import Any, NoReturn
 
 from inertial_estimation.errors import did_you_mean
 
-__all__ = ["WRONG_USE", "CommandParser"]
-
 WRONG_USE = 2  # exit code
 
 

@@ -14,9 +14,6 @@ from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder, write_text
 
-__all__ = ["run"]
-
-
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
 WIDEST = 32  # characters of a column there

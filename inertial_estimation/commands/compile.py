@@ -5,8 +5,6 @@ import argparse
 from inertial_estimation.compilation import compile_all, compiling, kept_in
 from inertial_estimation.errors import ConfigurationError
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Compile all functions, print how many and where they are kept.

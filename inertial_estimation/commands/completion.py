@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["complete", "completed_by", "parameter_names", "robot_names"]
-
 
 def complete(
     commands: Mapping[str, str], add_arguments: Callable[[str, argparse.ArgumentParser], None]

@@ -11,8 +11,6 @@ from inertial_estimation.recordings.table_conversion import Conversion, convert_
 from inertial_estimation.recordings.text_table import read_text_table
 from inertial_estimation.signals import seconds
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Read the tables, write the recording and print what it holds."""

@@ -29,9 +29,6 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
-__all__ = ["run"]
-
-
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05

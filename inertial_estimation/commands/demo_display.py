@@ -9,8 +9,6 @@ from inertial_estimation.commands.demo_nodes import NODES
 from inertial_estimation.commands.demo_run import DemoPhase, DemoRun
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
-__all__ = ["Display", "progress_line", "table"]
-
 TABLE_PERIOD_S = 0.5
 LINE_PERIOD_S = 2.0
 

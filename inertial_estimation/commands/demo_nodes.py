@@ -7,8 +7,6 @@ from typing import Any
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_options import ARRIVAL
 
-__all__ = ["NODES", "PARAMETER_FILES", "node_command"]
-
 NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller", "simulator")
 PARAMETER_FILES = ("talos", "payload_demo")
 LOCKSTEP_TIMEOUT_S = 10.0  # for the controller's answer, wall clock: other programs may use the machine

@@ -19,8 +19,6 @@ from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 if TYPE_CHECKING:
     from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
-__all__ = ["DemoPhase", "DemoRun", "Listener"]
-
 STARTUP_TIMEOUT_S = 60.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
 FILTER_TIMEOUT_S = 10.0  # wall time in which the filter has to reach the end of the run

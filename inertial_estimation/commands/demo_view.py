@@ -13,8 +13,6 @@ from inertial_estimation.replay.payload_response import PayloadScene
 if TYPE_CHECKING:
     from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
-__all__ = ["demo_view"]
-
 
 @contextmanager
 def demo_view(

@@ -9,8 +9,6 @@ from inertial_estimation.files.safe_yaml import read_yaml, yaml_line
 from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
 from inertial_estimation.simulation.disturbances import Disturbance
 
-__all__ = ["disturbance_texts", "given_disturbances"]
-
 
 def given_disturbances(args: argparse.Namespace) -> list[Disturbance]:
     """Return the disturbances of ``--disturbance``, then those of ``--disturbances``.

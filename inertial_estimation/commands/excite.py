@@ -22,9 +22,6 @@ from inertial_estimation.parallel import open_workers
 from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
-__all__ = ["run"]
-
-
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
 
 

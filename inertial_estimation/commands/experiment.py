@@ -18,9 +18,6 @@ from inertial_estimation.experiments.result_table import result_lines, verdict
 from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.parallel import Workers, open_workers
 
-__all__ = ["run"]
-
-
 PACKAGES = (
     *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
     *("matplotlib", "vqf"),

@@ -15,8 +15,6 @@ from inertial_estimation.files.outputs import result_folder, write_text
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 
-__all__ = ["run"]
-
 MOST_SAMPLES = 100_000
 
 

@@ -39,9 +39,6 @@ from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import seconds
 
-__all__ = ["run"]
-
-
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 

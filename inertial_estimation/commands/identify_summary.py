@@ -16,8 +16,6 @@ from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import IdentificationRun, nominal_error
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
-__all__ = ["print_run_warnings", "print_summary"]
-
 
 def print_run_warnings(result: IdentificationRun) -> None:
     """Print warnings of the data, what was left out and why there is no URDF, to stderr."""

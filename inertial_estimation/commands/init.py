@@ -26,9 +26,6 @@ from inertial_estimation.setup_assistant.findings import findings
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
-__all__ = ["run"]
-
-
 SEED = 0  # of the search of a posture: the same file every time
 FOR_TRIAL = ("mujoco", "proxsuite")
 KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]

@@ -15,8 +15,6 @@ from inertial_estimation.commands.termination import Terminated, prevailing_sign
 from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
-__all__ = ["COMMANDS", "command_parser", "main"]
-
 PROGRAM = "inertial-estimation"
 COMMANDS = {
     "init": "write the parameter file of a robot from its URDF",

@@ -13,9 +13,6 @@ from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
-__all__ = ["run"]
-
-
 ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
 
 

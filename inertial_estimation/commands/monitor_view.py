@@ -14,8 +14,6 @@ from inertial_estimation.recordings.watch_record import InputState, NodeRecord, 
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["band", "monitor_view"]
-
 STYLES = {
     HealthLevel.OK: "green",
     HealthLevel.WARN: "yellow",

@@ -10,8 +10,6 @@ from types import FrameType
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Play the recording; SIGINT and SIGTERM end it cleanly."""

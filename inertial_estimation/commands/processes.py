@@ -14,8 +14,6 @@ from types import TracebackType
 from inertial_estimation.commands.termination import held_signals
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["ProcessGroup", "end_with_parent"]
-
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 

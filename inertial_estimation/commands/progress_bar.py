@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar", "progress_lines", "progress_words"]
-
 LINE_PERIOD_S = 10.0  # between two lines; what takes less prints none
 
 

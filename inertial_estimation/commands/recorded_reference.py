@@ -9,8 +9,6 @@ from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["read_reference"]
-
 
 def read_reference(
     recording: BagRecording, bag: Path, given: str | None, trusted_file: Path | None, settle_s: float

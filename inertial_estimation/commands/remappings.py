@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from inertial_estimation.errors import ConfigurationError
 
-__all__ = ["parse_remappings"]
-
 
 def parse_remappings(texts: Iterable[str]) -> dict[str, str]:
     """Read remappings; both names are taken in the root namespace.

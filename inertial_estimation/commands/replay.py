@@ -25,13 +25,11 @@ from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.estimates_bag import write_estimates_bag
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import ESTIMATES_BAG
 from inertial_estimation.signals import NANOSECONDS, seconds
-
-__all__ = ["run"]
-
 
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 

@@ -11,8 +11,8 @@ from inertial_estimation.estimators.payload.payload_telemetry import PayloadTele
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import (
     BASE_FILE,
     ERRORS_FILE,
@@ -31,8 +31,6 @@ from inertial_estimation.replay.result_files import (
     write_trunk_inertia,
 )
 from inertial_estimation.replay.result_tables import write_base_errors, write_base_state, write_telemetry
-
-__all__ = ["OWN_FILES", "write_results", "write_tables"]
 
 OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 

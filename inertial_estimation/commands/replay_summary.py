@@ -11,12 +11,10 @@ from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentence
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.replay.consistency import NOISE_BAND
-from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import BASE_ERRORS
 from inertial_estimation.signals import Health
-
-__all__ = ["print_input_warnings", "print_summary"]
 
 AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"

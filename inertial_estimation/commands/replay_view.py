@@ -20,8 +20,6 @@ from inertial_estimation.signals import seconds
 if TYPE_CHECKING:
     from inertial_estimation.view.robot_view import RobotView  # imports the viewer's package
 
-__all__ = ["ReplayView", "replay_view"]
-
 
 @dataclass(frozen=True)
 class ReplayView:

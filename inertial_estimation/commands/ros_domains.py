@@ -16,8 +16,6 @@ from typing import IO
 
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["DOMAINS", "claimed_domain", "talk_apart"]
-
 DOMAINS = range(1, 101)  # 0 is everybody's; the ports of higher ones may belong to other programs
 DOMAIN, RANGE = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _counter = itertools.count(13 * os.getpid())  # not the one just left, where a dead node may linger

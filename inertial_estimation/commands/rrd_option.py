@@ -7,8 +7,6 @@ from pathlib import Path
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.files.outputs import output_file
 
-__all__ = ["add_rrd", "checked_rrd"]
-
 
 def add_rrd(parser: argparse.ArgumentParser) -> None:
     """Declare ``--rrd``; `checked_rrd` checks it."""

@@ -33,9 +33,6 @@ from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["run"]
-
-
 SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
 SLICE_S = 0.1  # between two updates of progress, and looks at the truth [s]
 

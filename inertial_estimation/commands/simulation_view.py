@@ -15,8 +15,6 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 if TYPE_CHECKING:  # they import the viewer's package
     from inertial_estimation.view.estimate_view import EstimateView
 
-__all__ = ["simulation_view"]
-
 EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
 
 

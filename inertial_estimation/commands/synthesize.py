@@ -25,8 +25,6 @@ from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 from inertial_estimation.synthetic.true_inertias import true_inertias
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Compute the motion and its measurements, and write them as a recording."""

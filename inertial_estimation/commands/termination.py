@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Terminated", "held_signals", "prevailing_signals", "unwound_by_signals"]
-
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and of a terminal or ssh session that is closed
 AGAIN_S = 0.05  # after which a signal is sent again whose exception was discarded
 

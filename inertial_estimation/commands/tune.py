@@ -31,8 +31,6 @@ from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.tuning import TuningResult
 from inertial_estimation.tuning.variation import observer_override, parse_variations
 
-__all__ = ["run"]
-
 MOST_CLUSTER_WORKERS = 64  # that take part
 NODES = (TILT_NODE, INERTIAL_NODE)
 OPTIONS = (

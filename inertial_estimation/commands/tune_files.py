@@ -17,8 +17,6 @@ from inertial_estimation.tuning.tuned_file import (
 from inertial_estimation.tuning.tuning import TuningResult
 from inertial_estimation.tuning.tuning_json import as_json
 
-__all__ = ["OWN_FILES", "print_tuning", "write_tuning"]
-
 TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
 OWN_FILES = (TUNED_FILE, JSON_FILE, REPORT_FILE)
 

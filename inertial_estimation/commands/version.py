@@ -3,8 +3,6 @@
 import argparse
 from importlib import metadata
 
-__all__ = ["package_version", "run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print the version."""

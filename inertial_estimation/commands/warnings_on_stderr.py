@@ -7,8 +7,6 @@ from pathlib import Path
 
 from inertial_estimation.recordings.recording import BagRecording
 
-__all__ = ["print_warnings", "recording_with_warnings"]
-
 
 def print_warnings(sentences: Iterable[str]) -> None:
     """Print each sentence as a warning."""

@@ -9,8 +9,6 @@ from inertial_estimation.comparison.result_values import Value
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.errors import listing
 
-__all__ = ["FIGURES", "Comparison", "Difference", "Row", "compare"]
-
 FIGURES = {  # title by file
     "tilt_errors.png": "Tilt error",
     "base.png": "Tilt and gyroscope bias",

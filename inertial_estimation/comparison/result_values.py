@@ -7,8 +7,6 @@ from typing import Any
 
 from inertial_estimation.replay.result_files import BASE_ERRORS
 
-__all__ = ["Value", "identified_values", "replayed_values", "value_text"]
-
 
 @dataclass(frozen=True)
 class Value:

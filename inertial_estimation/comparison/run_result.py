@@ -16,8 +16,6 @@ from inertial_estimation.offline.identification_files import JSON_FILE
 from inertial_estimation.replay.result_files import METRICS_FILE
 from inertial_estimation.signals import Array
 
-__all__ = ["RunResult", "read_results"]
-
 READERS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Value]]]] = {
     METRICS_FILE: ("replay", replayed_values),
     JSON_FILE: ("identify", identified_values),

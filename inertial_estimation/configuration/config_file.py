@@ -18,15 +18,6 @@ from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.safe_yaml import YamlMapping, load_yaml, read_yaml
 from inertial_estimation.parameters import iterate_parameters, unknown_name
 
-__all__ = [
-    "ALL_NODES",
-    "ROS_PARAMETERS",
-    "ConfigFile",
-    "flatten",
-    "load_config_file",
-    "parse_overrides",
-]
-
 ALL_NODES = EVERY_NODE
 _OPTION_CLASSES = (
     TiltNodeOptions,

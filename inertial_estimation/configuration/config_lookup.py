@@ -7,8 +7,6 @@ from pathlib import Path
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 
-__all__ = ["config_folders", "find_config", "load_configs"]
-
 PACKAGE = "inertial_estimation"
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from inertial_estimation.configuration.urdf_source import EXAMPLE_PREFIX, example_robots_folder
 from inertial_estimation.errors import ModelError, listing, one_line
 
-__all__ = ["example_source"]
-
 LEAST_PREFIX = 3  # letters of a word in a file's name that may stand for a longer one (hand, hands)
 NEIGHBOURS = 3
 FILLERS = ("description", "data", "simple", "robot", "urdf", "robots")

@@ -28,8 +28,6 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.parameters import iterate_parameters, unknown_name
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["NODE_CONFIGS", "all_parameters", "checked_overrides", "parameters_of"]
-
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     TILT_NODE: (TiltPipelineConfig, TiltNodeOptions),
     INERTIAL_NODE: (InertialPipelineConfig, InertialNodeOptions),

@@ -1,14 +1,5 @@
 """Names of the nodes, which are those of their sections in a parameter file."""
 
-__all__ = [
-    "CONTROLLER_NODE",
-    "IDENTIFICATION",
-    "INERTIAL_NODE",
-    "PAYLOAD_NODE",
-    "SIMULATOR_NODE",
-    "TILT_NODE",
-]
-
 TILT_NODE = "tilt_observer"
 INERTIAL_NODE = "inertial_ekf"
 PAYLOAD_NODE = "trunk_payload"

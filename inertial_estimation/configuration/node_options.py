@@ -5,17 +5,6 @@ from dataclasses import dataclass
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
 
-__all__ = [
-    "ControllerNodeOptions",
-    "InertialNodeOptions",
-    "NodeOptions",
-    "PayloadNodeOptions",
-    "PipelineNodeOptions",
-    "RealTimeOptions",
-    "SimulatorOptions",
-    "TiltNodeOptions",
-]
-
 ARRIVAL, TIMER = "arrival", "timer"
 
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["EVERY_NODE", "ROS_PARAMETERS_KEY", "iterate_sections", "node_of", "reaches"]
-
 EVERY_NODE = "/**"
 ROS_PARAMETERS_KEY = "ros__parameters"
 

@@ -8,8 +8,6 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import is_xml
 from inertial_estimation.files.run_record import file_record, file_records, run_record, text_hash
 
-__all__ = ["provenance"]
-
 BAG_ENDINGS = (".mcap", ".db3", ".zstd")
 LONGEST_TEXT = 200  # of a parameter; a robot description can be one
 

@@ -10,16 +10,6 @@ from inertial_estimation.files.text_file import read_text, resolved_path
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.models.xml_text import LARGEST_TEXT
 
-__all__ = [
-    "EXAMPLE_PREFIX",
-    "PACKAGE_PREFIX",
-    "example_robots_folder",
-    "is_xml",
-    "mesh_folders",
-    "published_urdf",
-    "read_urdf",
-]
-
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
 

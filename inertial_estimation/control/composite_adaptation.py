@@ -33,8 +33,6 @@ from inertial_estimation.spatial.inertial_parameters import (
     pseudo_inertia,
 )
 
-__all__ = ["CompositeAdaptation", "natural_step"]
-
 LARGEST_STEP = 0.02  # of the logarithm of J in one tick: 2 % of a mass
 SATURATED = 0.999  # of the torque limit: the error is then that of the limit
 

@@ -20,8 +20,6 @@ from inertial_estimation.models.stance_config import StanceConfig, contact_point
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Contact", "ForceAxes", "force_rows", "make_contacts", "turn_into_force_axes"]
-
 PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.control.tasks import TaskRows, TaskStack
 from inertial_estimation.signals import Array
 
-__all__ = ["ControlResult", "ControlState"]
-
 
 class ControlState(Enum):
     """What the torques do.

@@ -19,8 +19,6 @@ from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBody
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ControlSupervisor", "ControllerStepCounts"]
-
 GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
 STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 

@@ -13,18 +13,6 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
 
-__all__ = [
-    "BalanceConfig",
-    "ContactTaskConfig",
-    "ControllerConfig",
-    "FootMotionConfig",
-    "InertiaIntakeConfig",
-    "PostureConfig",
-    "ReferenceConfig",
-    "SolverConfig",
-    "TaskConfig",
-]
-
 
 @dataclass(frozen=True)
 class TaskConfig:

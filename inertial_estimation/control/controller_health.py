@@ -10,8 +10,6 @@ from inertial_estimation.errors import listing
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel, seconds
 
-__all__ = ["controller_health"]
-
 NAME = "controller"
 
 

@@ -24,8 +24,6 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = ["ControllerInputs"]
-
 
 class ControllerInputs:
     """Buffers of the inputs; those of one stamp belong together.

@@ -28,8 +28,6 @@ from inertial_estimation.signals import (
     seconds,
 )
 
-__all__ = ["ControllerConfig", "ControllerPipeline"]
-
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 
 

@@ -17,8 +17,6 @@ from inertial_estimation.control.support_polygon import nearest_in_hull
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 
-__all__ = ["DcmFeedback", "divergent_component", "pendulum_frequency"]
-
 LOWEST_PENDULUM = 0.1  # of the height of the centre of mass [m]
 
 

@@ -7,8 +7,6 @@ from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimi
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
-__all__ = ["InertiaIntake"]
-
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
 

@@ -27,8 +27,6 @@ from inertial_estimation.message_numbers import (
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["InertiaJumps", "InertiaLimits"]
-
 INERTIA_WIDTH = 13  # numbers of an inertia: mass, centre of mass (3), rotational inertia by rows (9)
 # Shares of the trace of a rotational inertia, far above round-off: a usual one is as symmetric, and its
 # second moments are as far above zero, so that `InertialParameters.violations` finds nothing.

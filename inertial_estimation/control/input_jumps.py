@@ -9,8 +9,6 @@ from inertial_estimation.models.position_jump import LARGEST_ACCELERATION
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 
-__all__ = ["InputJumps"]
-
 LEAST_JUMP = 0.02  # of a position beyond its largest speed, several counts of a coarse encoder [rad]
 JOINTS, TWIST, ORIENTATION = "joint_states", "base_state", "base_orientation"
 

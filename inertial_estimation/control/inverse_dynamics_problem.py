@@ -28,15 +28,6 @@ from inertial_estimation.control.contact_constraints import Contact, force_rows
 from inertial_estimation.control.tasks import TaskStack
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "ContactDemand",
-    "InverseDynamicsProblem",
-    "ProblemBuilder",
-    "fill_objective",
-    "fill_rows",
-    "read_solution",
-]
-
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 NORMAL = 2  # of the coordinates of a force, the normal one
 NORMAL_UNIT = float(FORCE_UNIT[NORMAL])

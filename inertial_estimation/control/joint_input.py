@@ -24,8 +24,6 @@ from inertial_estimation.models.joint_message import (
 from inertial_estimation.models.joint_tracks import NAMED, NAMES
 from inertial_estimation.signals import JointReading, JointSample
 
-__all__ = ["JointInput"]
-
 _joint_sample = made_of_checked(JointSample)
 
 

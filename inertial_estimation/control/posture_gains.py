@@ -10,8 +10,6 @@ from inertial_estimation.control.controller_config import PostureConfig
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.signals import Array
 
-__all__ = ["PostureGains"]
-
 
 class PostureGains:
     """Stiffness, damping and weight of every joint.

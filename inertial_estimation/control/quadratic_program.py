@@ -10,8 +10,6 @@ from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import InverseDynamicsProblem
 from inertial_estimation.signals import Array
 
-__all__ = ["QpSolution", "QuadraticProgram"]
-
 INFINITE = 1e20  # ProxQP's infinity
 STATUS = {
     proxqp.QPSolverOutput.PROXQP_SOLVED: "solved",

@@ -12,8 +12,6 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import BaseReference, JointReading
 
-__all__ = ["ReferenceIntake"]
-
 
 class ReferenceIntake:
     """Hands references over to the controller; a bad one is refused as a whole.

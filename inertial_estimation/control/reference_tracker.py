@@ -6,8 +6,6 @@ from inertial_estimation.control.controller_config import ReferenceConfig
 from inertial_estimation.control.smooth_reference import SmoothReference
 from inertial_estimation.signals import Array, BaseReference
 
-__all__ = ["ReferenceTracker"]
-
 HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
 
 

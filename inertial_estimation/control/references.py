@@ -6,8 +6,6 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 
-__all__ = ["WalkCommand"]
-
 
 @dataclass(frozen=True, slots=True)
 class WalkCommand:

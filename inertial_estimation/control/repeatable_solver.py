@@ -2,8 +2,6 @@
 
 import sys
 
-__all__ = ["prefer_repeatable_solver"]
-
 # They add up in another order where an array is not aligned to their vectors, which depends on the heap.
 VECTORISED = ("proxsuite.proxsuite_pywrap_avx512", "proxsuite.proxsuite_pywrap_avx2")
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["InertiaLimitsConfig", "RecoveryConfig", "StateLimitsConfig"]
-
 
 @dataclass(frozen=True)
 class StateLimitsConfig:

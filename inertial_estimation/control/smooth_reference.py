@@ -4,8 +4,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["SmoothReference"]
-
 RATE_HOLD = 0.05  # how long the rate of a target counts without a new target [s]
 
 

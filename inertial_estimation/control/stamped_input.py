@@ -6,8 +6,6 @@ from typing import Any, Generic, TypeVar
 from inertial_estimation.models.drop_reasons import DropCounts, DropReason
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
-__all__ = ["StampedInput", "push_matched"]
-
 ValueT = TypeVar("ValueT")
 VALUES_TO_BELIEVE = 3  # consecutive values of a lone input on another clock, which it then has
 VALUES_KEPT = 64  # values stored until the other inputs of their stamps arrive

@@ -14,8 +14,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import Array, JointSample
 
-__all__ = ["LARGEST_POSITION", "FaultCause", "StateFault", "StateLimits"]
-
 QUATERNION_TOLERANCE = 1e-3  # of its squared norm
 LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has no limits, e.g. a wheel [rad]
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]

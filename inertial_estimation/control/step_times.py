@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["StepTimes"]
-
 NAME = "step time"
 KEPT = 3000  # durations for the quantile: nine seconds at 333 Hz
 

@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.compilation import MutableTable, Table, compiled, inlined, numbers, zeros
 from inertial_estimation.signals import Array
 
-__all__ = ["Point", "convex_hull", "nearest_in_hull", "nearest_inside"]
-
 Point = tuple[float, float]
 
 

@@ -6,8 +6,6 @@ from enum import Enum
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.signals import Array
 
-__all__ = ["GaitPhase", "SupportTarget"]
-
 
 class GaitPhase(Enum):
     """What a gait is doing.

@@ -10,8 +10,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import weight_of
 from inertial_estimation.signals import Array, Health, HealthLevel
 
-__all__ = ["TorqueErrorIntake"]
-
 LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
 
 

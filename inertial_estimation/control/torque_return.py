@@ -4,8 +4,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["TorqueReturn"]
-
 LONGEST_TICK_S = 0.01  # time between two commands that counts: a late command does not make a larger step
 UNLIMITED_TORQUE = 100.0  # taken for the rate of joints without an effort limit [Nm]
 

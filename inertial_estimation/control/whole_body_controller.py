@@ -44,8 +44,6 @@ from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsS
 from inertial_estimation.signals import Array, JointSample
 from inertial_estimation.spatial.rotations import roll_pitch_of
 
-__all__ = ["WholeBodyController"]
-
 
 class WholeBodyController:
     """Balance, posture and gait of one robot.

@@ -15,8 +15,6 @@ from inertial_estimation.models.drop_reasons import DropCounts
 from inertial_estimation.models.input_ranges import RowRange, within
 from inertial_estimation.signals import WrenchSample
 
-__all__ = ["WrenchInput"]
-
 KEPT = 8  # normal forces: enough for the newest one before a joint state
 LONGEST_NS = 20_000_000  # before a joint state, for which a force still shows a touchdown
 

@@ -10,8 +10,6 @@ from inertial_estimation.data_checks.data_window import DataWindow, RawWindow, r
 from inertial_estimation.data_checks.window_collector import WINDOW_NS
 from inertial_estimation.signals import Array
 
-__all__ = ["AlignedSignals"]
-
 
 @dataclass(frozen=True, eq=False)
 class AlignedSignals:

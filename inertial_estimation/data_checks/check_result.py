@@ -8,8 +8,6 @@ from typing import Any
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["NAME", "CheckResult", "Verdict", "as_json", "health_of", "in_words", "severest_first"]
-
 NAME = "data checks"
 MOST_NAMED = 3  # lines in one health message, and names in one line
 MOST_ALONE = 2  # alike results that have a line each

@@ -28,15 +28,6 @@ from inertial_estimation.data_checks.stream_statistics import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "SECTION",
-    "CheckedInput",
-    "begin_reading",
-    "end_reading",
-    "numbers_kept",
-    "part_to_keep",
-]
-
 EMPTY: Array = np.empty(0)
 BLOCK = 32  # steps from reading to reading that are looked at at once
 

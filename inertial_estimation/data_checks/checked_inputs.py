@@ -12,8 +12,6 @@ from inertial_estimation.data_checks.held_values import HeldValues
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 
-__all__ = ["IMU_AXES", "JOINTS", "SENSOR_NUMBERS", "WRENCH_AXES", "CheckedInputs"]
-
 JOINTS = "joint_states"
 PLURALS = ("positions", "velocities", "efforts")
 IMU_AXES = (

@@ -34,8 +34,6 @@ from inertial_estimation.signals import (
     seconds,
 )
 
-__all__ = ["DataChecks"]
-
 FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
 FEWEST_STATIC = 8  # of a node, for the checks that need no motion
 MOST_WINDOWS = 240  # of a recording, spread over all of it

@@ -13,8 +13,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["CheckedRobot", "DataTable", "PredictedWindow", "WindowPredictor"]
-
 FEWEST_POINT_CONTACTS = 3  # with as many, contacts are points, which transmit no moment
 
 

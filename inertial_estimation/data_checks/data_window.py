@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["FEWEST_SAMPLES", "DataWindow", "RawWindow", "reduced"]
-
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 FEWEST_SAMPLES = 4  # of joint states in a window, for the parabola that gives velocity and acceleration
 

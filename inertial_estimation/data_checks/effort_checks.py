@@ -13,8 +13,6 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.data_checks.regression import best_assignment, plausible, ridge
 from inertial_estimation.signals import Array
 
-__all__ = ["effort_checks", "effort_stages", "telling_joints"]
-
 FEWEST_WINDOWS = 8
 STRONG = 0.04  # share of the joint's effort limit above which a predicted torque exceeds its stiction
 VARIED = 0.005  # share by which a predicted torque varies for a fit of its variation

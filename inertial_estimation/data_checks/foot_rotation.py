@@ -7,8 +7,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["expected_rate", "rotation_of_base"]
-
 LOADED = 0.1  # share of the load above which a contact counts as standing
 CARRIES = 0.2  # share of the weight below which the contacts do not carry the robot
 SLIP = 0.02  # residual speed of standing points above which one of them moves [m/s]

@@ -22,8 +22,6 @@ from inertial_estimation.compilation import (
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["HeldValues"]
-
 CHECK = "held values"
 MEMORY = 0.95  # weight of the blocks before, in a node: some seconds
 HELD_BELOW = (

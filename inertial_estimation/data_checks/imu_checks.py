@@ -15,17 +15,6 @@ from inertial_estimation.spatial.vectors import DEGREES
 
 Mask = NDArray[np.bool_]
 
-__all__ = [
-    "NO_GRAVITY",
-    "PERMUTATIONS",
-    "SCALE_WARNING",
-    "accelerometer_checks",
-    "accelerometer_size",
-    "axis_names",
-    "gyroscope_at_rest",
-    "gyroscope_checks",
-]
-
 SCALE_WARNING = 0.05  # relative error of |f| at rest: factory scale errors are below 1 %
 MOVING_WARNING = 0.15  # the same for a robot that never rests
 SCALE_WRONG = 0.3  # the tilt observer's acceleration of the contact velocity is then off by 3 m/s^2

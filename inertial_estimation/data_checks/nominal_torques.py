@@ -6,8 +6,6 @@ from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["nominal_torques"]
-
 AT_REST = 0.05  # largest joint speed at which all contacts are assumed to carry the robot [rad/s]
 LEVER = 0.1  # at which contact moments weigh as much as forces in their distribution [m]
 

@@ -9,8 +9,6 @@ from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.regression import best_assignment, correlations, scale_factor
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["position_checks", "turns_off", "velocity_checks"]
-
 LIMIT_MARGIN = 0.2  # limits of descriptions are rounded, and zero positions are off by some degrees [rad]
 FAR = 0.8  # no zero position of a robot that was put together is off by as much [rad]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]

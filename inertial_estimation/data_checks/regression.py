@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["best_assignment", "correlations", "plausible", "ridge", "scale_factor", "trimmed"]
-
 KEPT = 0.9  # share of the windows kept, those with the smallest residual
 INDEPENDENT = 0.5  # share of the windows that count as independent
 

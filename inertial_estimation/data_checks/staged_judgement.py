@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["FIRST_NS", "StagedJudgement"]
-
 FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node looks for gross errors; twice as many for all others
 STAGE_PERIOD_NS = 20_000_000  # least time between two stages of a judgement
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node

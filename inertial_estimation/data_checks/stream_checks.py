@@ -7,8 +7,6 @@ from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import seconds
 
-__all__ = ["name_checks", "stamp_checks"]
-
 BURSTS = 0.1  # share of the steps that are a fifth of the mean step or less
 OFTEN, BATCHED = 0.03, 0.5  # shares of gaps and of short steps between them, from which they are batches
 GAPS = 0.001  # share of the steps that are gaps

@@ -5,8 +5,6 @@ from typing import Any
 from inertial_estimation.compilation import Integers, MutableColumn, inlined, integers, zeros
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["FIGURES", "SIZE", "StreamStatistics", "note_stamp"]
-
 BURST_SHARE = 0.2  # of the mean step; a shorter step belongs to a burst
 
 # Integers of the counts: readings, stamps before and equal to their predecessor, gaps, bursts, readings in

@@ -10,8 +10,6 @@ from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
-__all__ = ["PERIOD_NS", "WINDOW_NS", "WindowCollector"]
-
 WINDOW_NS = 100_000_000  # averages noise, short against a gait; ten samples at 100 Hz
 PERIOD_NS = 250_000_000  # from window to window
 LONGEST_NS = NANOSECONDS  # a slow input may lengthen a window up to this

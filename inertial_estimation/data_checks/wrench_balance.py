@@ -17,8 +17,6 @@ from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ALIKE", "BALANCED", "EXPLAINS", "IMBALANCE", "NOISE", "WrenchBalance", "exchanged_contacts"]
-
 WINDOWS, FEWEST = 200, 20
 LEVER = 0.3  # at which moments count as much as forces [m]
 ZERO, NOISE = 0.1, 0.02  # of a sensor's channel, of what is balanced, in weights

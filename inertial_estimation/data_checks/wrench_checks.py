@@ -11,8 +11,6 @@ from inertial_estimation.signals import Array
 
 Mask = NDArray[np.bool_]
 
-__all__ = ["wrench_checks"]
-
 WARN_FACTOR, WRONG_FACTOR = 1.6, 2.5  # a load of 60 % of the weight is unusual, of 150 % not carried
 PULL = 0.05  # share of the weight with which a contact may seem to pull: drift of a force sensor
 HUGE = 3.0  # times the weight on one contact in the median

@@ -10,8 +10,6 @@ from typing import Generic, Protocol, TypeVar
 
 from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate, LinkInertia
 
-__all__ = ["AGE", "GATE_DECISIONS", "InertialTelemetry", "Telemetry", "TiltTelemetry", "mass_names"]
-
 AGE = "age [s]"
 GATE_DECISIONS = tuple(Decision)  # a decision is reported as its index here
 _DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(GATE_DECISIONS)}

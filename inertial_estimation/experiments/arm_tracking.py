@@ -15,8 +15,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion, random_sines
 from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
 
-__all__ = ["Tracking", "UpperBodyMotion", "track"]
-
 LIMIT_MARGIN = 0.1  # smallest distance from every joint limit [rad]
 TRUTH_EVERY = 10  # ticks between two records of the true contacts
 

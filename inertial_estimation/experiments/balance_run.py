@@ -20,8 +20,6 @@ from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 
-__all__ = ["BalanceRun", "Lean", "ReferenceMotion", "balance_run", "steps_landed"]
-
 ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
 SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
 FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces

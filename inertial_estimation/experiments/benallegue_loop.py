@@ -33,8 +33,6 @@ from inertial_estimation.experiments.figure_description import Panel, Series, Sp
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["BenallegueLoop"]
-
 WAIST = "torso_2_joint"
 LEAN_DEG, LEAN_S = 25.0, 2.0
 LEAST_LEAN_DEG = 23.0

@@ -57,8 +57,6 @@ from inertial_estimation.experiments.tilt_metrics import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["BenalleguePush"]
-
 COMPARED = ("rms, whole run", TO_ONE_DEGREE)
 DRAWN = ESTIMATORS[:6]  # in the figure: more colours cannot be distinguished
 SIMULATION_SHARE = 0.1  # of the time of a run

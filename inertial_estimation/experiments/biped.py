@@ -8,8 +8,6 @@ trunk. Axes: x forwards, y to the left, z up; every joint turns about an axis th
 
 from dataclasses import dataclass
 
-__all__ = ["CONTACTS", "HEAD", "IMU", "SOLE", "biped_urdf"]
-
 CONTACTS = ("left_sole", "right_sole")
 IMU = "imu"
 SOLE = (-0.1, 0.1, -0.06, 0.06)

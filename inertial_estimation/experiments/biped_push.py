@@ -25,8 +25,6 @@ from inertial_estimation.simulation.simulation_config import (
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["FORCE_NOISE", "GYRO_NOISE", "PUSHES", "RATE", "PushRecord", "robot_config", "simulate_push"]
-
 RATE = 500.0  # of all sensors and of the PD controller [Hz]
 STEP = 0.0005  # of the simulation [s]
 GYRO_NOISE = 0.02  # standard deviation per sample [rad/s] (B V-A)

@@ -15,8 +15,6 @@ from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["CONSISTENT", "GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows"]
-
 CONSISTENT, GRADIENT, LEAST_SQUARES = "consistent", "bounded-gradient", "least-squares"
 
 

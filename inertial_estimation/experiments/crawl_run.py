@@ -24,18 +24,6 @@ from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
-__all__ = [
-    "CrawlRun",
-    "CrawlSchedule",
-    "Event",
-    "EventKind",
-    "columns_of",
-    "crawl_run",
-    "identified_trunk",
-    "load_on_trunk",
-    "perturbed_robot",
-]
-
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
 ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `walking.most_steps`
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05

@@ -19,8 +19,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 
-__all__ = ["MOTIONS", "TRUTH_CASES", "SetOfFits", "table_rows", "truth_rows"]
-
 MOTIONS = ("direct", "cross-validation (1)", "cross-validation (2)")
 PAPER_NOMINAL = 2.2e7  # 2.11e7 to 2.29e7
 PAPER_UNKNOWNS = {"L": 92, "LS": 56}

@@ -11,8 +11,6 @@ from inertial_estimation.experiments.figure_description import Panel
 from inertial_estimation.parallel import InThisProcess, Workers
 from inertial_estimation.parallel.workers import Call
 
-__all__ = ["Experiment", "Progress", "Trials", "silent"]
-
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of the experiment that is done, 0 to 1."""
 

@@ -9,8 +9,6 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.experiments.figure_description import Panel
 from inertial_estimation.signals import Array
 
-__all__ = ["Bound", "ExperimentResult", "TableRow"]
-
 RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     "<": operator.lt,

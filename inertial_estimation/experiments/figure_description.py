@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array, frozen_array
 
-__all__ = ["STYLES", "Level", "Panel", "Series", "Span", "thinned"]
-
 STYLES = ("line", "thin", "dashed", "dotted", "steps", "points", "reference")
 MAX_POINTS = 4000  # per curve; more cannot be seen
 

@@ -12,8 +12,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
-__all__ = ["FlatFeetData", "flat_feet_data"]
-
 SEQUENCES = 8
 WAVES = 3  # sinusoids of each coordinate of the base
 PERIODS_S = (8.0, 30.0)

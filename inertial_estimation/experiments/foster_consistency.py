@@ -23,8 +23,6 @@ from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
-__all__ = ["TORSO", "FosterConsistency", "smallest_eigenvalue"]
-
 TORSO = "torso_2_link"
 STEPS, STEP_M, DURATION_S = 12, 0.15, 16.0
 MOMENTS = ("ixx", "iyy", "izz")

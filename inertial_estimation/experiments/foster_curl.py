@@ -26,8 +26,6 @@ from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
-__all__ = ["CURL_OVERRIDES", "CURL_S", "STEADY_AFTER_S", "FosterCurl", "curl_run"]
-
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003
 CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S = 1.0, 5.0, 6.0, 9.0, 21.0

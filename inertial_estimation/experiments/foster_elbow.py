@@ -21,8 +21,6 @@ from inertial_estimation.experiments.figure_description import Panel, Series, Sp
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 
-__all__ = ["ELBOW", "ELBOW_OVERRIDES", "FOREARM", "FosterElbow", "elbow_disturbances", "elbow_run"]
-
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ = 4.5, 3.0, 1.0  # Table I
 SQUARE_FROM_S, DURATION_S = 8.0, 16.0

@@ -23,8 +23,6 @@ from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 
-__all__ = ["FosterGating", "followed_share", "touchdown_deviation", "touchdowns"]
-
 TORSO = "torso_2_link"
 STEPS, DURATION_S, SETTLED_S, BEGIN_S = 40, 20.0, 4.0, 0.5
 QUICK_DURATION_S, QUICK_SETTLED_S, QUICK_BEGIN_S = 1.9, 1.0, 0.0  # one touchdown

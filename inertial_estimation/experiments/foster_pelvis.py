@@ -28,18 +28,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 from inertial_estimation.simulation.ground_truth import GroundTruth
 
-__all__ = [
-    "PELVIS_OVERRIDES",
-    "TORSO",
-    "WALK",
-    "WALK_S",
-    "FosterPelvis",
-    "PelvisHeight",
-    "pelvis_disturbances",
-    "pelvis_ground",
-    "pelvis_run",
-]
-
 TORSO = "torso_2_link"
 OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ = 30.0, 5.0, 0.2  # Table I
 WALK, WALK_S, DURATION_S = WalkCommand(16, 0.1), 1.0, 20.0

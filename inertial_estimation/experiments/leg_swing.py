@@ -19,8 +19,6 @@ from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
-__all__ = ["DisturbedLeg", "disturbed_leg", "record_swing", "swing"]
-
 LIMIT_MARGIN = 0.05  # smallest distance from the joint limits [rad]
 SHIFT_HZ = (0.01, 0.05)  # of the slow sines that shift the origin of the fast ones
 SHIFTS_PER_JOINT = 2

@@ -18,19 +18,6 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
-__all__ = [
-    "COM_SIGMA_M",
-    "LINKS",
-    "METHOD",
-    "MOMENT_SIGMA",
-    "PLAIN",
-    "RATE_HZ",
-    "ROW_HZ",
-    "WINDOW_S",
-    "LegTrial",
-    "leg_trial",
-]
-
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")
 COM_SIGMA_M, MOMENT_SIGMA = 0.02, 0.02  # of the parameter noise (T IV-A) [m], [kg m^2]

@@ -9,8 +9,6 @@ from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import Push
 
-__all__ = ["ON_S", "LoadedLink", "PushedLink", "strength"]
-
 ON_S = 1.5  # when a load or a push begins
 HEAD = "head_"  # beginning of the links of the head of TALOS, which is no limb
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it

@@ -30,8 +30,6 @@ from inertial_estimation.synthetic.synthetic_truth import (
     stance_truth,
 )
 
-__all__ = ["LinkRobot", "configured_robot", "talos"]
-
 TALOS = "talos"
 SHARES = (0.011, 0.054)  # of the robot's mass and weight: loads of 1 to 5 kg, pushes of 10 to 50 N on TALOS
 STRONGEST = 0.108  # of the weight: 100 N on TALOS

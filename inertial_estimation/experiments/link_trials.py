@@ -22,8 +22,6 @@ from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
-__all__ = ["LinkScene", "LinkTrial"]
-
 RATE_HZ = 250.0
 
 

@@ -8,8 +8,6 @@ from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.payload_stand import IdentificationTrial
 from inertial_estimation.signals import Array
 
-__all__ = ["errors_cm", "refusal_facts", "unfinished_row", "worst_mass_row"]
-
 
 def errors_cm(trials: Sequence[IdentificationTrial]) -> Array:
     """Return the horizontal error of each identification at its end [cm], shape (n,)."""

@@ -25,21 +25,6 @@ from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
-__all__ = [
-    "COM_ERROR_L",
-    "LOADS_N",
-    "POINT_B",
-    "QUICK",
-    "ROBOT",
-    "STANDING_S",
-    "TRUNK",
-    "IdentificationTrial",
-    "Scene",
-    "identification",
-    "perturbed",
-    "standing_loop",
-]
-
 ROBOT, TRUNK = "hyq", "trunk"
 POINT_B = (-0.75, 0.4, 0.0)  # of the load, base frame [m] (T V-A)
 LOADS_N = (0.0, 50.0, 100.0)

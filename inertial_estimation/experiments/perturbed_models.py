@@ -12,8 +12,6 @@ from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["urdf_with_moved_com", "urdf_with_moved_links"]
-
 
 def urdf_with_moved_com(urdf: str, link: str, move_L: Array) -> str:
     """Return a URDF in which the centre of mass of a body lies elsewhere; mass and moments about it stay.

@@ -10,8 +10,6 @@ from inertial_estimation.experiments.experiment import Experiment, Progress, Tri
 from inertial_estimation.experiments.experiment_result import ExperimentResult
 from inertial_estimation.parallel import Workers
 
-__all__ = ["ALL", "EXPERIMENTS", "RegisteredExperiment", "find_experiment"]
-
 PACKAGE = "inertial_estimation.experiments"
 ALL = "all"  # in place of a name: every experiment
 

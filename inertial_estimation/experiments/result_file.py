@@ -10,8 +10,6 @@ from inertial_estimation.experiments.registry import RegisteredExperiment
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
-__all__ = ["result_document", "write_result"]
-
 
 def result_document(
     experiment: RegisteredExperiment,

@@ -5,8 +5,6 @@ import math
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.registry import RegisteredExperiment
 
-__all__ = ["result_lines", "verdict"]
-
 HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 
 

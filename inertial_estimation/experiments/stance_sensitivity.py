@@ -16,8 +16,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["RestingPose"]
-
 
 @dataclass(frozen=True, eq=False)
 class RestingPose:

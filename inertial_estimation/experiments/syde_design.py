@@ -31,8 +31,6 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["SydeDesign", "delayed", "identified"]
-
 URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
 DELAYS_S = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)

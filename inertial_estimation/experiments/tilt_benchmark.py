@@ -28,21 +28,6 @@ from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
 from inertial_estimation.spatial.vectors import vector
 
-__all__ = [
-    "ESTIMATORS",
-    "INITIAL_ERROR",
-    "OTHERS",
-    "PAPER_READINGS",
-    "R3S2_FAST",
-    "TWO_STAGE",
-    "TWO_STAGE_BETA",
-    "TWO_STAGE_BETA_ZERO",
-    "TWO_STAGE_PAPER",
-    "TWO_STAGE_PAPER_ZERO",
-    "VQF_PAST",
-    "estimate_tilt",
-]
-
 INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
 VQF_PAST = 30.0  # ten of its time constants [s]
 TWO_STAGE = "two-stage, package's gains"

@@ -8,17 +8,6 @@ from inertial_estimation.experiments.biped_push import PUSHES
 from inertial_estimation.experiments.tilt_benchmark import INITIAL_ERROR
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "SETTLED_ERROR",
-    "TO_HALF",
-    "TO_ONE_DEGREE",
-    "Metrics",
-    "settling_time",
-    "tilt_error",
-    "tilt_metrics",
-    "values_of_seeds",
-]
-
 SETTLED_ERROR = np.radians(1.0)  # [rad]
 HALF_ERROR = 0.5 * INITIAL_ERROR  # [rad]
 TO_ONE_DEGREE = "time to 1 deg"

@@ -38,8 +38,6 @@ from inertial_estimation.experiments.payload_stand import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["APPROACHES", "TournoisCom"]
-
 APPROACHES = {
     "static_poses": "(a) static poses",
     "orientation_error": "(b) orientation error",

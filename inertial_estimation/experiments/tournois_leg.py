@@ -33,8 +33,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
-__all__ = ["TournoisLeg"]
-
 PAPER_RANK, PAPER_KEPT = 12, 7
 # Simulated less identified centres of mass of its Table I [mm].
 PAPER_COM_MM = {

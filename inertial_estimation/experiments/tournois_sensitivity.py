@@ -39,8 +39,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["TournoisSensitivity"]
-
 B, C = "orientation_error", "contact_forces"
 LETTERS = {B: "(b)", C: "(c)"}
 TORQUE_MEANS = (0.0, 10.0, 20.0)  # [Nm]

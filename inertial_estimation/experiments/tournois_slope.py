@@ -39,8 +39,6 @@ from inertial_estimation.experiments.payload_stand import (
     standing_loop,
 )
 
-__all__ = ["TournoisSlope"]
-
 METHOD = "contact_forces"
 SLOPES_DEG = (0.0, 10.0, 15.0)
 PAPER_CM = ((0.082, 0.104, 0.864), (0.294, 0.621, 0.904), (0.429, 0.528, 0.773))  # by slope, by load

@@ -29,8 +29,6 @@ from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.tournois_walk import walk_plan
 from inertial_estimation.experiments.walk_outcome import outcomes
 
-__all__ = ["TournoisStones"]
-
 HEIGHTS_M = (0.0, 0.02, 0.04)  # largest height of a stone above and below zero; 0 is flat ground
 CELL_M = 0.3  # distance between the centres of two stones
 LOAD_N = 100.0

@@ -36,8 +36,6 @@ from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
 from inertial_estimation.parallel.workers import Call
 from inertial_estimation.signals import Array
 
-__all__ = ["TournoisWalk", "walk_plan"]
-
 CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
 STRIDE_M = 0.3  # [m]
 QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s

@@ -29,8 +29,6 @@ from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.tournois_walk import walk_plan
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["TrunkEkfWalk"]
-
 LOAD_N = 100.0  # [N]
 JUDGED_AFTER = 5.0  # [s]
 WALKED_S = 20.0  # after the load has come [s]

@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.experiments.crawl_run import CrawlRun, EventKind, columns_of
 from inertial_estimation.signals import Array
 
-__all__ = ["WalkOutcome", "outcomes", "walk_outcome"]
-
 
 @dataclass(frozen=True, slots=True)
 class WalkOutcome:

@@ -20,8 +20,6 @@ from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array
 
-__all__ = ["WhichLink"]
-
 LOADS, PUSHES = 2, 2  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched

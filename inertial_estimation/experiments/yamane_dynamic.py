@@ -38,8 +38,6 @@ from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urd
 from inertial_estimation.signals import seconds
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["YamaneDynamic"]
-
 MOVING, REACH_RAD, BAND_HZ = ("arm_*", "torso_*", "head_*"), 0.5, (0.1, 0.6)
 BASE_REACH = (0.02, 0.04, 0.04)  # of the pelvis: height [m], roll and pitch [rad]
 STIFFNESS = 400.0  # of the joints' posture [1/s^2]

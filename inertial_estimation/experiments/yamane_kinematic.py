@@ -29,8 +29,6 @@ from inertial_estimation.offline.calibration_timing import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["INTERVALS_S", "KinematicTrial", "kinematic_trial"]
-
 FEET = ("left_sole_link", "right_sole_link")
 IMU_LINKS = ("base_link", "torso_2_link")
 SOLES = (-0.1, 0.1, -0.06, 0.06)

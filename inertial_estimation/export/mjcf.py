@@ -19,8 +19,6 @@ from inertial_estimation.models.urdf_document import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["mjcf_bodies", "mjcf_from_urdf", "mjcf_mass", "mjcf_with_inertias"]
-
 ROTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")  # of the axes of the inertia
 _UPPER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of MJCF's fullinertia
 

@@ -17,8 +17,6 @@ from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_for_simulat
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["FORMATS", "ModelFormat", "RobotWriter"]
-
 MASS_TOLERANCE = 0.02  # of the mass of a link in both models
 COM_TOLERANCE = 5e-3  # of its centre of mass [m]
 

@@ -11,8 +11,6 @@ from inertial_estimation.models.urdf_inertia import MOMENTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["TABLE_FILE", "sample_lines", "sample_table"]
-
 TABLE_FILE = "samples.csv"
 COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 

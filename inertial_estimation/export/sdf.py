@@ -24,8 +24,6 @@ from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["sdf_from_urdf", "sdf_links", "sdf_mass", "sdf_with_inertias"]
-
 VERSION = "1.9"
 TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 LIMITS = ("lower", "upper", "effort", "velocity")

@@ -7,8 +7,6 @@ from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.urdf_document import parsed_document
 from inertial_estimation.models.xml_text import LARGEST_TEXT
 
-__all__ = ["read_model"]
-
 
 def read_model(path: Path, root: str) -> str:
     """Read a model file.

@@ -13,8 +13,6 @@ from typing import Any
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
 
-__all__ = ["PARTIAL", "check_output_folder", "output_file", "result_folder", "write_table", "write_text"]
-
 PARTIAL = ".partial-"  # prefix of what is being written
 
 

@@ -10,8 +10,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["file_record", "file_records", "run_record", "text_hash"]
-
 PACKAGE = "inertial_estimation"
 NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
 GIT_TIMEOUT_S = 5.0

@@ -15,8 +15,6 @@ import yaml
 from inertial_estimation.errors import ConfigurationError, one_line
 from inertial_estimation.files.text_file import read_text
 
-__all__ = ["LARGEST_TEXT", "YamlMapping", "load_yaml", "read_yaml", "yaml_line"]
-
 LARGEST_TEXT = (
     2**18 if yaml.__with_libyaml__ else 2**16
 )  # [bytes], read in less than 2 s; the package's have 4 kB

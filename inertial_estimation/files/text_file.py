@@ -8,8 +8,6 @@ from pathlib import Path
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 
-__all__ = ["LARGEST_TABLE", "csv_rows", "read_text", "resolved_path"]
-
 MEBIBYTE = 2**20
 LARGEST_TABLE = 64 * MEBIBYTE
 _KINDS = {

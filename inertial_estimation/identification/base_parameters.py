@@ -13,8 +13,6 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["BaseParameters", "base_parameters"]
-
 SMALLEST_COUPLING = 1e-6  # smallest share of one column in another that is reported
 
 

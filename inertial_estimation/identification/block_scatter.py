@@ -19,8 +19,6 @@ from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["BlockScatter"]
-
 BLOCK_S = 0.5  # shortest block [s]; the smoothing's two windows of 0.12 s correlate no further
 FEWEST_BLOCKS = 8  # with which a scatter means anything
 MEMORY = 64_000_000  # largest size of all blocks [bytes]

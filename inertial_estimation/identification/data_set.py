@@ -8,8 +8,6 @@ from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.identification.signal_statistics import SignalStatistics, finite_runs
 
-__all__ = ["DataSet", "RowCollector"]
-
 
 class DataSet:
     """Rows and statistics of the data pushed so far, of the robot with and without a load.

@@ -12,8 +12,6 @@ from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["EquationStack"]
-
 FEWEST_PENDING = 256  # smallest number of rows of one name that are collected before a factorisation
 
 

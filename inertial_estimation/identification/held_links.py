@@ -22,8 +22,6 @@ from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["FreedUnknowns", "freed_unknowns", "held_links", "identifiable_links", "unknowns"]
-
 
 @dataclass(frozen=True, eq=False)
 class FreedUnknowns:

@@ -8,8 +8,6 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 
-__all__ = ["IdentificationConfig", "MethodConfig", "PayloadConfig", "SmoothingConfig"]
-
 
 @dataclass(frozen=True)
 class SmoothingConfig:

@@ -9,18 +9,6 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = [
-    "BodyResult",
-    "DataSummary",
-    "HeldLinks",
-    "Identifiability",
-    "IdentificationReport",
-    "MethodResult",
-    "ParameterResult",
-    "PayloadResult",
-    "RowError",
-]
-
 
 class Identifiability(Enum):
     """Identifiability of one parameter from the data.

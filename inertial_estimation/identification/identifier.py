@@ -44,8 +44,6 @@ from inertial_estimation.models.robot_config import ContactFrames, robot_from_co
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["Identifier"]
-
 ASYMMETRY_TOLERANCE = 0.01  # share of the larger parameter by which mirrored links may differ
 REST_TOLERANCE = 1e-2  # rank tolerance for a robot at rest, whose only motion is noise
 

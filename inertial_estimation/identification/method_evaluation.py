@@ -23,8 +23,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["MethodEvaluation"]
-
 
 @dataclass(frozen=True, eq=False)
 class MethodEvaluation:

@@ -15,8 +15,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
-__all__ = ["BODY_UNITS", "ParameterSet", "PayloadUnknowns", "parameter_set"]
-
 BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
 FRICTION_UNITS = {
     "coulomb": "Nm",

@@ -14,8 +14,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Columns", "mirrored_columns", "within_bodies"]
-
 ODD_TERMS = ("offset", "coulomb_slope")  # that change their sign with that of the joint's position
 
 

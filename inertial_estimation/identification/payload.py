@@ -25,8 +25,6 @@ from inertial_estimation.spatial.inertial_parameters import (
     transfer_matrix,
 )
 
-__all__ = ["payload_result", "with_payload"]
-
 SHARE_OF_ROBOT = 0.3  # prior standard deviation of the load's mass over the mass of the robot
 STEP_SHARE = 1e-6  # of the prior deviations, for the derivatives of mass, centre of mass and moments
 

@@ -11,8 +11,6 @@ from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["inflated_covariance", "posterior_covariance", "prior_factor", "typical_deviations"]
-
 # Standard deviations of the friction parameters of an arm's joint, SI units.
 FRICTION_DEVIATIONS = {
     "coulomb": 1.0,

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ROUND_OFF", "ReducedEquation", "truncated_factor"]
-
 ROUND_OFF = 1e-11  # share of the largest singular value below which the others are round-off
 
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["RowBlock"]
-
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:

@@ -18,8 +18,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["RowModels", "check_base", "row_models"]
-
 
 @dataclass(frozen=True, eq=False)
 class RowModels:

@@ -24,8 +24,6 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother, triangle_weights
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["RowModel", "RowStream", "RowTiming"]
-
 FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
 RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
 CHUNK_EVALUATIONS = 128  # evaluations per call of the model

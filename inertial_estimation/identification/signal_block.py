@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["SIGNALS", "SignalBlock"]
-
 SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 

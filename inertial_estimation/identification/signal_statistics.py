@@ -10,8 +10,6 @@ from inertial_estimation.identification.identification_result import DataSummary
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.models.robot_model import RobotModel
 
-__all__ = ["SignalStatistics", "finite_runs"]
-
 CONSTANT_RANGE = 0.02  # a joint whose positions stay within this range does not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this range neither moves nor tilts [m/s^2]
 REST_WINDOW_S = 0.1  # window over which the specific force is averaged for that check

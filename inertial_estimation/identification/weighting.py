@@ -6,8 +6,6 @@ from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.signals import Array
 
-__all__ = ["mean_row_deviations", "row_deviations"]
-
 WEIGHT_ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor for data without noise
 

@@ -10,8 +10,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
-__all__ = ["AddedFrames", "with_frames"]
-
 POSE = 6  # numbers of a pose: position and roll, pitch, yaw
 
 

@@ -31,8 +31,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["ImuToBase", "motion_of_base"]
-
 POSE, AXIS, TURNS, NUMBERS = 0, 12, 15, 16  # of a joint between the base and the IMU (`ImuToBase.chain`)
 
 

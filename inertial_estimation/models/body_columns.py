@@ -13,8 +13,6 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["BodyColumns", "contact_placements", "moving_velocities"]
-
 FULL_REGRESSOR_SHARE = 0.2  # share of the bodies above which the regressor of all of them is faster
 
 

@@ -8,8 +8,6 @@ import pinocchio as pin
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["BodyPlacements"]
-
 
 class BodyPlacements:
     """Placements of all bodies in the base frame, at zero joint positions until `update` is called."""

@@ -11,8 +11,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["BodyReference", "check_priors", "estimated_bodies", "has_usable_prior", "robot_with_bodies"]
-
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
 

@@ -25,8 +25,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 from inertial_estimation.spatial.rotations import skews
 
-__all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
-
 LOAD_COLUMNS = 4  # mass and first moment
 EVERY_ROW = slice(None)
 SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]

@@ -13,8 +13,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
 
-__all__ = ["ChainKinematics", "FramePoses"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FramePoses:

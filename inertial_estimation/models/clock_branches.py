@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["ClockBranches"]
-
 StateT = TypeVar("StateT")
 READINGS_TO_BELIEVE = 20  # from which a state is not given up for strays
 

@@ -11,8 +11,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["ClosedStance"]
-
 CLOSURE_TOLERANCE = 1e-13
 MAX_ITERATIONS = 30
 

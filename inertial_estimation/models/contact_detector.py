@@ -21,8 +21,6 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactDetector", "DetectedContact"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetectedContact:

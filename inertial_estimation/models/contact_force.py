@@ -19,8 +19,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
-__all__ = ["ContactForces", "LimbForces"]
-
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
 SOLE_JOINTS = 6  # joints of its own from which a limb determines a moment as well

@@ -37,8 +37,6 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel, reduced_model
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactKinematics", "locked_robot", "supporting_joints"]
-
 SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
 
 

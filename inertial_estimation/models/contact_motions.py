@@ -26,27 +26,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "BEFORE",
-    "BLOCKS",
-    "CARRIERS",
-    "IMU",
-    "IMU_PLACEMENT",
-    "MOTIONS",
-    "MOTION_WIDTH",
-    "PLACEMENTS",
-    "SINGLE_ROWS",
-    "VELOCITIES",
-    "WRENCH_FRAMES",
-    "KinematicState",
-    "Kinematics",
-    "RelativeContact",
-    "motion_in_base",
-    "relative_motions",
-    "rows_of_contacts",
-    "update_contacts",
-]
-
 # Rows of the table of a `ContactKinematics`: motion of the IMU, laid out as `KinematicState.imu`; velocities
 # of the base, which are zero, and of the joints; indices of the joints that carry the IMU, -1 where that does
 # not move in the base, and the contacts; placement of the IMU in its joint, orientation by rows and position

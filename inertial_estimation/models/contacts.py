@@ -16,17 +16,6 @@ from inertial_estimation.compilation import inlined
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, cross
 
-__all__ = [
-    "ContactConfig",
-    "ContactLoad",
-    "ContactSource",
-    "anchor_velocity",
-    "centre_of_pressure",
-    "contact_probability",
-    "trigger",
-    "weighing_force",
-]
-
 FAST = 0.5  # speed of a point against the expected one, at which it speaks against a contact [m/s]
 MOST_AGAINST = 2.0  # times `force_on`, which a speed of sqrt(2) FAST and more takes from the force
 

@@ -33,19 +33,6 @@ from inertial_estimation.models.joint_tracks import (
 from inertial_estimation.models.joint_turns import FULL_TURN
 from inertial_estimation.models.position_jump import JUMP
 
-__all__ = [
-    "BLOCK_S",
-    "FOLLOWS",
-    "NOT_USUAL",
-    "STILL_TRAVEL",
-    "add_travel",
-    "begin_travel",
-    "continue_joints",
-    "continued",
-    "largest_change",
-    "take_block",
-]
-
 STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 USUAL_SHARE = 0.1  # of a new repetition in the usual one
 BLOCK_S = 0.05  # of the blocks of time over which travel and velocity are compared

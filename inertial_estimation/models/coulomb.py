@@ -17,8 +17,6 @@ import numpy as np
 from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 
-__all__ = ["CoulombDirection", "CoulombLaw", "smooth_sign"]
-
 
 @inlined
 def smooth_sign(v: Array, smoothing_speed: float) -> Array:

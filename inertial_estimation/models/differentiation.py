@@ -15,8 +15,6 @@ from inertial_estimation.compilation import Column, MutableColumn, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
-__all__ = ["FEWEST_SAMPLES", "WindowWeights", "end_slope_weights", "fill_weights", "window_weights"]
-
 FEWEST_SAMPLES = 3
 
 

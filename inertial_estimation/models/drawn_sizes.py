@@ -2,8 +2,6 @@
 
 import math
 
-__all__ = ["GRAVITY_LENGTH", "METRES_PER_NEWTON", "PAYLOAD_DENSITY", "SIGMAS_DRAWN", "payload_radius"]
-
 GRAVITY_LENGTH = 0.5  # of the arrow [m]
 METRES_PER_NEWTON = 0.001  # length of a force
 PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it

@@ -5,8 +5,6 @@ from enum import Enum
 from inertial_estimation.errors import DuplicateJointError, MeasurementError, PositionFaultError
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["REPORTED_NS", "DropCounts", "DropReason", "misfit"]
-
 REPORTED_NS = 10 * NANOSECONDS  # for which an event stays in the diagnostics, whose rate is low
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 

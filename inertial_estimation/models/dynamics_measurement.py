@@ -41,13 +41,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.row_covariance import RowCovariance, SensedAccelerations
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "DynamicsMeasurement",
-    "InputPaths",
-    "LinearEquation",
-]
-
-
 _NOTHING, _NO_BODIES = np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
 
 

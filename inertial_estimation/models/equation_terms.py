@@ -34,8 +34,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["Kinematics", "fill_equation", "fill_terms"]
-
 Kinematics = tuple[Array, Array, Array, Array]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 

@@ -16,8 +16,6 @@ from inertial_estimation.models.urdf_inertia import urdf_with_bodies, urdf_with_
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["POSTERIOR_FILE", "EstimatedLoad", "EstimatedModel"]
-
 POSTERIOR_FILE = "posterior.json"
 
 

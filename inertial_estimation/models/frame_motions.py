@@ -30,16 +30,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "COM_ROWS",
-    "FRAME_ROWS",
-    "PLACE_WIDTH",
-    "FrameMotion",
-    "FrameMotions",
-    "MotionRows",
-    "move_frames",
-]
-
 FRAME_ROWS = 6  # of a frame: three of its linear, three of its angular motion
 COM_ROWS = 3  # before those of the frames
 PLACE_WIDTH = 12  # orientation by rows and position of a frame

@@ -29,15 +29,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "FRICTION_TERMS",
-    "FrictionModel",
-    "FrictionTerms",
-    "NominalFriction",
-    "coulomb_law",
-    "friction_model",
-]
-
 Indices = NDArray[np.int64]
 FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature", "coulomb_slope", "coulomb_load")
 

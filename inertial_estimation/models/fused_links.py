@@ -12,8 +12,6 @@ from inertial_estimation.models.urdf_inertia import link_parameters, origin_of
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["FusedLinks"]
-
 
 @dataclass(frozen=True, eq=False)
 class FusedLinks:

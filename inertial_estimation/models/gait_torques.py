@@ -6,8 +6,6 @@ import pinocchio as pin
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 
-__all__ = ["gait_torques"]
-
 
 def gait_torques(
     setup: RobotSetup,

@@ -20,8 +20,6 @@ from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["GeometrySlopes", "GravityTorques", "joints_between"]
-
 STEP = 1e-4  # of the differences [rad]
 Motion = tuple[Array, Array, Array]
 

@@ -3,8 +3,6 @@
 from inertial_estimation.compilation import inlined
 from inertial_estimation.spatial.vectors import Matrix, Vector, cross, times
 
-__all__ = ["STANDARD_GRAVITY", "base_twist"]
-
 STANDARD_GRAVITY = 9.80665
 
 

@@ -6,8 +6,6 @@ import pinocchio as pin
 
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 
-__all__ = ["ImuMount"]
-
 
 @dataclass(frozen=True, eq=False)
 class ImuMount:

@@ -19,14 +19,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS, parameters_from_log_cholesky
 
-__all__ = [
-    "InertiaPosterior",
-    "LogCholeskyPosterior",
-    "TruncatedPosterior",
-    "posterior_from_values",
-    "square_root",
-]
-
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
 FIRST_STEPS = 5  # draws' worth of steps before the first draw
 MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3

@@ -12,16 +12,6 @@ from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "RowRange",
-    "base_state_range",
-    "imu_range",
-    "joint_range",
-    "quaternion_range",
-    "within",
-    "wrench_range",
-]
-
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
 LEAST_VELOCITY = 30.0  # largest velocity whatever the URDF's limit is: many are too low [rad/s or m/s]

@@ -15,8 +15,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState", "PointForce"]
-
 TORQUE_ARM = 0.1  # lever at which contact torques weigh as much as forces in their distribution [m]
 
 

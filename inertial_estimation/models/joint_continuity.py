@@ -35,8 +35,6 @@ from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["JointContinuity"]
-
 START_NS = round(2.0 * START_S * NANOSECONDS)
 USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
 

@@ -19,8 +19,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.signals import Array
 
-__all__ = ["COUPLING_TERMS", "JointCouplings"]
-
 COUPLING_TERMS = ("coulomb", "viscous", "armature")  # a constant torque belongs to the joints' own offsets
 
 

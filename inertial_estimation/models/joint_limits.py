@@ -9,15 +9,6 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "POSITION_DEFAULT",
-    "VELOCITY_DEFAULT",
-    "JointLimits",
-    "joint_limits",
-    "urdf_limits",
-    "with_another_turn",
-]
-
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
 TURN = 2.0 * np.pi  # [rad]

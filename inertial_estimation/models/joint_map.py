@@ -28,8 +28,6 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, JointReading, JointSample
 
-__all__ = ["JointMap", "usable_velocity"]
-
 
 class JointMap:
     """Maps joint states, as a robot names and orders them, to the model's joint order, and corrects them.

@@ -25,15 +25,6 @@ from inertial_estimation.message_numbers import (
 from inertial_estimation.models.joint_map import usable_velocity
 from inertial_estimation.models.joint_tracks import CORRECTED, EFFORT, GAIN, OFFSET, ORDER, OTHERS
 
-__all__ = [
-    "COUNT",
-    "OF_CHECKS",
-    "OF_MAP",
-    "JointMessage",
-    "efforts_of",
-    "in_order",
-]
-
 NAME_OF_FRAME = 12  # offset of it in a message [bytes]
 
 # Integers of what is known of the last message that was read by name: number of the set of its names in the

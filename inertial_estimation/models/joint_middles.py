@@ -5,8 +5,6 @@ import numpy as np
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["from_middle", "joint_middles"]
-
 
 def joint_middles(robot: RobotModel) -> Array:
     """Return the middle of each joint's range in the description [rad or m], NaN where it has no limits.

@@ -8,8 +8,6 @@ from inertial_estimation.errors import ModelError
 from inertial_estimation.models.pinocchio_memory import MOTION_WIDTH, POSE_WIDTH, motion_rows, pose_rows
 from inertial_estimation.signals import Array
 
-__all__ = ["JointMotions"]
-
 
 class JointMotions:
     """Poses and velocities of all joints relative to the base, which `forwardKinematics` overwrites."""

@@ -9,8 +9,6 @@ from inertial_estimation.compilation import MutableTable, inlined, integers
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["JointMemory", "track_of"]
-
 BLOCKS = 5  # of time, over which travel and velocity are compared
 
 # Integers of the joint states of one robot: whether a usual one may be taken, number of its track, last stamp

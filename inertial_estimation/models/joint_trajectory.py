@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array, frozen_array
 
-__all__ = ["JointTrajectory"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTrajectory:

@@ -24,8 +24,6 @@ from inertial_estimation.models.joint_turns import remove_turns
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["JointTravel"]
-
 
 class JointTravel:
     """Change of the positions against the integral of the velocities, over some blocks of time."""

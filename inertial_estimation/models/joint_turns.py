@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["FULL_TURN", "remove_turns"]
-
 FULL_TURN = 2.0 * math.pi  # [rad]
 
 

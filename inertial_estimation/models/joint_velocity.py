@@ -15,8 +15,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["JointVelocity", "PositionDerivative"]
-
 FEWEST_SAMPLES = 5  # in the window: at an equal rate three leave 2.3 times the noise
 INITIAL_CAPACITY = 64  # rows of the buffer at first; doubled where a window holds more
 LARGEST_TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more

@@ -11,8 +11,6 @@ from inertial_estimation.models.joint_couplings import JointCouplings
 from inertial_estimation.models.joint_middles import from_middle
 from inertial_estimation.signals import Array
 
-__all__ = ["KnownFriction"]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownFriction:

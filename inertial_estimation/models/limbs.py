@@ -10,8 +10,6 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["Limb", "body_links", "end_links", "frame_poses", "limbs_of", "rest_posture", "subtree_masses"]
-
 MARGIN, MARGIN_SHARE = 0.05, 0.1  # kept from a position limit: at most so much, and so much of the range
 
 

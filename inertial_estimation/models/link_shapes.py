@@ -13,8 +13,6 @@ from inertial_estimation.errors import one_line
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
-__all__ = ["LinkShapes", "link_shapes"]
-
 KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}
 RIM = 24  # points that stand for the rim of a cylinder or cone
 

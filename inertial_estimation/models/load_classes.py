@@ -11,8 +11,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["load_classes"]
-
 POSTURES = (0.35, 0.5, 0.62)  # of the range of every joint
 SAME = 1e-6  # sine of the largest angle between two spans of columns that count as one
 LENGTH = 0.15  # lever at which a first moment weighs as much as a mass [m]

@@ -17,8 +17,6 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.pinocchio_memory import inertia_rows, pose_rows
 from inertial_estimation.signals import Array
 
-__all__ = ["MassMatrix"]
-
 WORLD = pin.Convention.WORLD  # in which `crba` computes the Jacobian as well
 
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.signals import Array
 
-__all__ = ["MeasuredRows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredRows:

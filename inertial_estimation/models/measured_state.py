@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.signals import Array
 
-__all__ = ["MeasuredState"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredState:

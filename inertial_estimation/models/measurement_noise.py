@@ -6,9 +6,6 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, replace_negative
 
-__all__ = ["DEFAULTS", "MeasurementNoise"]
-
-
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
 STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
 DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "contact_moment": 0.2, "torque": 0.5}

@@ -14,8 +14,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["BASE_ROWS", "ContactMode", "Indices", "ResolvedRows", "RowSelection", "slice_if_contiguous"]
-
 Indices = NDArray[np.int64]
 BASE_ROWS = (
     "base_force_x",

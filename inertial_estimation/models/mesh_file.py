@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.signals import Array
 
-__all__ = ["read_triangles"]
-
 
 def read_triangles(path: Path) -> Array:
     """Return the corners of all triangles of a mesh, shape (n, 3, 3): triangle, corner, coordinate.

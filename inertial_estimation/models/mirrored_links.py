@@ -20,8 +20,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
-__all__ = ["MirrorImage", "mirror_image"]
-
 S = np.diag([1.0, -1.0, 1.0])
 MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
 POSTURES = 4

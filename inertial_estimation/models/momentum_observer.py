@@ -26,8 +26,6 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["BaseFrameMotion", "MomentumObserver"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseFrameMotion:

@@ -10,8 +10,6 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["NominalLoad", "NominalState"]
-
 
 @dataclass(frozen=True, eq=False)
 class NominalState:

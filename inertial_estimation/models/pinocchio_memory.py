@@ -11,8 +11,6 @@ import pinocchio as pin
 from inertial_estimation.errors import ModelError
 from inertial_estimation.signals import Array
 
-__all__ = ["INERTIA_WIDTH", "MOTION_WIDTH", "POSE_WIDTH", "inertia_rows", "motion_rows", "pose_rows"]
-
 MOTION_WIDTH = 6  # linear, then angular part
 POSE_WIDTH = 12  # orientation by columns, then position
 INERTIA_WIDTH = 10  # mass, centre of mass, then inertia about it: xx, xy, yy, xz, yz, zz

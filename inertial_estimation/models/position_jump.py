@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from inertial_estimation.models.joint_tracks import RIGHT
 from inertial_estimation.signals import Array
 
-__all__ = ["HELD_S", "JUMP", "LARGEST_ACCELERATION", "PositionJump"]
-
 JUMP = 0.1  # least jump of a position for which a joint state is dropped [rad or m]
 JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
 RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]

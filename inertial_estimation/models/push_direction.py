@@ -8,8 +8,6 @@ import pinocchio as pin
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 
-__all__ = ["push_direction"]
-
 UPRIGHT = math.cos(math.radians(15.0))  # an axis nearer than that to the base's z is the normal of a sole
 
 

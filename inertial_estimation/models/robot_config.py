@@ -12,16 +12,6 @@ from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
-__all__ = [
-    "IMU_TOPIC",
-    "ContactFrames",
-    "InputConfig",
-    "RobotConfig",
-    "RobotSetup",
-    "check_contact",
-    "robot_from_config",
-]
-
 IMU_TOPIC = "imu/data"
 
 

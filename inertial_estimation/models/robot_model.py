@@ -12,8 +12,6 @@ from inertial_estimation.errors import ConfigurationError, ModelError, did_you_m
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
-__all__ = ["LinkBody", "RobotModel", "reduced_model"]
-
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
 
 

@@ -38,8 +38,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["RowCovariance", "SensedAccelerations", "covariance_of_rows", "effect_of_sensed"]
-
 LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
-__all__ = ["noise_scale"]
-
 
 def noise_scale(entries: Sequence[str], names: Sequence[str]) -> Array | None:
     """Return the factors of a covariance that give every row its weight, 1 / sqrt(w_i w_j).

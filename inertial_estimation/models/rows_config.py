@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.parameters import parameter
 
-__all__ = ["RowsConfig"]
-
 
 @dataclass(frozen=True)
 class RowsConfig:

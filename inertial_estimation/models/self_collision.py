@@ -18,8 +18,6 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["SelfCollision"]
-
 POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
 ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
 MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them

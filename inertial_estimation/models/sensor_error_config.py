@@ -11,8 +11,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, replace_negative
 from inertial_estimation.signals import Array
 
-__all__ = ["TREATMENTS", "SensorErrorConfig", "weight_of"]
-
 TREATMENTS = ("none", "considered", "estimated")
 SHARE = 0.01  # of effort limits and of the robot's weight that errors have by default
 LEVER = 0.2  # of the errors of forces on a robot of `FULL_SIZE`, for those of moments [m]

@@ -30,8 +30,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["OF_ACCELEROMETER", "SensorErrors", "sensor_errors"]
-
 AXES = ("x", "y", "z")
 OF_ACCELEROMETER = (*(f"accelerometer_bias/{axis}" for axis in AXES), "accelerometer_scale/imu")
 WRENCH = tuple(f"{kind}_{axis}" for kind in ("force", "moment") for axis in AXES)

@@ -10,8 +10,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
-__all__ = ["SineMotion", "random_sines"]
-
 
 @dataclass(frozen=True, eq=False)
 class SineMotion:

@@ -23,8 +23,6 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["INTEGERS", "TIME", "StampRegulator", "regular_stamp"]
-
 SAMPLES_TO_FIRST_FIT = (
     20  # samples before the first fit of the period; the second at twice as many, and so on
 )

@@ -10,8 +10,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = ["StanceConfig", "contact_points", "stance_positions"]
-
 
 @dataclass(frozen=True)
 class StanceConfig:

@@ -17,8 +17,6 @@ from inertial_estimation.models.limbs import Limb, rest_posture
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["free_posture", "standing_posture"]
-
 HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
 TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
 REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints

@@ -18,8 +18,6 @@ from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, add, combine, cross, times
 
-__all__ = ["TorqueWrenches"]
-
 
 class TorqueWrenches:
     """Estimates the wrench at each contact, step by step."""

@@ -21,17 +21,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, vector
 
-__all__ = [
-    "StaticMeasurement",
-    "TrunkStatics",
-    "net_force",
-    "robot_com_across_gravity",
-    "robot_mass",
-    "trunk_com_across_gravity",
-    "trunk_mass",
-    "unexplained_moment",
-]
-
 POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
 SOLE_UNKNOWNS = 6
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched

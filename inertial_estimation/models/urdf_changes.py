@@ -6,8 +6,6 @@ from xml.etree.ElementTree import Element
 from inertial_estimation.errors import listing
 from inertial_estimation.models.urdf_check import check_urdf
 
-__all__ = ["urdf_changes"]
-
 _SHOWN = 3
 
 

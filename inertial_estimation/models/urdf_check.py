@@ -16,8 +16,6 @@ from inertial_estimation.errors import ModelError, listing, one_line
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["check_urdf", "urdf_warnings"]
-
 MOST_MOVING_JOINTS = 200  # Pinocchio's data grow with the third power: 640 MB at 200, 1.9 GB at 300
 MOST_LINKS = 5000
 LONGEST_CHAIN = 250  # links; the parser's recursion ends the process some way beyond 1000

@@ -6,17 +6,6 @@ from xml.dom import expatbuilder, minidom
 
 from inertial_estimation.models.xml_text import parse_xml
 
-__all__ = [
-    "UrdfDocument",
-    "child_of",
-    "named_elements",
-    "numbers_of",
-    "numbers_text",
-    "parsed_document",
-    "remove_children",
-    "set_child",
-]
-
 _DECLARATION = re.compile(r"\s*(<\?xml\s[^>]*\?>)")
 
 

@@ -23,19 +23,6 @@ from inertial_estimation.models.urdf_document import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = [
-    "LEAST_MASS",
-    "MOMENTS",
-    "link_parameters",
-    "mirrored_urdf",
-    "origin_of",
-    "perturbed_urdf",
-    "urdf_for_simulators",
-    "urdf_with_bodies",
-    "urdf_with_load",
-    "urdf_with_mass",
-]
-
 LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
 MOST_HALVINGS = 16  # of the links fixed to one that is estimated
 # names of the moments in URDF and SDF, and their entries in the matrix

@@ -35,8 +35,6 @@ from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 from inertial_estimation.spatial.vectors import add, matrix_of, product, store, times, transposed, vector_of
 
-__all__ = ["BaseMotion", "DynamicsState", "WholeBodyDynamics"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseMotion:

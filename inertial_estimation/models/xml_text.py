@@ -10,8 +10,6 @@ from xml.parsers import expat
 
 from inertial_estimation.errors import ModelError, one_line
 
-__all__ = ["LARGEST_TEXT", "parse_xml"]
-
 LARGEST_TEXT = 20_000_000  # characters; the largest URDF of example-robot-data has 0.2 million
 MOST_ELEMENTS = 200_000
 DEEPEST = 64

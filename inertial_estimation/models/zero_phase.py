@@ -13,8 +13,6 @@ from scipy.signal import savgol_coeffs
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array
 
-__all__ = ["ZeroPhaseSmoother", "triangle_weights"]
-
 
 @dataclass(frozen=True)
 class ZeroPhaseSmoother:

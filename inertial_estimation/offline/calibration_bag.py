@@ -18,8 +18,6 @@ from inertial_estimation.recordings.recording import BagRecording, check_topic
 from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, OrientationSample
 
-__all__ = ["read_bag_postures"]
-
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
 GRAVITY, REST_TOLERANCE = 9.81, 0.5  # [m/s^2]: an accelerometer farther off than this is not at rest
 

@@ -11,8 +11,6 @@ from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["PostureTable", "read_postures"]
-
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
 FARTHEST_BEYOND_LIMITS = 0.5  # [rad] beyond a joint's limits
 METADATA = frozenset({"t", "time", "stamp", "stamp_ns", "k", "index", "sample"})

@@ -14,8 +14,6 @@ from inertial_estimation.calibration.calibration_report import (
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
-__all__ = ["report_document", "write_offsets", "write_report"]
-
 
 def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
     """Write the offsets that are identifiable as parameters ``joint_offsets`` of all nodes.

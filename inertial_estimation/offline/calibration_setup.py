@@ -27,14 +27,6 @@ from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = [
-    "CalibrationSetup",
-    "calibration_setup",
-    "flat_feet_task",
-    "marker_task",
-    "plane_task",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSetup:

@@ -13,8 +13,6 @@ from inertial_estimation.identification.excitation.excitation_config import Exci
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.json_values import finite_values
 
-__all__ = ["design_document", "random_summary", "write_design"]
-
 
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
     """Write `design_document` as JSON; infinite values become null."""

@@ -29,17 +29,6 @@ from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = [
-    "FILES",
-    "FRICTION_FILE",
-    "JSON_FILE",
-    "REPORT_FILE",
-    "URDF_FILE",
-    "friction_parameters",
-    "report_values",
-    "write_identification",
-]
-
 JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
 REPORT_FILE = "report.html"
 FILES = (JSON_FILE, URDF_FILE, POSTERIOR_FILE, FRICTION_FILE, REPORT_FILE)

@@ -24,8 +24,6 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["IdentificationRun", "TorqueTrace", "block_stream", "nominal_error", "run_identification"]
-
 
 @dataclass(frozen=True, eq=False)
 class TorqueTrace:

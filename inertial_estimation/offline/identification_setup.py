@@ -18,8 +18,6 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import Array, JointReading, seconds
 
-__all__ = ["check_different_data", "check_split", "identification_config", "identification_topics"]
-
 NOT_INHERITED = frozenset({"links"})  # the links estimated online are usually not those to identify
 SAME_AFTER = 50  # equal joint states from the start after which two recordings count as the same
 

@@ -15,8 +15,6 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["result_diagnostics"]
-
 OVERFIT_RATIO = 1.5  # error on other data over that on the fitted data, above which it is reported
 BETTER_METHOD_RATIO = 0.98  # error of another method on other data over the chosen one's: reported below
 LARGE_MASS_RATIO = 2.0  # factor by which a mass changed, either way

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
-from inertial_estimation.estimators.inputs.alignment import StreamSpec
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
@@ -20,8 +20,6 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds
-
-__all__ = ["BlockStream", "SignalNeeds", "split_block"]
 
 BLOCK_S = 10.0  # length of a block [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up

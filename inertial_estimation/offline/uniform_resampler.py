@@ -11,8 +11,6 @@ from inertial_estimation.estimators.inputs.stamped_buffer import interpolated_ro
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["GridPart", "UniformGrid"]
-
 Stamps = NDArray[np.int64]
 CHUNK_ROWS = 2000  # rows of one input that are collected before the next part is resampled
 MOST_WAITING_ROWS = 50 * CHUNK_ROWS  # rows kept while the driver has too few to find a step from

@@ -15,8 +15,6 @@ from inertial_estimation.parallel.workers import Call, ResultT, Workers, pickled
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["DaskCluster"]
-
 CONNECT_S = 10.0  # to find the scheduler
 FIRST_WORKER_S = 60.0  # to wait for a worker
 NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results

@@ -14,8 +14,6 @@ from typing import Any
 from inertial_estimation.errors import WorkerError
 from inertial_estimation.parallel.workers import MOST_ATTEMPTS, Call, ResultT, Workers
 
-__all__ = ["LocalProcesses"]
-
 
 class LocalProcesses(Workers):
     """Runs calls in a number of processes, each started when it is first needed.

@@ -3,8 +3,6 @@
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.parallel.workers import InThisProcess, Workers
 
-__all__ = ["open_workers"]
-
 
 def open_workers(jobs: int = 1, cluster: str = "") -> Workers:
     """Return workers, to be used in a ``with`` statement; what they compute does not depend on their kind.

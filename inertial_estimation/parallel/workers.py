@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-__all__ = ["MOST_ATTEMPTS", "Call", "InThisProcess", "Workers", "copied", "pickled"]
-
 ResultT = TypeVar("ResultT")
 WorkersT = TypeVar("WorkersT", bound="Workers")
 Call = Callable[[], ResultT]

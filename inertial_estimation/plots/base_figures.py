@@ -23,8 +23,6 @@ from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 
-__all__ = ["figure_of_base", "figure_of_bias", "figure_of_tilt"]
-
 Forces = Mapping[str, tuple[NDArray[np.int64], Array]]
 REFERENCE = {"color": BLACK, "lw": 2.0, "alpha": 0.45, "label": "reference"}
 DRAWN_SIGMAS = 0.9  # share of the tilt's standard deviations that the axis of the error has room for

@@ -10,8 +10,6 @@ from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, Ca
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 
-__all__ = ["figure_of_heights", "figure_of_offsets", "write_calibration_figures"]
-
 LABELS = {
     "flat-feet": "sole corners, height above their mean [mm]",
     "plane": "height above the plane [mm]",

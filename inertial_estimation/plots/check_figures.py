@@ -18,15 +18,6 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = [
-    "figure_of_contact_forces",
-    "figure_of_efforts",
-    "figure_of_gyroscope",
-    "figure_of_masses",
-    "figure_of_stamps",
-    "figure_of_time_offsets",
-]
-
 SHOWN_S = 10.0  # of a recording, where it moves most
 MOST_JOINTS = 4
 MOST_LINKS = 24

@@ -20,8 +20,6 @@ from inertial_estimation.plots.check_figures import (
 from inertial_estimation.plots.identification_figures import inline_svg
 from inertial_estimation.plots.page import page_environment
 
-__all__ = ["check_page", "write_check_report"]
-
 Figure = Callable[[Diagnosis], Any]
 SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
     "Streams": (

@@ -14,8 +14,6 @@ from inertial_estimation.plots.style import COLOURS, TIME_LABEL, WIDTH, draw_ban
 from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
-__all__ = ["comparison_figures"]
-
 MOST_LINKS = 8  # drawn over time: those whose masses differ most between the results
 LINE_STYLES = ("-", "--", "-.", ":")
 Tables = Sequence[dict[str, Array]]

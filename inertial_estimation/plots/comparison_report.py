@@ -9,8 +9,6 @@ from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.page import NO_NUMBER, page_environment
 
-__all__ = ["comparison_page", "write_comparison_report"]
-
 
 def write_comparison_report(path: Path, comparison: Comparison, figures: Iterable[Path]) -> Path:
     """Write the page.

@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
-__all__ = ["write_demo_figure"]
-
 PUBLISHED_WIDTH, ESTIMATE_WIDTH = 1.8, 0.8  # widths of the lines [pt]
 DASHED = (0, (4, 4))
 

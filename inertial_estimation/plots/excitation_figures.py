@@ -10,8 +10,6 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.plots.experiment_figures import write_experiment_figure
 from inertial_estimation.signals import Array
 
-__all__ = ["excitation_panels", "write_excitation_figure"]
-
 DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
 MOST_IN_A_PANEL = 4  # joints; more are shown in two columns
 SOLID_JOINTS = 6  # after which joints are drawn dashed

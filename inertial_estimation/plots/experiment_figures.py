@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, save, tidy
 
-__all__ = ["figure_of_panels", "write_experiment_figure"]
-
 ROW_HEIGHT = 2.2  # [inch]
 LINES: dict[str, dict[str, Any]] = {
     "line": {"lw": 1.2},

@@ -19,14 +19,6 @@ from inertial_estimation.offline.identification_run import TorqueTrace
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, tidy
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "MOST_ROWS",
-    "figure_of_identified_masses",
-    "figure_of_singular_values",
-    "figures_of_torques",
-    "inline_svg",
-]
-
 MOST_ROWS = 12  # drawn of one trace: the worst ones
 ROWS_A_FIGURE = 3
 MOST_POINTS = 700  # of a line

@@ -25,8 +25,6 @@ from inertial_estimation.plots.identification_figures import (
 )
 from inertial_estimation.plots.page import page_environment
 
-__all__ = ["identification_page", "write_identification_report"]
-
 MARKS = {
     Identifiability.IDENTIFIABLE: "●",
     Identifiability.COMBINATION: "◐",

@@ -25,8 +25,6 @@ from inertial_estimation.replay.estimate_series import InertialSeries, LinkSerie
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["figure_of_coms", "figure_of_inertias", "figure_of_masses", "figure_of_nis"]
-
 AXES = ("x", "y", "z")
 DIAGONAL = (4, 7, 9)  # places of xx, yy and zz among the ten parameters
 BAND_QUANTILE, WIDEST_BAND = 0.8, 4.0  # of a band's width, and over its last one: what a panel has room for

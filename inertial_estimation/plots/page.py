@@ -10,8 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["NO_NUMBER", "page_environment"]
-
 NO_NUMBER = "–"  # in place of a number that there is not
 MINUS = "−"
 

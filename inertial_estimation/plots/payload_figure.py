@@ -21,8 +21,6 @@ from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array, HealthLevel
 
-__all__ = ["figure_of_trunk"]
-
 EVENT_COLOURS = {HealthLevel.OK: COLOURS[2], HealthLevel.WARN: COLOURS[1], HealthLevel.ERROR: COLOURS[3]}
 
 

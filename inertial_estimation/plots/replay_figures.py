@@ -26,8 +26,6 @@ from inertial_estimation.replay.result_files import (
     TRUNK_FIGURE,
 )
 
-__all__ = ["replay_figures", "write_figures"]
-
 
 def replay_figures(evaluation: ReplayResults) -> dict[str, Any]:
     """Return the figures for which there are estimates, by the names of their files.

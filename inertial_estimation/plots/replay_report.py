@@ -22,8 +22,6 @@ from inertial_estimation.replay.result_files import (
     TRUNK_FIGURE,
 )
 
-__all__ = ["replay_page", "write_replay_report"]
-
 SECTIONS = (
     ("Tilt and contacts", (TILT_FIGURE,)),
     ("Yaw, position and velocity of the base", (BASE_STATE_FIGURE,)),

@@ -12,23 +12,6 @@ from numpy.typing import NDArray
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "BLACK",
-    "COLOURS",
-    "GREY",
-    "MAX_POINTS",
-    "TIME_LABEL",
-    "TRUTH",
-    "draw_band",
-    "draw_line",
-    "mark_time",
-    "new_figure",
-    "save",
-    "spans",
-    "thin",
-    "tidy",
-]
-
 # Okabe and Ito 2008, without yellow, which is too light on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLACK = "#222222"

@@ -9,8 +9,6 @@ from inertial_estimation.replay.metrics import FILTER_CUTOFF
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries
 
-__all__ = ["MOST_ROWS", "figures_of_torques"]
-
 MOST_ROWS = 12  # drawn: those with the largest errors
 ROWS_A_FIGURE = 4
 

@@ -9,8 +9,6 @@ from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import TunedParameter, TuningResult
 
-__all__ = ["figure_of_sensitivities", "figure_of_trials"]
-
 ROW_HEIGHT = 2.1  # [inch]
 HIGHEST = 0.9  # quantile of the scores up to which the axis reaches: bad trials would hide the others
 

@@ -14,8 +14,6 @@ from inertial_estimation.tuning.judged_replays import JudgedMetric
 from inertial_estimation.tuning.tuned_file import interval_in_words, value_in_words
 from inertial_estimation.tuning.tuning import Judgement, TuningResult
 
-__all__ = ["tuning_page", "write_tuning_report"]
-
 
 def write_tuning_report(
     path: Path,

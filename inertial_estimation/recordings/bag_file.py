@@ -3,8 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["BagFile", "RawMessage"]
-
 RawMessage = tuple[str, str, int, bytes]
 """Topic, message type, log time [ns] and the serialised message."""
 

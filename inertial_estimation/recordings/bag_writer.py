@@ -10,8 +10,6 @@ import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
 
-__all__ = ["STORAGES", "BagWriter", "check_rosbags", "empty_message"]
-
 STORAGES = ("mcap", "sqlite3")
 
 

@@ -38,16 +38,6 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = [
-    "LITTLE_ENDIAN",
-    "decode_base_state",
-    "decode_imu",
-    "decode_link_inertia",
-    "decode_quaternion",
-    "decode_wrench",
-    "joint_state_decoder",
-]
-
 LITTLE_ENDIAN = b"\x00\x01"
 _head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
 _ENCAPSULATION = 4  # bytes; offsets count from its end

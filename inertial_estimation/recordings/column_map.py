@@ -17,8 +17,6 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.text_table import TextTable
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["FIELDS", "TIME", "Column", "ColumnMap", "FieldKind", "parse_column_map"]
-
 TIME = "time"
 TURN = 2.0 * math.pi
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

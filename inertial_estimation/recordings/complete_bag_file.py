@@ -6,8 +6,6 @@ from pathlib import Path
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 
-__all__ = ["CompleteBagFile"]
-
 
 class CompleteBagFile(BagFile):
     """A file or folder as it was closed by its recorder.

@@ -16,8 +16,6 @@ from inertial_estimation.recordings.mcap_chunks import (
     messages_of,
 )
 
-__all__ = ["CompleteMcap"]
-
 
 class CompleteMcap(CompleteBagFile):
     """A complete mcap file.

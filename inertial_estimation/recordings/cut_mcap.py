@@ -29,8 +29,6 @@ from inertial_estimation.recordings.mcap_chunks import (
     string,
 )
 
-__all__ = ["CutMcap"]
-
 MAGIC = b"\x89MCAP0\r\n"
 CHUNK, DATA_END = 0x06, 0x0F
 HIGHEST_OPCODE = 0x0F

@@ -11,8 +11,6 @@ from pathlib import Path
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 
-__all__ = ["CutSqlite", "check_pages"]
-
 
 class CutSqlite(BagFile):
     """An sqlite3 file that ends early, or of which a page is damaged."""

@@ -29,19 +29,6 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
 )
 
-__all__ = [
-    "base_reference_to_msg",
-    "event_to_msg",
-    "external_wrench_of",
-    "figures_from_msg",
-    "figures_to_msg",
-    "health_from_msg",
-    "health_to_msg",
-    "odometry_to_msg",
-    "tilt_to_msg",
-    "torque_residual_to_msg",
-]
-
 
 def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
     """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped.

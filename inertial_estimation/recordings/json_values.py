@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["finite_values"]
-
 
 def finite_values(value: Any) -> Any:
     """Return a document with only finite numbers; others become None, which is null in the file.

@@ -10,8 +10,6 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = ["HeardRobot", "LiveRecord"]
-
 
 @dataclass
 class HeardRobot:

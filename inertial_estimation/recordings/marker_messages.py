@@ -21,14 +21,6 @@ from inertial_estimation.models.drawn_sizes import (
 from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
 
-__all__ = [
-    "MarkerPace",
-    "MarkerTypes",
-    "inertial_markers",
-    "link_markers",
-    "tilt_markers",
-]
-
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]

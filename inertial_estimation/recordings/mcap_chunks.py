@@ -9,21 +9,6 @@ from operator import itemgetter
 
 from inertial_estimation.errors import RecordingError
 
-__all__ = [
-    "CHANNEL",
-    "HEAD",
-    "MESSAGE",
-    "SCHEMA",
-    "Block",
-    "Message",
-    "chunk_content",
-    "decompressed",
-    "in_time_order",
-    "messages_of",
-    "records_of",
-    "string",
-]
-
 SCHEMA, CHANNEL, MESSAGE = CHUNK_RECORDS = (0x03, 0x04, 0x05)
 LARGEST_CHUNK = 2**28  # [bytes], decompressed
 HEAD = 9  # bytes before the content of a record: opcode and size

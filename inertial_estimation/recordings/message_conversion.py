@@ -36,39 +36,6 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = [
-    "CONVERSIONS",
-    "IMU_TYPE",
-    "INERTIA_TYPE",
-    "JOINT_STATE_TYPE",
-    "ODOMETRY_TYPE",
-    "ORIENTATION_TYPES",
-    "POSE_TYPE",
-    "QUATERNION_TYPE",
-    "WRENCH_TYPE",
-    "MessageConversion",
-    "base_state_from_msg",
-    "base_state_to_msg",
-    "bytes_reader",
-    "doubles_like",
-    "imu_from_msg",
-    "imu_orientation_from_msg",
-    "imu_to_msg",
-    "joint_names",
-    "joints_from_msg",
-    "joints_to_msg",
-    "link_inertia_from_msg",
-    "link_inertia_to_msg",
-    "orientation_from_msg",
-    "orientation_to_msg",
-    "pose_from_msg",
-    "pose_to_msg",
-    "set_stamp",
-    "stamp_from_msg",
-    "wrench_from_msg",
-    "wrench_to_msg",
-]
-
 IMU_TYPE = "sensor_msgs/msg/Imu"
 JOINT_STATE_TYPE = "sensor_msgs/msg/JointState"
 WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped"

@@ -23,8 +23,6 @@ from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
 from inertial_estimation.recordings.watched_bag_file import WatchedBagFile
 from inertial_estimation.signals import seconds
 
-__all__ = ["OpenedBag", "open_bag"]
-
 METADATA = "metadata.yaml"
 CHECKS: Mapping[str, Callable[[Path], None]] = {".db3": check_pages}
 COMPLETE_READERS: Mapping[str, type[CompleteBagFile]] = {".mcap": CompleteMcap}

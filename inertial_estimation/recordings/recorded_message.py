@@ -5,8 +5,6 @@ from typing import Any, Protocol, TypeVar, overload
 
 from inertial_estimation.recordings.samples import Sample
 
-__all__ = ["RecordedMessage", "RecordedSamples", "SerialisedMessage"]
-
 SampleT = TypeVar("SampleT", bound=Sample)
 
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 
-__all__ = ["INPUT_NAMES", "RecordedTopics", "topic_token"]
-
 
 @dataclass(frozen=True)
 class RecordedTopics:

@@ -24,15 +24,6 @@ from inertial_estimation.recordings.recorded_message import RecordedMessage, Ser
 from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import OrientationSample
 
-__all__ = [
-    "BagRecording",
-    "MemoryRecording",
-    "Recording",
-    "RecordingEntry",
-    "check_topic",
-    "read_orientations",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RecordingEntry:

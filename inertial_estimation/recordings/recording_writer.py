@@ -11,8 +11,6 @@ from inertial_estimation.recordings.bag_writer import BagWriter, check_rosbags
 from inertial_estimation.recordings.message_conversion import CONVERSIONS
 from inertial_estimation.recordings.recording import MemoryRecording
 
-__all__ = ["bag_folder", "check_bag_folder", "write_recording"]
-
 
 def write_recording(
     recording: MemoryRecording,

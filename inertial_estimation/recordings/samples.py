@@ -16,8 +16,6 @@ from inertial_estimation.signals import (
     frozen_array,
 )
 
-__all__ = ["PoseSample", "Sample", "StampedInertia"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseSample(OrientationSample):

@@ -29,8 +29,6 @@ from inertial_estimation.signals import (
     seconds,
 )
 
-__all__ = ["Conversion", "convert_tables"]
-
 Stamps = NDArray[np.int64]
 Rows = NDArray[np.int64]
 EARLIEST_NS = NANOSECONDS  # a stamp of zero means in ROS that there is none

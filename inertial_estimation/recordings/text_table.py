@@ -8,8 +8,6 @@ from pathlib import Path
 from inertial_estimation.errors import RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 
-__all__ = ["TextTable", "read_text_table"]
-
 SEPARATORS = (",", ";", "\t")
 LARGEST_CONVERTED = 16 * LARGEST_TABLE  # logs of a robot are larger than tables of results [bytes]
 

@@ -14,14 +14,6 @@ from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.recordings.recording_writer import bag_folder, check_bag_folder
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = [
-    "TRAJECTORY_TOPIC",
-    "TRAJECTORY_TYPE",
-    "read_trajectory_csv",
-    "write_trajectory_bag",
-    "write_trajectory_csv",
-]
-
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
 POINT_TYPE = "trajectory_msgs/msg/JointTrajectoryPoint"
 TRAJECTORY_TOPIC = "/joint_trajectory"

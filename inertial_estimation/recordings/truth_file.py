@@ -13,8 +13,6 @@ from inertial_estimation.errors import RecordingError, one_line
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["TRUTH_FILE", "InertiaStep", "TrueInertias", "inertias_as_json", "read_truth"]
-
 TRUTH_FILE = "truth.json"
 INERTIAS = "inertias"
 

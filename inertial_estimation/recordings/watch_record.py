@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["InputState", "NodeRecord", "WatchRecord"]
-
 RATE_WINDOW = 2.0  # [s] over which a rate is counted
 REPORT_PERIOD = 1.0  # [s] between two reports of a node
 SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report

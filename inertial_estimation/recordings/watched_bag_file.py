@@ -7,8 +7,6 @@ from inertial_estimation.errors import one_line
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
 
-__all__ = ["WatchedBagFile"]
-
 
 class WatchedBagFile(BagFile):
     """A complete file, of which a second reader reads what is whole behind a damage.

@@ -15,8 +15,6 @@ from inertial_estimation.replay.metrics import interpolated, lies_within, low_pa
 from inertial_estimation.signals import Array, OrientationSample, seconds
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["BaseErrors", "base_errors", "yaws"]
-
 JUMP_MARGIN_S = (
     0.3  # around samples that are not trusted, and at both ends, where velocities are not used [s]
 )

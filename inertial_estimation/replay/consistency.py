@@ -9,8 +9,6 @@ from scipy.stats import chi2
 
 from inertial_estimation.signals import Decision, InertialEstimate
 
-__all__ = ["NOISE_BAND", "NisVerdict", "innovation_metrics"]
-
 NOISE_BAND = 1.7  # factor between the noise seen and that used within which they are called consistent
 INTERVAL = 0.95
 

@@ -4,8 +4,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["no_cycle_collection"]
-
 
 @contextmanager
 def no_cycle_collection() -> Iterator[None]:

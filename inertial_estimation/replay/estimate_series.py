@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate, LinkEstimate
 
-__all__ = ["LINK_PARAMETERS", "InertialSeries", "LinkSeries", "TiltSeries", "inertial_series", "tilt_series"]
-
 LINK_PARAMETERS = ("mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 INFORMED_SHARE = 0.5  # of the prior standard deviation; one above it is not called measured
 

@@ -10,9 +10,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.recordings.bag_writer import BagWriter
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.node_outputs import node_outputs
-from inertial_estimation.replay.replay import ReplayRun
-
-__all__ = ["write_estimates_bag"]
+from inertial_estimation.replay.replay_run import ReplayRun
 
 
 def write_estimates_bag(

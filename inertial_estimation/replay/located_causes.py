@@ -8,8 +8,6 @@ import numpy as np
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.signals import NANOSECONDS, InertialEstimate
 
-__all__ = ["external_wrenches", "located_loads"]
-
 LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same
 
 Found = list[tuple[int, LocatedCause]]

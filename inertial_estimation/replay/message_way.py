@@ -6,8 +6,6 @@ from typing import NamedTuple
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.sensor_entry import SensorEntry
 
-__all__ = ["MessageWay"]
-
 
 class MessageWay(NamedTuple):
     """The way of the messages of one topic into what reads them.

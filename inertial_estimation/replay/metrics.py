@@ -14,22 +14,6 @@ from inertial_estimation.signals import Array, OrientationSample, seconds
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = [
-    "FILTER_CUTOFF",
-    "FILTER_ORDER",
-    "ErrorSummary",
-    "TiltErrors",
-    "angles_between",
-    "interpolated",
-    "lies_within",
-    "low_pass_zero_phase",
-    "percentiles_us",
-    "relative_error",
-    "summarise",
-    "tilt_errors",
-    "verticals",
-]
-
 FILTER_CUTOFF = 10.0  # [Hz]
 FILTER_ORDER = 4
 ROBUST_SCALE = np.radians(0.5)  # residuals well above this count linearly in the alignment [rad]

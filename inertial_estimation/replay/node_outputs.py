@@ -44,11 +44,9 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import Health, InertialEstimate
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
-
-__all__ = ["NewMessage", "NodeOutputs", "Output", "node_outputs"]
 
 VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
 BOOL_TYPE = "std_msgs/msg/Bool"

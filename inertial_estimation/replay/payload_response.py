@@ -8,8 +8,6 @@ from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["PayloadResponse", "PayloadScene", "response_from_record"]
-
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 

@@ -12,8 +12,6 @@ from inertial_estimation.estimators.payload.payload_events import PayloadEvent, 
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 
-__all__ = ["PayloadSeries", "load_changes", "payload_series_of", "trunk_metrics"]
-
 
 @dataclass(frozen=True, eq=False)
 class PayloadSeries:

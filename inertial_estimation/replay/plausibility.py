@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["implausible_metrics"]
-
 MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
 TORQUE_ERROR = 1.0  # relative; a prediction of zero torque has this error
 

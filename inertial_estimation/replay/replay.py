@@ -23,12 +23,6 @@ from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = [
-    "ReplayRun",
-    "replay_recording",
-    "required_topics",
-]
-
 
 def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_state: bool) -> list[str]:
     """Check the topics against a recording and list those to read.

@@ -27,8 +27,6 @@ from inertial_estimation.replay.replay_ways import ways_into_checks, ways_into_f
 from inertial_estimation.replay.stretch import Stretch
 from inertial_estimation.signals import NANOSECONDS, BaseEstimate
 
-__all__ = ["CLOCK_OFFSET_NS", "ReplayDriver", "ReplayReaders"]
-
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress, and of the longest stretch
 HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock

@@ -11,8 +11,6 @@ from inertial_estimation.replay.message_way import MessageWay
 from inertial_estimation.replay.stretch import Stretch
 from inertial_estimation.signals import BaseEstimate, BaseState
 
-__all__ = ["Made", "PipelineLane", "ReplayLane"]
-
 Made = Mapping[int, Sequence[Any]]
 """Estimates of one pipeline, by the number of the message after which it made them."""
 

@@ -29,13 +29,11 @@ from inertial_estimation.replay.payload_series import (
     trunk_metrics,
 )
 from inertial_estimation.replay.plausibility import implausible_metrics
-from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries, torque_error, torque_series
 from inertial_estimation.replay.truth_errors import true_tilt_errors, truth_metrics
 from inertial_estimation.signals import NANOSECONDS, Array, Decision, InertialEstimate, OrientationSample
-
-__all__ = ["ReplayReference", "ReplayResults", "replay_results"]
 
 
 @dataclass(frozen=True, eq=False)

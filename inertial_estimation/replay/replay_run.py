@@ -8,8 +8,6 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.signals import BaseEstimate, Health, InertialEstimate, JointReading, WrenchSample
 
-__all__ = ["ReplayRun"]
-
 
 @dataclass
 class ReplayRun:

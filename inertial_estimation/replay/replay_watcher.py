@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, JointReading
 
-__all__ = ["ReplayWatcher"]
-
 
 class ReplayWatcher(ABC):
     """Sees the joint states of a recording and the estimates as they are made, without affecting them."""

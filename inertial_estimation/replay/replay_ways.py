@@ -9,8 +9,6 @@ from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.replay.message_way import MessageWay
 
-__all__ = ["ways_into_checks", "ways_into_fed", "ways_into_tilt"]
-
 Ways = dict[str, list[MessageWay]]
 Pipeline = TiltPipeline | InertialPipeline | TrunkPayloadPipeline
 

@@ -17,40 +17,6 @@ from inertial_estimation.replay.estimate_series import InertialSeries, TiltSerie
 from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "BASE_COLUMNS",
-    "BASE_ERRORS",
-    "BASE_FILE",
-    "BASE_STATE_FIGURE",
-    "BIAS_FIGURE",
-    "COM_FIGURE",
-    "ERRORS_FILE",
-    "ESTIMATES_BAG",
-    "FIGURES",
-    "INERTIA_FIGURE",
-    "LINK_COLUMNS",
-    "LINK_FILE",
-    "MASS_FIGURE",
-    "METRICS_FILE",
-    "NIS_FIGURE",
-    "REPORT_FILE",
-    "STATE_FILE",
-    "TABLES",
-    "TELEMETRY_FILES",
-    "TILT_FIGURE",
-    "TORQUE_FIGURES",
-    "TRUNK_COLUMNS",
-    "TRUNK_FIGURE",
-    "TRUNK_FILE",
-    "number_text",
-    "read_trusted",
-    "upper_entries",
-    "write_base_orientation",
-    "write_link_inertias",
-    "write_metrics",
-    "write_trunk_inertia",
-]
-
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
 TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}

@@ -17,15 +17,6 @@ from inertial_estimation.replay.result_files import number_text, upper_entries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "ERROR_COLUMNS",
-    "STATE_COLUMNS",
-    "TIME_COLUMNS",
-    "write_base_errors",
-    "write_base_state",
-    "write_telemetry",
-]
-
 TIME_COLUMNS = ("time_s", "stamp_ns")
 STATE_COLUMNS = (
     *TIME_COLUMNS,

@@ -7,8 +7,6 @@ from inertial_estimation.message_numbers import MessageSeries
 from inertial_estimation.recordings.recorded_message import RecordedMessage
 from inertial_estimation.recordings.samples import Sample
 
-__all__ = ["Stretch"]
-
 
 class Stretch:
     """Messages in a row, and those of their values that have been read.

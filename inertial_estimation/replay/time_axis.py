@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["TimeAxis"]
-
 
 @dataclass(frozen=True)
 class TimeAxis:

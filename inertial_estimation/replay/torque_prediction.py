@@ -24,8 +24,6 @@ from inertial_estimation.models.zero_phase import triangle_weights
 from inertial_estimation.replay.metrics import low_pass_zero_phase
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
-__all__ = ["EDGE_S", "friction_torques", "prediction_error"]
-
 EDGE_S = 0.3  # time excluded at both ends of the stretch, where the filter lacks samples on one side [s]
 
 

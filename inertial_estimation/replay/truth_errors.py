@@ -11,8 +11,6 @@ from inertial_estimation.replay.metrics import angles_between, interpolated, lie
 from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.signals import Array, LinkInertia, OrientationSample, seconds
 
-__all__ = ["true_tilt_errors", "truth_metrics"]
-
 
 def true_tilt_errors(series: TiltSeries, reference: Sequence[OrientationSample], settle_ns: int = 0) -> Array:
     """Return the angle between estimated and true vertical, without any alignment [rad], shape (k,).

@@ -21,8 +21,6 @@ from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["BagPlayer", "PlayOptions", "message_class", "play_bag"]
-
 SUBSCRIPTION_SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 

@@ -20,19 +20,6 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
 )
 
-__all__ = [
-    "base_reference_from_msg",
-    "clock_to_msg",
-    "effort_array_bytes",
-    "effort_array_from_msg",
-    "effort_array_to_msg",
-    "torque_command_bytes",
-    "torque_command_from_msg",
-    "torque_command_to_msg",
-    "walk_command_from_msg",
-    "walk_command_to_msg",
-]
-
 NORM_TOLERANCE = 0.01
 
 

@@ -21,8 +21,6 @@ from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.signals import JointReading
 
-__all__ = ["DemoMonitor", "listen"]
-
 SIGMA_KEY = "mass sigma "
 
 

@@ -13,8 +13,6 @@ from inertial_estimation.ros.qos import LATCHED
 from inertial_estimation.ros.qos_overrides import overridable_subscription
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["DescriptionInput"]
-
 DESCRIPTION = "robot_description"
 
 

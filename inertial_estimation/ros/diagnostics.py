@@ -12,8 +12,6 @@ from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.ros.qos_overrides import overridable_publisher
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["Diagnostics", "InputCounter"]
-
 TOPIC = "/diagnostics"
 PERIOD = 1.0
 WAITING_PERIODS = 5

@@ -32,8 +32,6 @@ from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate, TorqueCommand
 
-__all__ = ["InertialEkfNode", "InertialNodeConfig"]
-
 
 @dataclass(frozen=True)
 class InertialNodeConfig(PipelineNodeConfig):

@@ -18,8 +18,6 @@ from inertial_estimation.ros.qos_overrides import overridable_publisher
 from inertial_estimation.ros.rclpy_internals import HAS_LIFECYCLE, LifecycleStates, TransitionCallbackReturn
 from inertial_estimation.ros.services import switch_callback, trigger_callback
 
-__all__ = ["ManagedNode"]
-
 
 class ManagedNode(LifecycleStates, Node, ABC):
     """A node that has lifecycle states after a call of `begin_lifecycle`; otherwise it is always active.

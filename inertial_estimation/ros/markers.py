@@ -8,8 +8,6 @@ from geometry_msgs.msg import Point
 from inertial_estimation.recordings.marker_messages import MarkerPace, MarkerTypes
 from inertial_estimation.ros.robot_node import RobotNode
 
-__all__ = ["MARKERS", "MarkerOutput"]
-
 MARKERS = "~/markers"
 
 

@@ -16,8 +16,6 @@ from inertial_estimation.recordings.estimate_messages import event_to_msg
 from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp
 from inertial_estimation.signals import BaseState, Health
 
-__all__ = ["base_state_to_transform", "event_to_array", "message_reader"]
-
 
 def message_reader(
     message_class: type, convert: Callable[[Any], Any] | None = None

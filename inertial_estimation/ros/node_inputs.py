@@ -17,8 +17,6 @@ from inertial_estimation.ros.qos_overrides import overridable_subscription
 from inertial_estimation.ros.rclpy_internals import MessageQueue
 from inertial_estimation.ros.reading_delay import ReadingDelay
 
-__all__ = ["InputKind", "NodeInput", "NodeInputs"]
-
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
 LONGEST_READING_S = 0.05  # beyond which a node that polls does not begin another round: it is overloaded
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back

@@ -15,8 +15,6 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 
-__all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "trunk_payload", "whole_body_controller"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _MISSING = {

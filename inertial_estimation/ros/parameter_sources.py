@@ -25,8 +25,6 @@ from inertial_estimation.configuration.parameter_sections import (
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.safe_yaml import load_yaml, read_yaml, yaml_line
 
-__all__ = ["ParameterSource", "parameter_sources", "parameter_warnings", "values_of_node", "warn_of_lost"]
-
 _RULE = re.compile(r"(?:(?P<node>\w+):(?!=))?(?P<name>.+?):=(?P<value>.*)", re.DOTALL)
 
 

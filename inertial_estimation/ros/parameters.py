@@ -24,8 +24,6 @@ from inertial_estimation.parameters import (
 from inertial_estimation.ros.qos_overrides import PREFIX as QOS_OVERRIDES
 from inertial_estimation.ros.rclpy_internals import given_parameters
 
-__all__ = ["NodeParameters", "descriptor_from_spec", "from_ros_value", "to_ros_value"]
-
 ConfigT = TypeVar("ConfigT")
 _OF_RCLPY = ("use_sim_time", "start_type_description_service")
 _INTEGER_LIMIT = 2**63 - 1

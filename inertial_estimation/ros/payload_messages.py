@@ -8,8 +8,6 @@ from inertial_estimation.estimators.payload.payload_events import KIND, PayloadE
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
-__all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg"]
-
 
 def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
     """Inverse of `messages.event_to_array` for a `PayloadEvent`.

@@ -5,8 +5,6 @@ sometimes precedes and sometimes follows them: one tick then gives no estimate a
 fires long after their arrival, every estimate is delayed by that time.
 """
 
-__all__ = ["PhaseLock"]
-
 DELAY_SHARE = 0.1  # of a period: delay of the timer after the message that completes a step
 LONGEST_DELAY = 0.0003  # upper limit of that delay [s]
 CORRECTION_GAIN = 0.1  # share of the deviation that is corrected per period
@@ -71,8 +69,10 @@ class PhaseLock:
 
 
 def limited(value: float, largest: float) -> float:
+    """Return the value within +-largest."""
     return min(max(value, -largest), largest)
 
 
 def wrapped(value: float, back: float, period: float) -> float:
+    """Return the value modulo the period, within [-back, period - back)."""
     return (value + back) % period - back

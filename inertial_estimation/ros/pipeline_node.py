@@ -19,8 +19,6 @@ from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
-__all__ = ["PipelineNode", "PipelineNodeConfig"]
-
 PipelineConfig: TypeAlias = (
     TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig
 )

@@ -11,17 +11,6 @@ from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReli
 
 from inertial_estimation.ros.rclpy_internals import PublisherEventCallbacks, SubscriptionEventCallbacks
 
-__all__ = [
-    "COMMAND_INPUT",
-    "EVENTS",
-    "LATCHED",
-    "NO_INPUT_EVENTS",
-    "NO_OUTPUT_EVENTS",
-    "RELIABLE_OUTPUT",
-    "SENSOR_INPUT",
-    "sensor_input",
-]
-
 NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 

@@ -17,8 +17,6 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, NO_OUTPUT_EVENTS
 from inertial_estimation.ros.rclpy_internals import given_parameters
 
-__all__ = ["PREFIX", "overridable_publisher", "overridable_subscription", "unused_overrides"]
-
 PREFIX = "qos_overrides."
 POLICIES = (QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 CHOICES = {"reliability": ("reliable", "best_effort"), "durability": ("volatile", "transient_local")}

@@ -24,12 +24,15 @@ from rclpy.waitable import NumberOfEntities
 from inertial_estimation.signals import NANOSECONDS
 
 try:
-    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+    from rclpy.event_handler import PublisherEventCallbacks as PublisherEventCallbacks
+    from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 except ImportError:  # Humble
-    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+    from rclpy.qos_event import PublisherEventCallbacks as PublisherEventCallbacks
+    from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
 try:
-    from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
+    from rclpy.lifecycle import LifecycleNodeMixin
+    from rclpy.lifecycle import TransitionCallbackReturn as TransitionCallbackReturn
 
     HAS_LIFECYCLE = True
 except ImportError:  # no lifecycle_msgs
@@ -37,18 +40,6 @@ except ImportError:  # no lifecycle_msgs
 
     class LifecycleNodeMixin:  # type: ignore[no-redef]
         """Placeholder for an rclpy without lifecycle nodes."""
-
-
-__all__ = [
-    "HAS_LIFECYCLE",
-    "CachingExecutor",
-    "LifecycleStates",
-    "MessageQueue",
-    "PublisherEventCallbacks",
-    "SubscriptionEventCallbacks",
-    "TransitionCallbackReturn",
-    "given_parameters",
-]
 
 
 class LifecycleStates(LifecycleNodeMixin):

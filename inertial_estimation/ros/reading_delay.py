@@ -5,8 +5,6 @@ import time
 
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
-__all__ = ["ReadingDelay"]
-
 LONGEST_S = 0.1  # that the newest message may wait, in addition to two periods of the node
 PATIENCE_S = 0.5  # for which a node may read a backlog of stale messages, to catch up after a stall
 CALM_S = 10.0  # without a dropped backlog, after which more messages are read again

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from inertial_estimation.configuration.node_options import RealTimeOptions
 
-__all__ = ["CycleCollector", "apply_real_time"]
-
 COLLECTION_PERIOD = 1.0  # [s]
 MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h> of Linux

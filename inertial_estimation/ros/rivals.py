@@ -8,8 +8,6 @@ from rclpy.publisher import Publisher
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["Rivals"]
-
 EVERY = 2  # reports; the graph is read in some tens of microseconds
 MOST_NAMED = 3  # topics in one message
 

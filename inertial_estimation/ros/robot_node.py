@@ -24,8 +24,6 @@ from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.ros.rivals import Rivals
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["NodeConfig", "RobotNode"]
-
 
 @dataclass(frozen=True)
 class NodeConfig:

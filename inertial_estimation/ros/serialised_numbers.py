@@ -8,8 +8,6 @@ from rclpy.serialization import serialize_message
 
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["SerialisedNumbers"]
-
 STAMP_LAYOUT = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
 MARK_NS = 1_234_567_890_123_456_789  # stamp by which its position in the serialised message is found
 

@@ -7,8 +7,6 @@ from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["switch_callback", "trigger_callback"]
-
 
 def trigger_callback(call: Callable[[], str]) -> Callable[[Trigger.Request, Trigger.Response], Any]:
     """Return the callback of a Trigger service.

@@ -23,8 +23,6 @@ from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.simulation.simulation_driver import SimulationDriver
 from inertial_estimation.simulation.viewer import RobotViewer
 
-__all__ = ["SimulatorConfig", "SimulatorNode"]
-
 FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
 LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
 VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]

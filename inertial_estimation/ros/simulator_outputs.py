@@ -25,8 +25,6 @@ from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
-__all__ = ["GroundTruthOutputs", "SensorOutputs", "SimulationClock"]
-
 AddOutput = Callable[[type[Any], str], Publisher]
 
 

@@ -15,15 +15,6 @@ from inertial_estimation.ros.serialised_numbers import SerialisedNumbers
 from inertial_estimation.signals import InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
-__all__ = [
-    "COVARIANCES",
-    "TELEMETRY",
-    "CovarianceOutputs",
-    "Listeners",
-    "TelemetryOutput",
-    "figure_message",
-]
-
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"
 ASK_PERIOD_NS = 100_000_000

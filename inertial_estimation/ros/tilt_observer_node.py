@@ -11,7 +11,8 @@ from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.contacts import ContactSource
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
@@ -23,8 +24,6 @@ from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
-
-__all__ = ["TiltNodeConfig", "TiltObserverNode"]
 
 
 @dataclass(frozen=True)

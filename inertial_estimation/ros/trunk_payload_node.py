@@ -33,8 +33,6 @@ from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseReference, HealthLevel
 
-__all__ = ["PayloadNodeConfig", "TrunkPayloadNode"]
-
 
 @dataclass(frozen=True)
 class PayloadNodeConfig(PipelineNodeConfig):

@@ -17,8 +17,6 @@ from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.signals import Health
 
-__all__ = ["WatchMonitor", "watch"]
-
 OWN_NODES = frozenset(
     {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
 )

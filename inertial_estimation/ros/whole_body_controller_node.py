@@ -31,8 +31,6 @@ from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
 
-__all__ = ["ControllerNodeConfig", "WholeBodyControllerNode"]
-
 
 @dataclass(frozen=True)
 class ControllerNodeConfig(PipelineNodeConfig):

@@ -6,8 +6,6 @@ from xml.etree.ElementTree import Element
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
 
-__all__ = ["DescribedJoint", "Description", "describe"]
-
 
 @dataclass(frozen=True)
 class DescribedJoint:

@@ -8,8 +8,6 @@ from inertial_estimation.models.limbs import subtree_masses
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
 from inertial_estimation.setup_assistant.survey import Survey
 
-__all__ = ["findings"]
-
 
 def findings(survey: Survey) -> list[str]:
     """Return the joints of a robot with their limits, and what was decided, in lines.

@@ -14,8 +14,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
 from inertial_estimation.signals import Array
 
-__all__ = ["FootContact", "added_frames", "placed_contacts"]
-
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
 NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # from a frame of the URDF to where the shape touches the ground [m]

@@ -9,8 +9,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.name_words import ARM, HEAD, LEG, count_of
 
-__all__ = ["links_to_estimate", "trunk_of"]
-
 LEAST_MASS = 0.002  # of the robot's mass: lighter bodies are no prior for a load
 ARM_JOINTS = 3
 WRISTED_ARM, WRIST_JOINTS = 6, 3  # joints of an arm that ends with a wrist; joints of the wrist

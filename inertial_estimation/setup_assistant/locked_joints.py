@@ -8,8 +8,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.name_words import GRIPPER, WHEEL, count_of
 
-__all__ = ["joints_to_lock"]
-
 SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb counts as a hand
 WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 

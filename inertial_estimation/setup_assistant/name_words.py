@@ -3,20 +3,6 @@
 import re
 from collections.abc import Iterable
 
-__all__ = [
-    "ARM",
-    "FOOT",
-    "GRIPPER",
-    "HEAD",
-    "LEG",
-    "WHEEL",
-    "count_of",
-    "is_force_sensor",
-    "is_imu",
-    "side_of",
-    "words_of",
-]
-
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 LEG = ("leg", "hip", "thigh", "knee", "calf", "shank", "shin", "ankle", "foot", "haa", "hfe", "kfe", "toe")

@@ -10,8 +10,6 @@ from inertial_estimation.setup_assistant.foot_contacts import added_frames
 from inertial_estimation.setup_assistant.parameter_values import Entry, node_entries
 from inertial_estimation.setup_assistant.survey import Survey
 
-__all__ = ["parameter_text"]
-
 WIDTH = 110  # columns
 COMMENT_COLUMN = 48
 INDENT = " " * 4

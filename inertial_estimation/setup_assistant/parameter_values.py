@@ -20,8 +20,6 @@ from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
 from inertial_estimation.setup_assistant.survey import FORCE, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
-__all__ = ["Entry", "node_entries"]
-
 RATE_HZ = 333.0
 CONTACT_ON, CONTACT_OFF = 0.06, 0.035  # of the weight: Talos 50 and 30 N, Go2 10 and 5 N
 FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md

@@ -12,8 +12,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import ARM, LEG, count_of
 from inertial_estimation.signals import Array
 
-__all__ = ["Kind", "KindDecision", "decide_kind"]
-
 LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
 MIRRORED = 0.1  # of the robot's extent, between a leg and the mirror image of another
 LEAST_LEG_JOINTS = 2

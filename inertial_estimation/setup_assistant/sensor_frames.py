@@ -7,8 +7,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.foot_contacts import FootContact
 
-__all__ = ["NO_IMU", "NO_SENSOR", "imu_frame", "wrench_frames"]
-
 NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
 NO_SENSOR = "the URDF has no force sensor in every foot"
 

@@ -18,8 +18,6 @@ from inertial_estimation.setup_assistant.foot_contacts import FootContact, added
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, side_of
 from inertial_estimation.signals import Array
 
-__all__ = ["StandingFeet", "find_feet"]
-
 SOLE_JOINTS = 5  # of a leg, from which its foot can be level
 TOKEN = re.compile(r"[^a-z0-9_]+")  # what the name of a topic may not hold
 SIDES = {2: ("left_foot", "right_foot"), 4: ("lf_foot", "rf_foot", "lh_foot", "rh_foot")}

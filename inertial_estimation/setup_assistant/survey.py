@@ -19,8 +19,6 @@ from inertial_estimation.setup_assistant.sensor_frames import NO_IMU, imu_frame,
 from inertial_estimation.setup_assistant.standing_feet import find_feet
 from inertial_estimation.signals import Array
 
-__all__ = ["FORCE", "Survey", "Wishes", "survey_robot"]
-
 FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as many joints to determine them
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Array, Health, HealthLevel, TorqueCommand
 
-__all__ = ["CommandInbox"]
-
 MAX_REASONS = 10  # distinct reasons of refusals that are counted; further ones are "other"
 
 

@@ -14,8 +14,6 @@ from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.robot_build import BuiltRobot
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["ContactPatch", "make_contact_points"]
-
 
 @dataclass(frozen=True, eq=False)
 class ContactPatch:

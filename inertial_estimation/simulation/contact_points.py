@@ -9,8 +9,6 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.ground import Terrain, ground_axes
 
-__all__ = ["ContactPoints"]
-
 MAX_APPROACH_SPEED = 10.0  # [m/s]; a point that could reach the ground in one step at this speed is near
 
 

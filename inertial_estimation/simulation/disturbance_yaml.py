@@ -19,8 +19,6 @@ from inertial_estimation.simulation.disturbances import Disturbance, Impact, Mas
 from inertial_estimation.simulation.old_disturbance_text import mapping_from_old_text
 from inertial_estimation.simulation.payload import attached_ball
 
-__all__ = ["disturbance_from_mapping", "disturbances_from_list", "parse_disturbance"]
-
 KINDS: Mapping[str, Callable[..., Disturbance]] = {
     "mass": MassWaveform,
     "ball": attached_ball,

@@ -13,8 +13,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push", "Vector"]
-
 Vector = Array | tuple[float, float, float]
 FOREVER = math.inf
 WAVES = ("sine", "square", "step")

@@ -14,8 +14,6 @@ from inertial_estimation.simulation.robot_build import set_body_inertia
 from inertial_estimation.simulation.robot_physics import RobotPhysics
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["DisturbedRobot"]
-
 
 class DisturbedRobot:
     """Applies the masses, payloads and forces of disturbances to a robot."""

@@ -9,8 +9,6 @@ from typing import Protocol
 from inertial_estimation.signals import seconds
 from inertial_estimation.simulation.command_inbox import CommandInbox
 
-__all__ = ["DrivingPhase", "FreeRunning", "Lockstep", "OnHoist", "TorqueChoice"]
-
 
 class TorqueChoice(Enum):
     """Source of the torques of the next tick."""

@@ -6,8 +6,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["EndStops"]
-
 DAMPING_TIME = 0.02  # damping of an end stop over its stiffness [s]
 STANCE_MARGIN = 1e-3  # by which a stance may exceed a limit, for rounded values in files [rad]
 

@@ -16,8 +16,6 @@ from scipy.linalg.lapack import dgesv, dposv
 
 from inertial_estimation.signals import Array
 
-__all__ = ["Flags", "end_of_step_forces", "friction_cone_forces"]
-
 MAX_SOLVES = 6
 DIRECTION_TOLERANCE = 1e-3  # change of the direction of slip below which the modes are converged [rad]
 SMALLEST_FORCE = 1e-300  # keeps the direction of a zero force finite [N]

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import GroundConfig
 
-__all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "ground_axes", "terrain_from_config"]
-
 CORNER = np.array([[0], [1]])
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
 

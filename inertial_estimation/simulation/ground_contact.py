@@ -19,8 +19,6 @@ from inertial_estimation.simulation.contact_points import ContactPoints
 from inertial_estimation.simulation.friction_modes import end_of_step_forces, friction_cone_forces
 from inertial_estimation.simulation.simulation_config import GroundConfig
 
-__all__ = ["GroundContact"]
-
 
 class GroundContact:
     """The forces of the ground on contact points, with the anchors of the touching points.

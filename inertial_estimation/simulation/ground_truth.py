@@ -13,8 +13,6 @@ from inertial_estimation.signals import (
     frozen_array,
 )
 
-__all__ = ["GroundTruth", "SensorReadings"]
-
 
 @dataclass(frozen=True, eq=False)
 class SensorReadings:

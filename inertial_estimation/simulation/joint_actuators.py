@@ -10,8 +10,6 @@ from inertial_estimation.simulation.joint_friction import JointFriction
 from inertial_estimation.simulation.motors import Motors
 from inertial_estimation.simulation.simulation_config import ActuatorConfig
 
-__all__ = ["JointActuators"]
-
 
 class JointActuators:
     """The actuators of all joints, in the robot's order.

@@ -7,8 +7,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import ActuatorConfig
 
-__all__ = ["JointFriction"]
-
 SMALLEST_SPEED_RATIO = 1e-6  # to the smoothing speed; there tanh(x) / x is one
 
 

@@ -6,8 +6,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import ActuatorConfig
 
-__all__ = ["Motors"]
-
 
 class Motors:
     """The motors of all joints, in the robot's order.

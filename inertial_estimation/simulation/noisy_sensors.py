@@ -10,8 +10,6 @@ from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 from inertial_estimation.simulation.simulation_config import SensorConfig
 from inertial_estimation.simulation.true_readings import TrueReadings
 
-__all__ = ["NoisySensors"]
-
 
 class NoisySensors:
     """Reads the current state; the random generator advances equally for any standard deviations."""

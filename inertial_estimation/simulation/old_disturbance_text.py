@@ -10,8 +10,6 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError
 
-__all__ = ["mapping_from_old_text"]
-
 
 def mapping_from_old_text(text: str) -> dict[str, Any]:
     """Return the mapping of the YAML form, with values as text; vectors have commas.

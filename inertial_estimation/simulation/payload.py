@@ -9,8 +9,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import LinkInertia
 from inertial_estimation.simulation.disturbances import FOREVER, Attachment, Vector
 
-__all__ = ["TWELVE_POUNDS", "attached_ball", "ball"]
-
 TWELVE_POUNDS = 5.44  # [kg]
 STEEL_DENSITY = 7850.0  # [kg/m^3]
 

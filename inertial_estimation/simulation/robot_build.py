@@ -14,8 +14,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-__all__ = ["BuiltRobot", "body_inertia", "build_robot", "robot_spec", "set_body_inertia"]
-
 Index = slice | NDArray[np.intp]
 _PLACEHOLDER = {
     "mass": 1.0,

@@ -14,8 +14,6 @@ from inertial_estimation.simulation.joint_actuators import JointActuators
 from inertial_estimation.simulation.robot_build import build_robot
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["RobotPhysics"]
-
 MAX_SPEED = 1e4  # norm of the generalised velocity above which the motion has diverged [m/s, rad/s]
 
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["NOISE_FREE", "REALISTIC", "SensorNoise"]
-
 MAX_DELAY = 0.5  # [s]
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.noisy_sensors import NoisySensors
 from inertial_estimation.simulation.simulation_config import SimulationConfig, period_in_steps, step_ns
 
-__all__ = ["SensorSuite"]
-
 Measure = Callable[[int, Array], Any]
 
 

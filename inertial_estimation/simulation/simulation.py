@@ -21,8 +21,6 @@ from inertial_estimation.simulation.standing import stand_at_rest
 from inertial_estimation.simulation.true_readings import TrueReadings
 from inertial_estimation.simulation.true_state import base_rotation, base_state, generalised_acceleration
 
-__all__ = ["Simulation"]
-
 FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
 FALLEN_UPRIGHT = np.cos(np.radians(60.0))  # smallest vertical component of the base's z axis before a fall
 

@@ -9,8 +9,6 @@ from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
-__all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig", "period_in_steps", "step_ns"]
-
 
 @dataclass(frozen=True)
 class GroundConfig:

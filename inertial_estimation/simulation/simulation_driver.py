@@ -20,8 +20,6 @@ from inertial_estimation.simulation.simulation_pacing import SimulationPacing
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 from inertial_estimation.simulation.wall_clock_pace import WallClockPace
 
-__all__ = ["SimulationDriver"]
-
 
 class SimulationDriver:
     """Runs one simulation tick by tick.

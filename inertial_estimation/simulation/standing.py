@@ -10,8 +10,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.robot_physics import RobotPhysics
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["stand_at_rest"]
-
 MAX_ITERATIONS = 60
 LARGEST_MOVE = 0.01  # largest change of the base pose in one iteration [m, rad]
 FIRST_DEPTH = 1e-3  # initial penetration of the lowest point [m]

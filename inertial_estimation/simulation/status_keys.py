@@ -1,6 +1,4 @@
 """Keys of the values that the status of a simulation has in its diagnostics."""
 
-__all__ = ["FALLEN", "RELEASED_AT"]
-
 FALLEN = "fallen"  # "true" or "false"
 RELEASED_AT = "released at [s]"  # from the hoist, in simulated time; absent before

@@ -9,8 +9,6 @@ from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import Vector, add, cross, vector
 
-__all__ = ["TrueReadings"]
-
 
 class TrueReadings:
     """Ideal sensors of a robot's physics."""

@@ -6,8 +6,6 @@ from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.simulation.robot_physics import RobotPhysics
 from inertial_estimation.spatial.vectors import cross, vector
 
-__all__ = ["base_rotation", "base_state", "generalised_acceleration"]
-
 
 def base_rotation(physics: RobotPhysics) -> Array:
     """Return the rotation R_WB of a floating base, shape (3, 3)."""

@@ -12,8 +12,6 @@ from inertial_estimation.simulation.ground import Terrain
 from inertial_estimation.simulation.robot_build import build_robot, robot_spec
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["RobotViewer", "visible_model"]
-
 CAPSULE_THICKNESS = 0.02  # [m]
 LIMB, BODY, FLOOR = (0.35, 0.4, 0.5, 1.0), (0.85, 0.55, 0.2, 0.6), (0.8, 0.82, 0.85, 1.0)
 GROUND_CELLS, GROUND_HALF_WIDTH = 200, 5.0  # of uneven ground: samples per side, half its side [m]

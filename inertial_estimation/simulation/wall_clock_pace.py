@@ -2,8 +2,6 @@
 
 from inertial_estimation.signals import seconds
 
-__all__ = ["WallClockPace"]
-
 MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
 
 

@@ -16,16 +16,6 @@ from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
-__all__ = [
-    "PARAMETER_NAMES",
-    "PSEUDO_INERTIA_BASIS",
-    "TO_PSEUDO_INERTIA",
-    "InertialParameters",
-    "parameters_from_pseudo_inertia",
-    "pseudo_inertia",
-    "transfer_matrix",
-]
-
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 _MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
 SMALLEST_RADIUS = 1e-3  # share of the gyration radius; its square bounds second moments of repaired inertias

@@ -15,22 +15,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import NumericalError
 
-__all__ = [
-    "cholesky",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "naming_failures",
-    "null_space",
-    "pinv",
-    "singular_values",
-    "solve",
-    "square_factor",
-    "svd",
-    "triangular_factor",
-]
-
 Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 

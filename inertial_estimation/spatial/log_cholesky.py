@@ -27,17 +27,6 @@ from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
 
-__all__ = [
-    "CONVENTIONS",
-    "condition_bounds",
-    "contracted_curvature",
-    "fill_condition_bounds",
-    "fill_parameters",
-    "log_cholesky_from_parameters",
-    "parameters_and_jacobian",
-    "parameters_from_log_cholesky",
-]
-
 CONVENTIONS = ("rucker", "foster")
 # Entry of U that each coordinate fills; alpha the last one, and it scales all the others.
 _ROWS = np.array([3, 0, 1, 2, 0, 0, 1, 0, 1, 2])

@@ -4,8 +4,6 @@ from typing import TypeVar
 
 from inertial_estimation.signals import Array
 
-__all__ = ["minimum_jerk", "minimum_jerk_derivatives"]
-
 ShareT = TypeVar("ShareT", float, Array)
 
 

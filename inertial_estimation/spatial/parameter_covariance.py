@@ -11,8 +11,6 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
-__all__ = ["COVARIANCE_NAMES", "covariance_from_upper", "upper_triangle"]
-
 _ROWS, _COLUMNS = np.triu_indices(len(PARAMETER_NAMES))
 _METRES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # a parameter's unit is kg m to this power
 _UNITS = ("kg^2", "kg^2 m", "kg^2 m^2", "kg^2 m^3", "kg^2 m^4")

@@ -13,17 +13,6 @@ from scipy.linalg.lapack import dgesv, dpotrf, dpotrs, dtrtrs
 from inertial_estimation.compilation import in_place_of, inlined
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "factor",
-    "lower_factor",
-    "normalised_square",
-    "regular_solution",
-    "solution",
-    "solution_and_determinant",
-    "transposed_solution",
-    "whitened",
-]
-
 
 def factor(S: Array) -> tuple[Array, bool]:
     """Return a Cholesky factor of S, and whether S is positive definite: else the factor has no meaning.

@@ -9,23 +9,6 @@ from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = [
-    "exp_so3",
-    "left_jacobian_so3",
-    "log_so3",
-    "quaternion_from_rotation",
-    "roll_pitch_of",
-    "roll_pitch_yaw_rows",
-    "rotation_from_quaternion",
-    "rotation_from_roll_pitch_yaw",
-    "rotation_vector",
-    "skew",
-    "skews",
-    "unit_quaternion",
-    "vertical_of_quaternion",
-    "yaw_of",
-]
-
 NumberT = TypeVar("NumberT", float, Array)
 
 

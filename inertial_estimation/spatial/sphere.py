@@ -5,8 +5,6 @@ import math
 from inertial_estimation.compilation import inlined
 from inertial_estimation.spatial.vectors import ZERO, Vector, cross, dot, norm, rotate
 
-__all__ = ["turn_towards"]
-
 
 @inlined
 def turn_towards(x: Vector, target: Vector, exposure: float) -> tuple[Vector, Vector]:

@@ -6,35 +6,6 @@ from typing import Any
 
 from inertial_estimation.compilation import inlined
 
-__all__ = [
-    "DEGREES",
-    "IDENTITY",
-    "ZERO",
-    "Matrix",
-    "Vector",
-    "add",
-    "align_rows",
-    "angle_between",
-    "combine",
-    "cross",
-    "distance",
-    "dot",
-    "matrix",
-    "matrix_of",
-    "norm",
-    "normalised",
-    "product",
-    "rotate",
-    "rotation",
-    "store",
-    "store_matrix",
-    "times",
-    "transposed",
-    "transposed_times",
-    "vector",
-    "vector_of",
-]
-
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)

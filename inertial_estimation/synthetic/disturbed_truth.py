@@ -11,8 +11,6 @@ from inertial_estimation.signals import LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
-__all__ = ["disturbed_truth"]
-
 
 def disturbed_truth(
     truth: Truth, contact_frames: Mapping[str, str], disturbances: Sequence[Attachment | Push]

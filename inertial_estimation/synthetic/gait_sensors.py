@@ -27,8 +27,6 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation
 from inertial_estimation.synthetic.synthetic_gait import GaitMotion
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["GaitReadings", "GaitSensors", "feet_at_rest", "gait_readings", "gait_recording"]
-
 START_NS = 1_700_000_000 * NANOSECONDS
 TOLERANCE = 1e-7  # of the feet's positions [m]
 ITERATIONS, REUSED = 40, 5  # of Newton's method, and after how many the Jacobians are computed anew

@@ -17,8 +17,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
-__all__ = ["BaseMotion", "FootMotion", "Gait", "GaitMotion", "gait_motion"]
-
 WANDER_HZ = (0.07, 0.13, 0.31, 0.53)  # frequencies of the slow changes of roll and pitch
 RING_HZ, RING_DECAY = 18.0, 0.025  # of the base after a touchdown [Hz], [s]
 LOADING = 0.25  # share of a stance in which the load of a foot grows, and in which it falls

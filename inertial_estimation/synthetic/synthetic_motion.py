@@ -8,8 +8,6 @@ from inertial_estimation.models.sine_motion import SineMotion, random_sines
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-__all__ = ["base_motion", "joint_limits_motion"]
-
 
 def joint_limits_motion(
     robot: RobotModel,

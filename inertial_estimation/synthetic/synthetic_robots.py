@@ -22,13 +22,6 @@ from inertial_estimation.synthetic.synthetic_truth import (
     stance_truth,
 )
 
-__all__ = [
-    "SYNTHETIC_ROBOTS",
-    "SyntheticRobot",
-    "synthetic_robot",
-    "synthetic_truth",
-]
-
 
 @dataclass(frozen=True)
 class SyntheticRobot:

@@ -20,8 +20,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointRead
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
-__all__ = ["GROUND_TRUTH_TOPIC", "measure"]
-
 GROUND_TRUTH_TOPIC = "/ground_truth/pose"
 
 

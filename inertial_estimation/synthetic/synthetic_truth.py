@@ -17,8 +17,6 @@ from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.synthetic.synthetic_motion import base_motion, joint_limits_motion
 
-__all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "followed_truth", "stance_truth"]
-
 AT_REST = 1e-6  # [rad/s]
 
 

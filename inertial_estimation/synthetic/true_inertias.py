@@ -6,8 +6,6 @@ from inertial_estimation.signals import LinkInertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.synthetic.synthetic_truth import Payload, Truth
 
-__all__ = ["true_inertias"]
-
 
 def true_inertias(truth: Truth) -> list[InertiaStep]:
     """Return the inertia of the body of every moving link, from the start and from when its load is attached.

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["SIGNIFICANT", "Comparison", "Division", "compared"]
-
 BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
 FEWEST = 5  # blocks of a part, even of a short recording
 MOST = 500

@@ -8,8 +8,6 @@ from scipy.stats import chi2
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["kolmogorov_distance", "negative_log_likelihood"]
-
 OUTLIERS = 0.01  # share of measurements that are taken for outliers
 WIDER = 10.0  # their standard deviation over that of the others
 NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING, Decision.UNRESOLVABLE)

@@ -16,8 +16,6 @@ from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negati
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Report, Trials, Values
 
-__all__ = ["CalibrationTrials", "FilterTrials", "LikelihoodTrials", "TorqueTrials"]
-
 ADAPTATION = "noise_adaptation.enabled"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
 from inertial_estimation.tuning.recorded_run import Overrides, RecordedRun
 
-__all__ = ["JudgedMetric", "judged_replays"]
-
 METRICS = (
     ("tilt error, rms", ("tilt_error_deg", "rms"), "deg"),
     ("tilt error, 95 %", ("tilt_error_deg", "p95"), "deg"),

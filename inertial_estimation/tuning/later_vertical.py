@@ -21,8 +21,6 @@ from inertial_estimation.estimators.tilt.observer_batch import ObserverReadings
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 
-__all__ = ["WINDOW_S", "later_verticals"]
-
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
 LEAST_SPREAD = 0.5  # of the times in contact, variance over that of the whole window

@@ -6,8 +6,6 @@ from inertial_estimation.parallel.workers import Workers
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.search import Search, Trial, run_trials, trials_of
 
-__all__ = ["searched"]
-
 
 def searched(search: Search, problem: Problem, workers: Workers, count: int = 1) -> list[Trial]:
     """Run a search until it has its trials.

@@ -11,8 +11,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Comparison, compared
 from inertial_estimation.tuning.trials import Objective, Report, Trials, Values
 
-__all__ = ["Problem"]
-
 
 @dataclass(eq=False)
 class Problem:

@@ -12,10 +12,9 @@ from inertial_estimation.errors import RecordingError
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
-from inertial_estimation.replay.replay import ReplayRun, replay_recording, required_topics
+from inertial_estimation.replay.replay import replay_recording, required_topics
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import NANOSECONDS
-
-__all__ = ["Overrides", "RecordedRun", "Replayed"]
 
 Overrides = Sequence[tuple[str, str, Any]]  # node, dotted name and value
 

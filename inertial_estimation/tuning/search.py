@@ -33,8 +33,6 @@ from inertial_estimation.tuning.study_storage import (
 from inertial_estimation.tuning.trials import Report
 from inertial_estimation.tuning.variation import Variation
 
-__all__ = ["METHODS", "Search", "Trial", "importances", "run_trials", "trials_of"]
-
 METHODS = ("optimiser", "random", "grid")
 LAID_OUT = 0.2  # share of an optimiser's trials that are laid out
 FEWEST_LAID_OUT = 10

@@ -13,8 +13,6 @@ from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.trials import Values
 from inertial_estimation.tuning.variation import Variation
 
-__all__ = ["Sensitivity", "sensitivity"]
-
 POINTS = 9  # over the range
 EDGE = 0.01  # share of the range that counts as its edge
 HARDLY_RATIO = 4.0  # of the ends of an interval from which on a logarithmic parameter is hardly determined

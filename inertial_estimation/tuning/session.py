@@ -28,8 +28,6 @@ from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Trials
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
 
-__all__ = ["Judging", "SearchOptions", "chosen_objectives", "trials_for", "tuned"]
-
 FILTER_TRIALS: dict[str, type[FilterTrials]] = {
     "likelihood": LikelihoodTrials,
     "calibration": CalibrationTrials,

@@ -20,17 +20,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, one_line
 
-__all__ = [
-    "PROCESS",
-    "begin_study",
-    "check_storage",
-    "distinct",
-    "is_claimed",
-    "open_storage",
-    "own_process",
-    "recover_lost_trials",
-]
-
 READY, CLAIM, PROCESS, LAYOUT, REPEATS = "ready", "claim", "process", "layout", "repeats"
 CLAIM_S = 1.0  # after which a claim to lay out the trials counts
 PATIENCE_S = 30.0  # with a process of another machine that lays out the trials

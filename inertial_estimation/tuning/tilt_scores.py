@@ -14,8 +14,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.later_vertical import later_verticals
 
-__all__ = ["LaterReadings", "ReferenceTilt", "TiltScore"]
-
 MOST_SAMPLES = 3000  # of a reference that a trial is compared with; neighbouring ones tell the same
 
 

@@ -16,8 +16,6 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tilt_scores import TiltScore
 from inertial_estimation.tuning.trials import Report, Trials, Values
 
-__all__ = ["TiltTrials"]
-
 
 class TiltTrials(Trials):
     """Observes a recording again and again: from kept steps, where these do not depend on what differs.

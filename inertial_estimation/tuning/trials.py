@@ -12,8 +12,6 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 
-__all__ = ["OBJECTIVES", "Objective", "Report", "Trials", "Values"]
-
 Values = Mapping[str, Any]  # by dotted name
 Report = Callable[[int, float], None]  # block and its score, as soon as it is known
 

@@ -8,8 +8,6 @@ from inertial_estimation.files.safe_yaml import yaml_line
 from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
-__all__ = ["interval_in_words", "judgement_in_words", "tuned_text", "value_in_words"]
-
 WIDTH = 110  # columns
 DIGITS = 4  # of a value; the data never determine more
 

@@ -15,8 +15,6 @@ from inertial_estimation.tuning.sensitivity import Sensitivity, sensitivity
 from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.variation import Variation
 
-__all__ = ["Fold", "Judgement", "TunedParameter", "TuningResult", "concluded"]
-
 KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
 
 

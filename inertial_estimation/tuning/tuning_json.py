@@ -7,8 +7,6 @@ from typing import Any
 from inertial_estimation.tuning.judged_replays import JudgedMetric
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
-__all__ = ["as_json"]
-
 
 def as_json(
     results: Sequence[TuningResult], judged: Sequence[JudgedMetric], provenance: Mapping[str, Any]

@@ -17,8 +17,6 @@ from inertial_estimation.parameters import (
     unknown_name,
 )
 
-__all__ = ["Variation", "observer_override", "parse_variations"]
-
 DECADE = 10.0  # factor to either side of the present value where no range is given
 SCALES = ("linear", "log")
 

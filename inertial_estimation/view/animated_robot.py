@@ -13,8 +13,6 @@ from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.view.columns import Columns
 from inertial_estimation.view.shown_urdf import shown_urdf
 
-__all__ = ["AnimatedRobot"]
-
 WORLD = "tf#/"  # Rerun's name of the frame of the root entity
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # x y z w
 

@@ -11,8 +11,6 @@ from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.view.columns import TIMELINE
 
-__all__ = ["ROOT", "SERIES", "Panels", "blueprint", "eye_of", "front_eye"]
-
 ROOT = "robot"  # entity of the only robot of a recording
 
 SERIES = "series"  # entity below which the time series are

@@ -9,8 +9,6 @@ import rerun as rr
 
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["TIMELINE", "Columns"]
-
 TIMELINE = "time"  # since the start of the recording
 ROWS_PER_BLOCK = 256
 

@@ -20,8 +20,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointRead
 from inertial_estimation.view.moment import Moment, ShownLink, Truth
 from inertial_estimation.view.robot_view import RobotView
 
-__all__ = ["ELBOW", "DemoRunView", "root_of_run"]
-
 ValueT = TypeVar("ValueT")
 APART = 1.2  # between the robots [m]
 COLOURS_OF_A_RUN = 2  # most series of a run in a panel

@@ -6,8 +6,6 @@ from inertial_estimation.estimators.payload.payload_estimate import LoadChange, 
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate
 
-__all__ = ["EstimateEvents", "Event"]
-
 Event = tuple[int, str, bool]  # stamp [ns], sentence, whether something is wrong
 PASSING = {Decision.ACCEPTED, Decision.REJECTED}  # decisions on single measurements, too many to tell
 

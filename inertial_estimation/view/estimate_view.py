@@ -15,8 +15,6 @@ from inertial_estimation.view.estimate_events import EstimateEvents, Event
 from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk
 from inertial_estimation.view.robot_view import RobotView
 
-__all__ = ["EstimateView"]
-
 
 class EstimateView(ReplayWatcher):
     """Shows a moment at every joint state: the joints, and the newest estimates."""

@@ -10,8 +10,6 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.signals import Array, BaseState, InertialEstimate, LinkEstimate, LinkInertia
 
-__all__ = ["Moment", "ShownLink", "Truth", "nothing_known", "shown_links", "shown_trunk"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownLink:

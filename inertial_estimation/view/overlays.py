@@ -22,8 +22,6 @@ from inertial_estimation.view.animated_robot import AnimatedRobot
 from inertial_estimation.view.columns import Columns
 from inertial_estimation.view.moment import Moment, ShownLink
 
-__all__ = ["Overlays"]
-
 COM_RADIUS, LARGEST_COM = 0.02, 0.08  # of a centre of mass that is exact, and at most [m]
 ARROW_RADIUS = 0.008  # [m]
 

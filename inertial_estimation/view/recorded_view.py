@@ -15,8 +15,6 @@ from inertial_estimation.view.moment import Truth, nothing_known
 from inertial_estimation.view.rerun_file import rerun_file
 from inertial_estimation.view.robot_view import RobotView
 
-__all__ = ["recorded_view"]
-
 
 @contextmanager
 def recorded_view(

@@ -10,8 +10,6 @@ import rerun.blueprint as rrb
 
 from inertial_estimation.files.outputs import PARTIAL
 
-__all__ = ["rerun_file"]
-
 APPLICATION = "inertial_estimation"
 
 

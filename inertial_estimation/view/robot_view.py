@@ -17,8 +17,6 @@ from inertial_estimation.view.moment import Moment
 from inertial_estimation.view.overlays import Overlays
 from inertial_estimation.view.time_series import TimeSeries
 
-__all__ = ["RobotView"]
-
 FRAMES_PER_SECOND = 30.0
 
 

@@ -9,8 +9,6 @@ from inertial_estimation.errors import ModelError
 from inertial_estimation.models.mesh_file import read_triangles
 from inertial_estimation.signals import Array
 
-__all__ = ["ShownMeshes"]
-
 READ_AS_THEY_ARE = {".stl", ".obj", ".glb", ".gltf"}  # by Rerun
 COLLADA = ".dae"
 POLYGONS = (b"<polylist", b"<polygons")  # of which Rerun 0.41 shows nothing: it reads triangles alone

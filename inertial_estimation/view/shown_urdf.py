@@ -8,8 +8,6 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.view.shown_meshes import ShownMeshes
 
-__all__ = ["shown_urdf"]
-
 BONE_RADIUS, BONE_SHARE = 0.015, 0.12  # largest radius of a bone [m]; largest radius over its length
 SHORTEST_BONE = 1e-3  # [m]
 BONE_COLOUR, WHITE = "0.55 0.6 0.68 1", "1 1 1 1"

@@ -13,8 +13,6 @@ from inertial_estimation.view.blueprint import SERIES
 from inertial_estimation.view.columns import Columns
 from inertial_estimation.view.moment import Moment, ShownLink
 
-__all__ = ["TimeSeries"]
-
 Colour = tuple[int, ...]
 COLOURS: tuple[Colour, ...] = (
     *((0, 114, 178), (213, 94, 0), (0, 158, 115)),

@@ -13,7 +13,8 @@ from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDO
 from inertial_estimation.data_checks.regression import best_assignment
 from inertial_estimation.data_checks.stream_checks import stamp_checks
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample

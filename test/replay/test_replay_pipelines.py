@@ -20,8 +20,9 @@ from inertial_estimation.recordings.recording import (
     read_orientations,
 )
 from inertial_estimation.recordings.recording_writer import write_recording
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import (
     BaseEstimate,

@@ -83,21 +83,3 @@ class PostureHold:
             simulation.apply(self.tau + self.stiffness * (q - truth.q) - self.damping * truth.v)
             readings += simulation.advance(simulation.period_ns)
         return readings
-
-
-__all__ = [
-    "BLOCK",
-    "GRAVITY",
-    "IN_THE_AIR",
-    "MASS",
-    "ON_GROUND",
-    "SIDE",
-    "PostureHold",
-    "block_simulation",
-    "panda_simulation",
-    "panda_urdf",
-    "released",
-    "talos_config",
-    "talos_simulation",
-    "talos_urdf",
-]

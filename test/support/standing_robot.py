@@ -144,6 +144,3 @@ class SpringTrunk:
                 if step.done or step.refusal:
                     break
         return step
-
-
-__all__ = ["GO2", "HYQ", "LOAD_POINT", "QUADRUPEDS", "SOLO", "SpringTrunk", "Standing"]

@@ -11,7 +11,8 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_sensors import measure

@@ -21,8 +21,6 @@ from inertial_estimation.commands.arguments import (
     add_robot,
 )
 
-__all__ = ["EXAMPLES", "OWN", "add_arguments"]
-
 EXAMPLES = (
     "flat-feet BAG --config talos --output results/offsets",
     "plane postures.csv --config talos --frame gripper_left_base_link --output results/arm",

@@ -21,8 +21,6 @@ from inertial_estimation.commands.arguments import (
     add_start,
 )
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "BAG --config icub --urdf robot.urdf --output results/check",
     "BAG --config my_robot.yaml --start 5 --duration 20 --fix fixes.yaml",

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from inertial_estimation.commands.arguments import add_no_figures, add_output
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 

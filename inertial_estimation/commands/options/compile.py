@@ -7,8 +7,6 @@ users, set NUMBA_CACHE_DIR to a folder that all of them can read, here and for t
 
 import argparse
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = ("",)
 
 

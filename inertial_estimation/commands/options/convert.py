@@ -13,8 +13,6 @@ from pathlib import Path
 
 from inertial_estimation.commands.arguments import add_names, add_output_bag, add_overwrite_bag, add_storage
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "log.csv --map time=t[ms] --map position=q_*[deg] --map velocity=dq_* --map effort=tau_* --output bag",
     "q.txt tau.txt --rate 1000 --map position=q.1-7 --map effort=tau.1-7 --joints a b c d e f g --output bag",

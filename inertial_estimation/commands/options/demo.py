@@ -12,8 +12,6 @@ from pathlib import Path
 
 from inertial_estimation.commands.rrd_option import add_rrd
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "",
     "--duration 8 --no-adaptation",

@@ -17,8 +17,6 @@ from inertial_estimation.commands.arguments import (
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "--config panda --objective condition --output results/motion",
     "--config hyq --leg lf --output results/leg",

@@ -10,8 +10,6 @@ from pathlib import Path
 from inertial_estimation.commands.arguments import add_workers
 from inertial_estimation.commands.completion import completed_by
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "--list",
     "foster-elbow --seeds 10 --jobs 4 --output results/experiments",

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from inertial_estimation.commands.arguments import add_output
 
-__all__ = ["EXAMPLES", "FORMATS", "add_arguments"]
-
 FORMATS = ("urdf", "mjcf", "sdf")
 EXAMPLES = (
     "found --output robots --samples 20",

@@ -17,8 +17,6 @@ from inertial_estimation.commands.arguments import (
     add_robot,
 )
 
-__all__ = ["DEFAULT_METHOD", "EXAMPLES", "METHODS", "add_arguments"]
-
 EXAMPLES = (
     "BAG --config panda --split 14 --compare --output results/panda",
     "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from inertial_estimation.commands.arguments import add_names
 
-__all__ = ["EXAMPLES", "KINDS", "add_arguments"]
-
 EXAMPLES = (
     "g1 --output g1.yaml",
     "robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml",

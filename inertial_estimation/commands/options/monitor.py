@@ -6,8 +6,6 @@ When the output is not a terminal, tables are printed one after the other withou
 
 import argparse
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "",
     "--once --namespace /robot1",

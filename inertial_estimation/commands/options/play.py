@@ -7,8 +7,6 @@ import argparse
 
 from inertial_estimation.commands.arguments import add_remap
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = (
     "BAG --rate 0.5",
     "BAG --remap /imu:=/imu/data --loop",

@@ -21,8 +21,6 @@ from inertial_estimation.commands.arguments import (
 from inertial_estimation.commands.rrd_option import add_rrd
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 
-__all__ = ["EXAMPLES", "FORMATS", "NODES", "add_arguments"]
-
 EXAMPLES = (
     "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",
     "BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output results/panda --rrd panda.rrd",

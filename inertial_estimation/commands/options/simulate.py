@@ -24,8 +24,6 @@ from inertial_estimation.commands.arguments import (
 )
 from inertial_estimation.commands.rrd_option import add_rrd
 
-__all__ = ["EXAMPLES", "HOIST_S", "SWING", "add_arguments"]
-
 EXAMPLES = (
     "--config go2 --output bag",
     "--config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag --rrd walk.rrd",

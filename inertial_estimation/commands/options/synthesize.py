@@ -19,8 +19,6 @@ from inertial_estimation.commands.arguments import (
     add_storage,
 )
 
-__all__ = ["EXAMPLES", "PAYLOAD_KG", "ROBOTS", "add_arguments"]
-
 EXAMPLES = (
     "talos --output bag",
     "arm --config panda --trajectory trajectory.csv --payload-mass 2 --output bag",

@@ -22,8 +22,6 @@ from inertial_estimation.commands.arguments import (
     add_workers,
 )
 
-__all__ = ["EXAMPLES", "METHODS", "OBJECTIVES", "add_arguments"]
-
 EXAMPLES = (
     "BAG --config icub --urdf robot.urdf --vary two_stage.alpha1 two_stage.gamma=0.1:3:log --output tuned",
     "BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 --storage tuning.log "

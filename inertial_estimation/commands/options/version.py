@@ -2,8 +2,6 @@
 
 import argparse
 
-__all__ = ["EXAMPLES", "add_arguments"]
-
 EXAMPLES = ("",)
 
 

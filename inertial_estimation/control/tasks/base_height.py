@@ -3,8 +3,6 @@
 from inertial_estimation.control.tasks.task import Task
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
-__all__ = ["BaseHeightTask"]
-
 
 class BaseHeightTask(Task):
     """Holds the base at a height above the supporting soles.

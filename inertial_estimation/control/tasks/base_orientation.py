@@ -9,8 +9,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import roll_pitch_yaw_rows, rotation_vector
 from inertial_estimation.spatial.vectors import Vector, matrix_of, product, transposed
 
-__all__ = ["BaseOrientationTask", "base_turn"]
-
 
 class BaseOrientationTask(Task):
     """Turns the base to R_ref = Rz(yaw) Ry(pitch) Rx(roll).

@@ -3,8 +3,6 @@
 from inertial_estimation.control.tasks.task import Task
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
-__all__ = ["ComTask"]
-
 
 class ComTask(Task):
     """Accelerates the centre of mass in the horizontal plane: J_c a + J_c'v = c''_ref.

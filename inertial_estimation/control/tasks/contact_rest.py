@@ -3,8 +3,6 @@
 from inertial_estimation.control.tasks.task import Task, rest_demand
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
-__all__ = ["ContactRestTask"]
-
 
 class ContactRestTask(Task):
     """Brings a contact to rest: J a + J'v = -d J v. A large weight replaces the equality.

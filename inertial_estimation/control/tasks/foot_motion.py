@@ -7,8 +7,6 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3
 
-__all__ = ["FootMotionTask", "FootReference"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FootReference:

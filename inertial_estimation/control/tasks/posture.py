@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from inertial_estimation.control.tasks.task import TaskRows
 from inertial_estimation.signals import Array
 
-__all__ = ["PostureTask"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PostureTask:

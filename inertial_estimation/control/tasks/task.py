@@ -7,8 +7,6 @@ from functools import lru_cache
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["DEMAND_WIDTH", "Task", "TaskRows", "rest_demand"]
-
 DEMAND_WIDTH = 6  # numbers of one row of a task
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.models.frame_motions import MotionRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["TaskStack"]
-
 
 class TaskStack:
     """Tasks with the motions that they refer to.

@@ -17,8 +17,6 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-__all__ = ["BipedGait"]
-
 
 class BipedGait(Gait):
     """Steps with two soles; on any other contacts it stands and refuses to walk."""

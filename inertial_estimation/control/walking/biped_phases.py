@@ -25,8 +25,6 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-__all__ = ["BipedContext", "BipedPhase", "BipedTick", "Standing"]
-
 LEAST_CAPACITY = 0.05  # of a foot on the ground in a transfer
 
 

@@ -9,8 +9,6 @@ from inertial_estimation.control.walking.body_path import BodyPath, path_duratio
 from inertial_estimation.control.walking.walking_config import CrawlConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["BodyMotion"]
-
 LEAP_M = 0.002  # unpredicted change of the centre of mass between two ticks: its inertias have changed
 
 

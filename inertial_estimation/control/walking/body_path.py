@@ -6,8 +6,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["BodyPath", "path_duration"]
-
 PEAK_ACCELERATION_FACTOR = (
     5.7735  # of the acceleration of a minimum-jerk path: PEAK_ACCELERATION_FACTOR distance / duration^2
 )

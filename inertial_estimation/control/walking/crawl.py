@@ -25,8 +25,6 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-__all__ = ["CrawlGait"]
-
 
 class CrawlGait(Gait):
     """One foot swings at a time, with the centre of mass at rest over the others."""

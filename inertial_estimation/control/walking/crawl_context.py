@@ -12,8 +12,6 @@ from inertial_estimation.control.walking.walking_ground import WalkingGround
 from inertial_estimation.models.frame_motions import FrameMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["CrawlContext", "CrawlTick"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlTick:

@@ -16,8 +16,6 @@ from inertial_estimation.control.walking.support_region import edge_distance, re
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.signals import Array
 
-__all__ = ["CrawlPhase", "Standing"]
-
 TOUCH_DURATION_S = 0.008  # for which the ground must be felt, longer than a peak of the noise
 LIFTED_SHARE = 0.2  # of a swing, from which a force at the foot is new ground, or the robot tips over
 TOUCH_LAG_M = 0.01  # of a foot behind its way down: the ground has stopped it

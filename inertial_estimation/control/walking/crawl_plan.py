@@ -8,8 +8,6 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.footholds import Footholds, foot_sequence
 from inertial_estimation.signals import Array
 
-__all__ = ["CrawlPlan"]
-
 
 class CrawlPlan:
     """Commands, sequence and footholds; they outlive an interruption of the control.

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.control.support_polygon import Point
 
-__all__ = ["PressureSegment", "dcm_of_plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class PressureSegment:

@@ -13,8 +13,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import yaw_of
 from inertial_estimation.spatial.vectors import add, matrix_of, store, times, vector_of
 
-__all__ = ["SolePlaces", "heading", "inner_points", "load_shares", "mean_angle", "place_soles"]
-
 
 def inner_points(contact: Contact, margin: float) -> Array:
     """Return the corners of a sole moved inwards by a margin, in the contact frame [m], shape (k, 3).

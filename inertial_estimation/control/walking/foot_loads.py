@@ -4,8 +4,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["FootLoads"]
-
 LEAST_SHARE = 1e-3  # of a foot still on the ground: it may push, but hardly does
 
 

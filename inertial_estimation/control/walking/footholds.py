@@ -9,8 +9,6 @@ from inertial_estimation.control.walking.ground_map import turn_between
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
-__all__ = ["Footholds", "foot_sequence"]
-
 
 def foot_sequence(names: Sequence[str], asked: Sequence[str], home: Array) -> tuple[int, ...]:
     """Return the order in which the feet step.

@@ -10,8 +10,6 @@ from inertial_estimation.control.walking.dcm_reference import PressureSegment
 from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["Footsteps", "between", "first_swing"]
-
 HORIZON_STEPS = (
     3  # number of steps planned ahead; further ones have no effect: e^{-omega T} of them is below 1 %
 )

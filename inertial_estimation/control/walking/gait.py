@@ -10,8 +10,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Gait", "check_walk"]
-
 
 class Gait(ABC):
     """Determines the support feet, the swing foot and the motion of the centre of mass.

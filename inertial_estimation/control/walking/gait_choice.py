@@ -9,8 +9,6 @@ from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait
 from inertial_estimation.control.walking.gait import Gait
 
-__all__ = ["GAITS", "GaitKind", "gait_kind", "make_gait"]
-
 LEGS_TO_CRAWL = 4  # three are left to stand on
 
 

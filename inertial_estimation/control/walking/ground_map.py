@@ -14,8 +14,6 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["GroundFrame", "GroundMap", "GroundPlane", "turn_between"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundFrame:

@@ -8,8 +8,6 @@ from inertial_estimation.control.smooth_reference import SmoothReference
 from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.signals import Array
 
-__all__ = ["StepAdjustment", "uncorrected_error"]
-
 SHIFT_RATE = 1.5  # how fast the place of landing moves [m/s]
 SHIFT_ACCELERATION = 20.0  # [m/s^2]
 LAST_CHANGE = 0.08  # before the touchdown the place is kept [s]

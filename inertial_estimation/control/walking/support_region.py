@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from inertial_estimation.control.support_polygon import Point, convex_hull, nearest_inside
 
-__all__ = ["edge_distance", "region_within", "rest_point"]
-
 MARGIN_SHARES = (
     1.0,
     0.8,

@@ -12,8 +12,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
 
-__all__ = ["Placed", "SwingPath"]
-
 ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
 APEX_SHARE = 0.5  # of the duration: the highest point
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["CrawlConfig", "WalkingConfig"]
-
 
 @dataclass(frozen=True)
 class WalkingConfig:

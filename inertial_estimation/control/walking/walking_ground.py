@@ -9,8 +9,6 @@ from inertial_estimation.control.walking.ground_map import GroundFrame, GroundMa
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk
 
-__all__ = ["WalkingGround"]
-
 PLANE_BLEND_S = 0.3  # in which the height follows a plane of the ground that a landing has changed
 SETTLING_S = 0.5  # in which a standing robot takes over where its feet are, and leans with the ground
 

@@ -44,8 +44,6 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 
-__all__ = ["AdaptiveNoise", "noise_sentence"]
-
 LARGEST = 9.0  # a single normalised innovation squared counts at most as three sigma: an outlier is no noise
 PERIOD = 0.02  # between two innovations that count: windows overlap, so closer ones tell the same [s]
 FIRST = 0.05  # weight of the stated noise at the start, as time of data [s]

@@ -12,8 +12,6 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
 
-__all__ = ["BodyCoordinates"]
-
 
 class BodyCoordinates(ABC):
     """Maps a state to the inertial parameters of its bodies; friction follows the bodies unchanged.

@@ -32,8 +32,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.positive_definite import solution_and_determinant
 
-__all__ = ["CauseBank", "CauseFit", "NoiseScale", "log_student"]
-
 
 class CauseFit(NamedTuple):
     """The regression on n causes.

@@ -14,8 +14,6 @@ from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
-__all__ = ["CauseInquiry"]
-
 SOONEST, LATEST = 0.1, 0.5  # time between two searches for a pair, each as long as several steps [s]
 
 

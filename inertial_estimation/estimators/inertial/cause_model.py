@@ -23,8 +23,6 @@ from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement,
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 
-__all__ = ["CauseModel", "WhiteCauses"]
-
 WRENCH_FAULT = 2.0  # expected error of a wrench sensor, in forces of a push
 ACCELERATION_FAULT = (1.0, 2.0)  # expected error of the base's acceleration [m/s^2, rad/s^2]
 MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]

@@ -15,15 +15,6 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "CENTRAL",
-    "INERTIA_ENTRIES",
-    "UPPER_ENTRIES",
-    "central_jacobian",
-    "central_parameters",
-    "central_values",
-]
-
 CENTRAL = 13  # numbers: mass [kg], centre of mass [m], inertia about it by rows [kg m^2]
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 INERTIA_ENTRIES = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix

@@ -11,8 +11,6 @@ from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Decision
 
-__all__ = ["ChangeTrial", "TrialOutcome"]
-
 MOSTLY = (
     0.8  # share of the time in which a change must match the data for a fault to be no better explanation
 )

@@ -6,8 +6,6 @@ from inertial_estimation.compilation import Column, MutableColumn, compiled, inl
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import fill_condition_bounds
 
-__all__ = ["CoordinateLimits", "limit_coordinates", "limited", "touches_limits"]
-
 HALVINGS = 30  # of the way from nominal, until the limit is met to 1e-9 of it
 
 # Nominal coordinates of k bodies and their largest distances from these, shape (10 k,) each, and largest

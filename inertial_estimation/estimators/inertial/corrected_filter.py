@@ -15,8 +15,6 @@ from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["CorrectedFilter"]
-
 MOST_STARTS = 3  # noise stated by a factor too small is adapted to after that; one more when it subsides
 REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
 INPUTS = "the inputs"

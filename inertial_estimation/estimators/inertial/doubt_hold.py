@@ -3,8 +3,6 @@
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["DoubtHold"]
-
 SETTLING_NS = 3 * NANOSECONDS  # of steps before which there is no estimate that a wrong position could spoil
 
 

@@ -12,8 +12,6 @@ from inertial_estimation.estimators.inertial.link_soundness import are_clearly_r
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["estimate_defect", "have_finite_numbers", "inertia_defect"]
-
 
 def estimate_defect(estimate: InertialEstimate) -> str:
     """Name what is not finite or physically inconsistent in an estimate.

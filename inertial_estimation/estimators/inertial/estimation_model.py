@@ -32,8 +32,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrors, UninformingRows, sensor_errors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
-__all__ = ["EstimationModel", "torque_errors_of"]
-
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 

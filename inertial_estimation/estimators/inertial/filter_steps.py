@@ -20,16 +20,6 @@ from inertial_estimation.compilation import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
 
-__all__ = [
-    "BODY",
-    "compared",
-    "corrected",
-    "decayed",
-    "largest_step",
-    "linearised",
-    "parameters_near",
-]
-
 BODY = 10  # coordinates of a body
 
 

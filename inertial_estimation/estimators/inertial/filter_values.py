@@ -10,8 +10,6 @@ from inertial_estimation.estimators.inertial.filter_steps import parameters_near
 from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["FilterState", "FilterUpdate", "Innovation", "parameters_by", "unresolvable"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterUpdate:

@@ -15,8 +15,6 @@ from inertial_estimation.models.body_reference import BodyReference
 if TYPE_CHECKING:
     from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 
-__all__ = ["FILTERS", "FilterFactory", "filter_named"]
-
 FilterFactory = Callable[
     [tuple[BodyReference, ...], PriorSigma, InnovationGate, float, float, str, PriorSigma | None],
     "InertialFilter",

@@ -22,8 +22,6 @@ from inertial_estimation.estimators.inertial.inertial_filter import InertialFilt
 from inertial_estimation.estimators.inertial.start_watch import CONTRADICTED, START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
-__all__ = ["FreshStart"]
-
 LIFE = 0.15  # time after which the second filter begins anew [s]
 BETTER = 2.0  # logarithm of the Bayes factor from which on the first data were faulty; e^2 = 7
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Decision
 
-__all__ = ["GateConfig", "InnovationGate", "chi_square_quantile"]
-
 
 @dataclass(frozen=True)
 class GateConfig:

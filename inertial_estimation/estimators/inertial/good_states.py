@@ -8,8 +8,6 @@ from inertial_estimation.estimators.inertial.filter_values import FilterState
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
 
-__all__ = ["GoodStates"]
-
 PERIOD = 0.05  # time between two states [s]
 PERIODS_OF_PROBATION = 4  # for which the data must stay unsuspected after a state
 

@@ -19,8 +19,6 @@ from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["GuardedFilter", "WatchPhase"]
-
 MOVED = 0.02  # relative change of a mass by suspect data, from which on a state without it must explain them
 UNDONE = 0.01  # the same, from which on it is undone where the state before explains the data as well
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]

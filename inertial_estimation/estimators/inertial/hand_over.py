@@ -15,8 +15,6 @@ from inertial_estimation.compilation import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
-__all__ = ["HandOver", "hand_over_distance", "moved_towards"]
-
 
 class HandOver:
     """Moves published parameters of bodies towards their estimates at a limited rate.

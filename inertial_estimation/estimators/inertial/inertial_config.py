@@ -22,8 +22,6 @@ from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["AUTO", "FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
-
 AUTO = "auto"  # entry of `links`
 
 

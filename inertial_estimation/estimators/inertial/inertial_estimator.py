@@ -22,8 +22,6 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.signals import Array, InertialEstimate, frozen_array
 
-__all__ = ["InertialEstimator", "MeasuredStep"]
-
 _estimate = made_of_checked(InertialEstimate)
 
 

@@ -58,8 +58,6 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["InertialFilter"]
-
 CLOSED = 1e-6  # share of the prior variance of a body that does not take part yet
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass

@@ -11,8 +11,6 @@ from inertial_estimation.estimators.inertial.information import InformationRepor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array, Decision, Health, HealthLevel
 
-__all__ = ["FilterRecord", "filter_health", "remarks", "watch_in_words"]
-
 
 class FilterRecord:
     """What the steps of a filter have shown since its last reset, for diagnostics and estimates.

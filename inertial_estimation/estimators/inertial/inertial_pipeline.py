@@ -18,7 +18,7 @@ from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inertial.step_reader import StepReader
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
-from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
@@ -35,8 +35,6 @@ from inertial_estimation.signals import (
     JointReading,
     WrenchSample,
 )
-
-__all__ = ["InertialPipeline", "InertialPipelineConfig"]
 
 _measured = made_of_checked(MeasuredStep)
 

@@ -6,8 +6,6 @@ from scipy.linalg.lapack import dsygst
 from inertial_estimation.signals import Array, frozen_array, seconds
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["InformationReport", "informed_directions", "relative_information"]
-
 
 def relative_information(P: Array, prior_factor: Array) -> Array:
     """Return the eigenvalues of the accumulated information relative to the prior's.

@@ -11,16 +11,6 @@ from inertial_estimation.models.dynamics_measurement import InputPaths
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "InputKind",
-    "InputNames",
-    "input_names",
-    "input_sizes",
-    "most_direct_input",
-    "single_columns",
-    "spatial_columns",
-]
-
 
 @dataclass(frozen=True)
 class InputNames:

@@ -10,8 +10,6 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
-__all__ = ["InertialJointRows"]
-
 
 class InertialJointRows:
     """Converts joint states to rows and integrates the sign of Coulomb friction over consecutive ones.

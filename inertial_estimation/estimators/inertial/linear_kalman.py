@@ -12,8 +12,6 @@ from inertial_estimation.models.inertia_posterior import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["LinearKalman"]
-
 
 class LinearKalman(InertialFilter):
     """The state is pi itself, so the measurement equation is linear and the update exact.

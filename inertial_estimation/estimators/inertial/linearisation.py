@@ -36,20 +36,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.positive_definite import factor, regular_solution, solution
 
-__all__ = [
-    "BodyLinearisation",
-    "DataInformation",
-    "Posterior",
-    "Prior",
-    "block_diagonal",
-    "cholesky",
-    "inverse",
-    "linearised_at",
-    "made_prior",
-    "solve",
-    "transformed",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyLinearisation:

@@ -5,8 +5,6 @@ from inertial_estimation.models.body_reference import BodyReference, estimated_b
 from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.models.robot_model import RobotModel
 
-__all__ = ["published_bodies", "starting_links"]
-
 
 def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple[BodyReference, ...]:
     """Return the bodies whose inertias are published: those of `links`, with "auto" the candidates, too.

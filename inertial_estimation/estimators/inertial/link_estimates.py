@@ -17,8 +17,6 @@ from inertial_estimation.estimators.inertial.link_soundness import are_sound
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
-__all__ = ["LinkEstimates", "LinkReport", "PublishedLinks", "parameter_covariance"]
-
 _COM_ENTRIES = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
 
 

@@ -4,8 +4,6 @@ import math
 
 from inertial_estimation.compilation import Column, Table, compiled
 
-__all__ = ["are_clearly_real", "are_sound"]
-
 BEYOND_ROUND_OFF = 1e-9  # principal minors of the second moments, over powers of their trace
 
 

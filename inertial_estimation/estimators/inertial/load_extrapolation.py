@@ -4,8 +4,6 @@ from collections import deque
 
 from inertial_estimation.signals import Array
 
-__all__ = ["LoadExtrapolation"]
-
 SLOPE = 0.5  # of the lead, over which the rate of change is taken
 
 

@@ -28,8 +28,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["CausePosterior", "LoadLocator"]
-
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
 STRAIGHT = (

@@ -17,8 +17,6 @@ from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["LoadPrior", "log_pressing"]
-
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 RARE = 1e-4  # prior probability that a body loses some of its own mass: a push upwards is far more frequent

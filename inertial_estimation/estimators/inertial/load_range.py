@@ -9,8 +9,6 @@ from inertial_estimation.estimators.inertial.inertial_filter import InertialFilt
 from inertial_estimation.estimators.inertial.linearisation import cholesky
 from inertial_estimation.models.body_reference import BodyReference
 
-__all__ = ["LoadRange", "is_sound"]
-
 SMALLEST_SHARE = 0.05  # of a body's nominal mass: a description is not wrong by more, and no load is negative
 
 

@@ -13,8 +13,6 @@ from inertial_estimation.estimators.inertial.load_extrapolation import LoadExtra
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
-__all__ = ["LocatedChanges"]
-
 HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
 FORGETTING = 0.3  # time constant with which what was known of a body whose load varies is forgotten: loads
 # that a person or a robot moves vary within tenths of a second [s]

@@ -6,8 +6,6 @@ from enum import Enum
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.signals import Health, HealthLevel, InertialEstimate
 
-__all__ = ["LocatedEvent", "LocatedEvents", "LocatedKind"]
-
 
 class LocatedKind(Enum):
     """Kind of an event; topic and files show the value."""

@@ -23,8 +23,6 @@ from inertial_estimation.spatial.log_cholesky import (
     parameters_and_jacobian,
 )
 
-__all__ = ["LogCholeskyEkf"]
-
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
 # centre of mass within 10. Beyond, floating point cannot distinguish consistent from inconsistent bodies.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])

@@ -5,8 +5,6 @@ from collections import deque
 
 from inertial_estimation.estimators.inertial.gate import chi_square_quantile
 
-__all__ = ["NisSpread"]
-
 LARGEST = 4.0  # times the bound: what a single outlier counts at most
 LOOSEST = 10.0  # largest factor on the chi-square bound
 OUTLIER = 5  # NIS that one bad reading may spoil, as it stays in the windows of the signals

@@ -30,8 +30,6 @@ from inertial_estimation.models.candidate_columns import LOAD_COLUMNS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["PairLocator"]
-
 GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
 BETTER = 0.5  # share of what the best single load leaves that a pair may leave
 NEGLIGIBLE = 0.01  # share of the squares that a single load may leave as errors of the equation: 10 % of it

@@ -47,8 +47,6 @@ from inertial_estimation.estimators.inertial.posterior_steps import (
 )
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["CurvedPosterior"]
-
 BODY_STEPS = 9  # most steps that follow one state, times the bodies
 MOST_STEPS = 30  # the same where they are made at once
 ASTRAY = 0.5  # times the number of coordinates: free energy above that of the filter's own distribution

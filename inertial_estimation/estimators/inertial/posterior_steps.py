@@ -16,8 +16,6 @@ from inertial_estimation.spatial.positive_definite import (
     transposed_solution,
 )
 
-__all__ = ["CLOSE", "body_points", "free_energy", "inverted", "posterior_step"]
-
 LARGEST_STEP = 0.35  # of a coordinate; exp(2 * 0.35) = twice the mass
 CLOSE = 1e-4  # step from which on the mean has converged
 

@@ -11,8 +11,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
 
-__all__ = ["PriorSigma", "prior_covariance"]
-
 
 @dataclass(frozen=True)
 class PriorSigma:

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.parameters import parameter
 
-__all__ = ["ProcessConfig"]
-
 RETURNING, RANDOM_WALK = "returning", "random_walk"
 
 

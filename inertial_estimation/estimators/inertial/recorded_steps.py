@@ -19,8 +19,6 @@ from inertial_estimation.estimators.inertial.inertial_estimator import InertialE
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.signals import InertialEstimate
 
-__all__ = ["FREE_PARAMETERS", "RecordedSteps"]
-
 FREE_PARAMETERS = (
     *("noise", "noise_adaptation", "row_weights", "prior", "process", "gate", "watch", "filter"),
     *("convention", "hand_over_rate", "calibrate_at_start", "calibration_window", "rest_speed"),

@@ -34,8 +34,6 @@ from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.sensor_errors import OF_ACCELEROMETER
 from inertial_estimation.signals import Array
 
-__all__ = ["LinearisationPoint", "RepeatedPasses"]
-
 GROWTH = 2  # readings of a pass over those of the pass before: all passes together cost as much as the last
 PER_STEP = 2  # kept readings that a pass takes at each step: more than one, so that it catches up
 MOST_REJECTED = 0.1  # share of the readings of a pass

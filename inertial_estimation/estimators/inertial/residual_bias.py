@@ -4,8 +4,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array, Decision
 
-__all__ = ["ResidualBias"]
-
 
 class ResidualBias:
     """Averages the residual over a window at rest and keeps it as a bias of the measurement.

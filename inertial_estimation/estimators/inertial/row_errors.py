@@ -14,8 +14,6 @@ import numpy as np
 from inertial_estimation.models.sensor_errors import UninformingRows
 from inertial_estimation.signals import Array
 
-__all__ = ["RowErrors"]
-
 
 class RowErrors:
     """Estimates the errors of rows, each from its own innovations.

@@ -3,8 +3,6 @@
 from inertial_estimation.estimators.inertial.cause_bank import NoiseScale
 from inertial_estimation.signals import Array
 
-__all__ = ["SeenResiduals"]
-
 STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is learned from about as many
 SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
 EXPLAINED = 4.0  # times the usual variance, up to which what a cause leaves is noise

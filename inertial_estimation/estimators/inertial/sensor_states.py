@@ -15,8 +15,6 @@ import numpy as np
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 
-__all__ = ["SensorPrior", "StateKinds"]
-
 
 @dataclass(frozen=True, eq=False)
 class SensorPrior:

@@ -3,8 +3,6 @@
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 
-__all__ = ["Settling"]
-
 
 class Settling:
     """Tells innovations that are usual again from those that have only fallen below the limit.

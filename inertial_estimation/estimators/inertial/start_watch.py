@@ -1,7 +1,5 @@
 """Whether the first data contradicted every estimate, and those after them do not: then they were faulty."""
 
-__all__ = ["START", "StartWatch"]
-
 START = 3.0  # time of data in which parameters are learned for the first time [s]
 RECENT = 0.2  # time constant of the mean NIS [s]
 CONTRADICTED = 2.5  # NIS per row, from which on no estimate explains the data

@@ -21,7 +21,8 @@ from inertial_estimation.estimators.inertial.window_means import (
     all_inputs,
     mean_sign,
 )
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -42,8 +43,6 @@ from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
-
-__all__ = ["InertialInputs", "StateWindows"]
 
 IMU_COLUMNS = (IMU_ROW.f.start, IMU_ROW.w.start)
 BASE_COLUMNS = (BASE_STATE_ROW.v.start, BASE_STATE_ROW.w.start, BASE_STATE_ROW.vertical.start)

@@ -4,12 +4,11 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.doubt_hold import DoubtHold
 from inertial_estimation.estimators.inertial.state_windows import StateWindows
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.measured_state import MeasuredState
-
-__all__ = ["StepReader"]
 
 
 class StepReader:

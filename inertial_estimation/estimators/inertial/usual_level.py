@@ -9,8 +9,6 @@ from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_square_quantile
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
-__all__ = ["UsualLevel"]
-
 WINDOW = 5.0  # time constant of the level [s]
 SPREAD_WINDOW = 30.0  # time constant of the spread: it needs more data than the level [s]
 FIRST = 0.3  # time of data before there is a level [s]

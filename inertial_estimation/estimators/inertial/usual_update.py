@@ -36,8 +36,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import fill_parameters
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, whitened
 
-__all__ = ["CORRECTED", "MOVED", "UNUSUAL", "usual_update"]
-
 # What became of the update: the state is corrected; its mean is too far from the point of linearisation; the
 # NIS is beyond the limit or not finite, floating point does not suffice, or no row with a body informs.
 CORRECTED, MOVED, UNUSUAL = range(3)

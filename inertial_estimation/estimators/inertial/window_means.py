@@ -33,19 +33,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.vectors import add, combine, cross, store, vector_of
 
-__all__ = [
-    "BY_IMU",
-    "BY_STATE",
-    "FIXED",
-    "MOTION",
-    "all_inputs",
-    "base_state_motion",
-    "imu_motion",
-    "mean_and_slope",
-    "mean_of",
-    "mean_sign",
-]
-
 FIXED, BY_IMU, BY_STATE = range(3)  # where the motion of the base comes from
 MOTION = 9  # numbers of it
 SECOND = 1e-9  # of a nanosecond [s]

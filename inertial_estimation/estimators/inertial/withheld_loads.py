@@ -6,8 +6,6 @@ from dataclasses import replace
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.signals import InertialEstimate
 
-__all__ = ["WithheldLoads"]
-
 MOST = 100  # loads kept, the newest
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.signals import Array
 
-__all__ = ["AlignedSample", "Continuity", "SampleLayout", "aligned_sample"]
-
 
 class Continuity(Enum):
     """Relation of a sample to the one before.

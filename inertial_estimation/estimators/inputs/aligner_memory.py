@@ -19,8 +19,6 @@ from inertial_estimation.models import stamp_regulator
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["AlignerMemory", "StreamMemory", "buffer_rows", "part_of", "stream_of"]
-
 # Integers of the aligner: whether a row has come that may make a step ready, input without which none is (-1:
 # unknown), number of inputs, rows of the driver that have made no step yet, rows of the driver until now;
 # widest gap that is interpolated over, longest wait for an input, time beyond a step up to which inputs must

@@ -41,8 +41,6 @@ from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
-__all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
-
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
 

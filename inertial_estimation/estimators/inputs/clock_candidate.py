@@ -2,8 +2,6 @@
 
 from inertial_estimation.signals import Array
 
-__all__ = ["ClockCandidate"]
-
 MOST_HELD = 2048  # readings kept until the clock is decided
 
 

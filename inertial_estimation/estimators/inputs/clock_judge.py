@@ -9,8 +9,6 @@ from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["ClockJudge", "Verdict"]
-
 READINGS_TO_BELIEVE = 3  # consecutive readings that agree with one another
 PERIODS_OF_SILENCE = 3  # of the clock before, after which it counts as stopped
 SILENCE_NS = NANOSECONDS // 20  # by which a clock has stopped that no other stream contradicts

@@ -22,8 +22,6 @@ from inertial_estimation.estimators.inputs.sensor_checks import (
 from inertial_estimation.estimators.inputs.stuck_columns import StuckColumns
 from inertial_estimation.signals import Array
 
-__all__ = ["FollowedInput", "constants_of"]
-
 AT_LIMIT = 8  # readings off a limit after which a number is no longer at it
 
 

@@ -12,8 +12,6 @@ from inertial_estimation.message_numbers import IMU_LAYOUT, WRENCH_LAYOUT
 from inertial_estimation.models.robot_config import check_contact
 from inertial_estimation.signals import ImuSample, WrenchSample
 
-__all__ = ["InputEntries"]
-
 
 class InputEntries:
     """The ways of joint states, IMU readings and wrenches.

@@ -34,8 +34,6 @@ from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["InputStream", "StreamClock", "StreamSpec"]
-
 MOST_STEADY_STEP = 0.1  # of a position between two readings [rad or m]: 10 rad/s at 100 Hz
 
 

@@ -35,8 +35,6 @@ from inertial_estimation.models.joint_message import (
 from inertial_estimation.models.joint_tracks import EFFORT, NAMED, NAMES, ORDER, READY
 from inertial_estimation.signals import Array, JointReading
 
-__all__ = ["JointEntry", "enter_joints"]
-
 _joint_reading = made_of_checked(JointReading)
 
 GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state

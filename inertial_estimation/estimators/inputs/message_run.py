@@ -27,8 +27,6 @@ from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED
 from inertial_estimation.estimators.inputs.sensor_entry import SensorEntry, enter_reading
 from inertial_estimation.message_numbers import MessageSeries
 
-__all__ = ["PUSHED", "UNREAD", "MessageRun"]
-
 # What a message goes into: nothing of the pipeline; something that takes its value or judges its bytes alone;
 # the joint states; then the IMU and each of the wrenches.
 UNREAD, PUSHED, JOINTS, SENSORS = range(-2, 2)

@@ -15,33 +15,6 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "ACTIVE",
-    "BEFORE",
-    "EQUAL",
-    "LOG_KNOWN",
-    "LOG_SQUARE",
-    "LOOK",
-    "LOOKS_OF_NOISE",
-    "NOISE_SHARE",
-    "PRODUCT",
-    "READINGS",
-    "READINGS_OF_NOISE",
-    "SQUARE",
-    "STATE_SIZE",
-    "SUDDEN",
-    "USUAL_EVERY",
-    "USUAL_KNOWN",
-    "begin_anew",
-    "follow",
-    "is_noisy",
-    "look_for_noise",
-    "new_states",
-    "note_noise",
-    "suspicious",
-    "take_usual",
-]
-
 READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
 READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
 NOISE_SHARE = 0.3  # of the steps, that turn back: two thirds for white noise, next to none for smooth motion

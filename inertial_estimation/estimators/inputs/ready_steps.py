@@ -32,8 +32,6 @@ from inertial_estimation.estimators.inputs.stamped_buffer import BEGIN, CAPACITY
 from inertial_estimation.estimators.inputs.thinned_mean import take_into_mean
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["OVERRUN", "STEP", "WAITING", "all_present", "held_from", "next_step", "tick_is_idle"]
-
 # What has been found: no row of the driver up to whose time all inputs have arrived; a step; a row of the
 # driver that has been overwritten in its buffer while it was waiting.
 WAITING, STEP, OVERRUN = range(3)

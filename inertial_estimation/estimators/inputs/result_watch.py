@@ -1,10 +1,8 @@
 """Says when steps are made and none of them gives a result."""
 
 from inertial_estimation.errors import listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.signals import seconds
-
-__all__ = ["ResultWatch"]
 
 
 class ResultWatch:

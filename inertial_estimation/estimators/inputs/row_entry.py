@@ -54,22 +54,6 @@ from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, appen
 from inertial_estimation.models.input_ranges import within
 from inertial_estimation.models.stamp_regulator import TIME, regular_stamp
 
-__all__ = [
-    "ANOTHER",
-    "CLOCK",
-    "EVERY",
-    "IMPLAUSIBLE",
-    "IRREGULAR",
-    "LOOK_AT",
-    "STORED",
-    "WANTED",
-    "accept",
-    "accept_row",
-    "enter_row",
-    "remember",
-    "store_row",
-]
-
 EVERY = 8  # rows between two looks at the noise of single numbers
 
 # What became of a row: stored; a number is out of range; the sensor has to be looked at; its stamp does not
@@ -144,6 +128,7 @@ def store_row(time: int, stamp: int, k: int, row: Column, n: Integers, x: Mutabl
 def enter(
     stamp: int, longest: int, k: int, row: Column, n: Integers, s: MutableTable, x: MutableColumn
 ) -> int:
+    """Check a stamp, regularise it and store its row; see `enter_row`."""
     m = stream_of(k, n)
     if longest >= 0 and m[KNOWN] != 0 and not 0 < stamp - m[LAST_NS] <= longest:
         return CLOCK
@@ -156,6 +141,7 @@ def enter(
 
 @inlined
 def store(time: int, stamp: int, k: int, row: Column, n: Integers, x: MutableColumn) -> None:
+    """Append a row to the buffer of its stream; see `enter_row`."""
     m = stream_of(k, n)
     begin, width = m[NUMBERS_AT] + KEPT * m[WIDTH], m[WIDTH]
     append_row(time - m[DELAY_NS], row, m[BUFFER:], x[begin : begin + 2 * CAPACITY * width])

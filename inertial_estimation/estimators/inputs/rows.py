@@ -16,26 +16,6 @@ from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = [
-    "BASE_STATE",
-    "BASE_STATE_ROW",
-    "IMU",
-    "IMU_ROW",
-    "JOINTS",
-    "WRENCH_WIDTH",
-    "BaseStateRow",
-    "ImuRow",
-    "JointRow",
-    "base_state_row",
-    "base_state_spec",
-    "desired_wrench_spec",
-    "desired_wrench_stream",
-    "imu_spec",
-    "joint_spec",
-    "wrench_spec",
-    "wrench_stream",
-]
-
 EFFORT_LEVER = 0.002  # on which the weight gives the smallest torques that are compared [m]
 LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are normalised
 LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared

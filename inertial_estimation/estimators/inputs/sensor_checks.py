@@ -27,8 +27,6 @@ from inertial_estimation.estimators.inputs.reading_steps import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["Quantity", "QuantityCheck", "QuantityWitness", "SensorFault"]
-
 READINGS_AT_REST = 3  # consecutive equal readings of an input that does not change
 SAME_DIRECTION = 0.98  # cosine of two readings of which one is a multiple of the other
 COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero

@@ -22,8 +22,6 @@ from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WAN
 from inertial_estimation.message_numbers import MessageLayout, MessageNumbers, first_double, stamp_of
 from inertial_estimation.signals import Array
 
-__all__ = ["SensorEntry", "enter_reading"]
-
 UNUSED = -1  # in place of the number of an input that is only checked
 GIVEN = -1  # in place of the length of a message: the numbers are those of a sample
 LAYOUT = 2  # place of the first of the places of numbers in `MessageLayout.integers`

@@ -6,8 +6,6 @@ from inertial_estimation.estimators.inputs.followed_input import FollowedInput
 from inertial_estimation.estimators.inputs.sensor_checks import QuantityCheck
 from inertial_estimation.signals import Array
 
-__all__ = ["SensorMonitor"]
-
 
 class SensorMonitor:
     """Looks at the rows of all inputs that are not usual.

@@ -18,8 +18,6 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["CAPACITY", "FIRST", "StampedBuffer", "append_row", "interpolated_rows", "row_at", "rows_between"]
-
 Stamps = NDArray[np.int64]
 BEGIN, END, FIRST = range(3)  # integers of a buffer: places of the oldest row, behind the newest; then times
 CAPACITY = 2048  # rows that are kept

@@ -3,8 +3,6 @@
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import seconds
 
-__all__ = ["StepFailures"]
-
 LONGEST_REASON = 200  # characters of a reason that are kept
 
 

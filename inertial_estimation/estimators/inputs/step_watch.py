@@ -9,8 +9,6 @@ from inertial_estimation.estimators.inputs.ready_steps import held_from
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["StepWatch"]
-
 
 class StepWatch:
     """Notes when the last complete step was made, and explains why none is made since.

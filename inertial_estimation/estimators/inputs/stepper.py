@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from inertial_estimation.errors import InertialEstimationError
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity, SignalAligner
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample, Continuity
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.result_watch import ResultWatch
 from inertial_estimation.estimators.inputs.step_failures import StepFailures
 from inertial_estimation.signals import seconds
-
-__all__ = ["Events", "ReadySteps", "Stepper"]
 
 ResultT = TypeVar("ResultT")
 CONTAINED = (ArithmeticError, ValueError, InertialEstimationError)  # of data, not of programs

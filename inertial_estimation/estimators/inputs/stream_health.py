@@ -3,8 +3,6 @@
 from inertial_estimation.estimators.inputs.input_stream import InputStream
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
-__all__ = ["stream_health"]
-
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 

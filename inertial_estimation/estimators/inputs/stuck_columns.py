@@ -22,8 +22,6 @@ from inertial_estimation.estimators.inputs.reading_steps import (
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["StuckColumns"]
-
 READINGS_STUCK = 12  # readings of one value after which a number that never repeated is stuck or at a limit
 COMES_BACK = 2  # readings of other values that one of the repeated value outweighs
 

@@ -3,8 +3,6 @@
 from inertial_estimation.compilation import Column, Integers, MutableColumn, inlined
 from inertial_estimation.estimators.inputs.aligner_memory import AVERAGED, DUE_KNOWN, DUE_NS, PERIOD_NS
 
-__all__ = ["THINNING_TOLERANCE", "take_into_mean"]
-
 THINNING_TOLERANCE = 0.9  # share of the period after which a step is due, against jitter of the stamps
 
 

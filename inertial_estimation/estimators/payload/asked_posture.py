@@ -3,8 +3,6 @@
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import BaseReference
 
-__all__ = ["AskedPosture"]
-
 POSTURE_TOLERANCE_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
 

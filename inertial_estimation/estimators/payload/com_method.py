@@ -7,8 +7,6 @@ from typing import Protocol
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
 
-__all__ = ["ComMethod", "ComStep", "not_carried", "recursion_gain"]
-
 LEAST_SHARE = 0.5  # of the estimated weight, below which the feet do not carry the robot
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
 from inertial_estimation.models.trunk_statics import StaticMeasurement, net_force, unexplained_moment
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactForceRecursion"]
-
 DAMPING_SHARE = 0.01  # of the pseudo-inverse, as a share of the weight
 LONGEST_STEP = 1.0 / 3.0  # of the settling time that one sample may stand for
 HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small

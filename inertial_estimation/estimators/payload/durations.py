@@ -1,7 +1,5 @@
 """Comparison of a time summed over steps with a required duration."""
 
-__all__ = ["has_lasted"]
-
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["deviation_with_height"]
-
 LEAST_VERTICAL_SQUARED = 0.5  # of u_z^2: a base tilted further has another axis along gravity
 
 

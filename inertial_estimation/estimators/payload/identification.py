@@ -12,8 +12,6 @@ from inertial_estimation.estimators.payload.payload_config import TrunkPayloadCo
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, Phase
 from inertial_estimation.signals import Array, BaseReference
 
-__all__ = ["Identification"]
-
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 
 

@@ -8,8 +8,6 @@ from inertial_estimation.estimators.payload.method_choice import MethodFactory
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 
-__all__ = ["IdentificationContext", "TrunkObservation"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrunkObservation:

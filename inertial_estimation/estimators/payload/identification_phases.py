@@ -21,8 +21,6 @@ from inertial_estimation.estimators.payload.rest_average import RestAverage
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.estimators.payload.trunk_value import TrunkValue
 
-__all__ = ["PhaseState", "Settling", "Watching"]
-
 SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 CONTRADICTED_S = 0.3  # for which a result is contradicted before it is taken back: three load changes' time

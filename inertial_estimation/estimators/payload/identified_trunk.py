@@ -12,8 +12,6 @@ from inertial_estimation.estimators.payload.trunk_measurer import (
 from inertial_estimation.estimators.payload.trunk_value import TrunkValue, unmeasured_trunk
 from inertial_estimation.signals import Array
 
-__all__ = ["IdentifiedTrunk"]
-
 
 class IdentifiedTrunk:
     """Mass and centre of mass of the trunk throughout the phases of its identification.

@@ -11,8 +11,6 @@ from inertial_estimation.estimators.payload.payload_estimate import LoadChange
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading, across_gravity
 from inertial_estimation.signals import Array, frozen_array
 
-__all__ = ["LoadChangeDetector"]
-
 Expectation = tuple[float, Array, bool]
 """Mass, centre of mass, and whether they were reported in motion."""
 

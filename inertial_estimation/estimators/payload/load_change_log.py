@@ -4,8 +4,6 @@ from dataclasses import replace
 
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 
-__all__ = ["LoadChangeLog"]
-
 
 class LoadChangeLog:
     """Every load change is published once, even one that was found while an input was stale.

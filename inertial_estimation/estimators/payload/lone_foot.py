@@ -5,8 +5,6 @@ import numpy as np
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import Array
 
-__all__ = ["LoneFoot"]
-
 FEWEST_FEET = 3  # two feet may share a change in any way: the load may be above one of them
 LONE_SHARE = 0.9  # of the sum of all feet's changes, from which on one foot has changed alone
 

@@ -9,8 +9,6 @@ from inertial_estimation.estimators.payload.orientation_error import Orientation
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.static_poses import StaticPoses
 
-__all__ = ["COM_METHODS", "MethodFactory", "check_method", "make_method"]
-
 MethodFactory = Callable[[str, TrunkPayloadConfig], ComMethod]
 
 COM_METHODS: dict[str, Callable[[TrunkPayloadConfig], ComMethod]] = {

@@ -22,8 +22,6 @@ from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["OrientationError"]
-
 TILT_TIME_S = 1.0  # for the reference to reach another tilt [s]
 LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
 LARGEST_REMAINDER_SHARE = 0.25  # of the response, what may be left of a probe after it was taken back

@@ -5,15 +5,6 @@ from dataclasses import dataclass
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section
 
-__all__ = [
-    "ContactForcesConfig",
-    "LoadChangeConfig",
-    "OrientationErrorConfig",
-    "RestConfig",
-    "StaticPosesConfig",
-    "TrunkPayloadConfig",
-]
-
 METHODS = ("static_poses", "orientation_error", "contact_forces")
 
 

@@ -4,8 +4,6 @@ from inertial_estimation.estimators.inertial.estimate_defect import have_finite_
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import LinkInertia
 
-__all__ = ["PayloadCheck"]
-
 
 class PayloadCheck:
     """Names what is not finite or physically inconsistent; an inertia is examined when it has changed."""

@@ -5,8 +5,6 @@ from enum import Enum
 
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
 
-__all__ = ["LoadChange", "PayloadEstimate", "Phase"]
-
 
 class Phase(Enum):
     """What the identification is doing.

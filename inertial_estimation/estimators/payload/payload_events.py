@@ -7,8 +7,6 @@ from math import isfinite
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.signals import Array, Health, HealthLevel
 
-__all__ = ["KIND", "PayloadEvent", "PayloadEvents"]
-
 KIND = "kind"  # key of the kind among the values of a published event
 LOAD = "load"  # part of the node whose state an event is
 UNDER_WAY = (Phase.SETTLING, Phase.MASS, Phase.COM)

@@ -8,8 +8,6 @@ from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkMeasurer
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["payload_health"]
-
 NAME = "payload"
 UNCONFIRMED = (
     Phase.SETTLING,

@@ -7,7 +7,8 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import (
@@ -31,8 +32,6 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
-
-__all__ = ["MeanState", "PayloadInputs"]
 
 FAULT_NS = 3 * NANOSECONDS // 2  # after a fault of a sensor, in which nothing is identified
 

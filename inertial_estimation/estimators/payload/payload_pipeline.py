@@ -3,7 +3,7 @@
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.payload.identification import Identification
@@ -23,8 +23,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
-
-__all__ = ["TrunkPayloadPipeline"]
 
 
 class TrunkPayloadPipeline:

@@ -4,8 +4,6 @@ from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate, Phase
 from inertial_estimation.estimators.telemetry import AGE, mass_names, mass_values
 
-__all__ = ["PHASES", "PayloadTelemetry"]
-
 # The number of a phase or a method is its place here.
 PHASES = tuple(phase.value for phase in Phase)
 _PHASE_NUMBERS = {phase: float(number) for number, phase in enumerate(Phase)}

@@ -14,8 +14,6 @@ from inertial_estimation.models.trunk_statics import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["PoseLine", "PoseSolution", "nearest_point", "pose_line"]
-
 UNOBSERVED_SHARE = 0.5  # share of an unobserved direction in a base axis from which its deviation is infinite
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import Array
 
-__all__ = ["RestAverage"]
-
 
 class RestAverage:
     """Averages mass and centre of mass.

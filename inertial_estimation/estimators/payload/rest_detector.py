@@ -8,8 +8,6 @@ from inertial_estimation.estimators.payload.durations import has_lasted
 from inertial_estimation.estimators.payload.payload_config import RestConfig
 from inertial_estimation.estimators.payload.payload_inputs import MeanState
 
-__all__ = ["RestDetector"]
-
 LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["SampleScatter"]
-
 LARGEST_CORRELATION = 0.999
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from inertial_estimation.estimators.inputs.thinned_mean import THINNING_TOLERANCE
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-__all__ = ["SlidingWindow"]
-
 
 class SlidingWindow:
     """The last rows of a signal; the cost of a row does not depend on how many there are.

@@ -10,8 +10,6 @@ from inertial_estimation.estimators.payload.pose_lines import PoseLine, PoseSolu
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
 
-__all__ = ["StaticPoses"]
-
 NEW_POSE_SHARE = 0.5  # of the tilt asked for: a pose this far from all others is a new one
 STEADY_POSE_RAD = 0.02  # what the tilt may change within one pose [rad]
 LEAST_SPREAD_SHARE = 0.25  # of the tilt asked for; five poses by that tilt have 0.9

@@ -20,17 +20,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
-__all__ = [
-    "CAUSE_OTHER_CONTROLLER",
-    "SettledTilt",
-    "SteadyTilt",
-    "fit_response",
-    "heading_rotation",
-    "orientation_error",
-    "response_problem",
-    "spring_response",
-]
-
 CAUSE_OTHER_CONTROLLER = "another controller holds it, or its posture controller integrates"
 LEAST_ALIGNED_SHARE = 0.5  # share of a response that must be about the axis of T 12, in its sense
 LARGEST_STIFFNESS_MISMATCH = 0.5  # relative difference from a stiffness that was given

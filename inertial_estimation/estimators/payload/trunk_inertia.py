@@ -6,8 +6,6 @@ from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["payload_inertia", "trunk_inertia"]
-
 NEGLIGIBLE_LOAD_KG = 1e-6  # [kg]: a load that weighs less has no place
 
 

@@ -10,8 +10,6 @@ from inertial_estimation.estimators.payload.payload_inputs import MeanState
 from inertial_estimation.models.trunk_statics import StaticMeasurement, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array
 
-__all__ = ["Statics", "TrunkMeasurer", "TrunkReading", "across_gravity", "implausible_mass"]
-
 FEWEST_FEET = 2
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly

@@ -7,8 +7,6 @@ from inertial_estimation.estimators.payload.payload_inputs import MeanState
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkMeasurer
 
-__all__ = ["TrunkObserver"]
-
 OBSERVATION_SHARE = 0.25  # of the window, from one observation to the next: overlapping windows share data
 LONGEST_PERIOD_S = 0.02  # from one observation to the next
 

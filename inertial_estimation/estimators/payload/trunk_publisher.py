@@ -11,8 +11,6 @@ from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["TrunkPublisher"]
-
 ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
 
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from inertial_estimation.signals import Array, frozen_array
 
-__all__ = ["TrunkValue", "unmeasured_trunk"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrunkValue:

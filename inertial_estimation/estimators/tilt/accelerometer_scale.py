@@ -5,8 +5,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, norm
 
-__all__ = ["SIZE", "AccelerometerScale", "corrected_force", "learn_scale_at_rest", "learn_scale_in_motion"]
-
 REST_MEMORY = 1.0  # time constant at rest [s]
 MOTION_MEMORY = 5.0  # time constant in motion [s]
 LARGEST = 0.1  # error of scale beyond which the readings are taken for a fault and not for a scale

@@ -26,20 +26,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "LENGTH",
-    "SIZE",
-    "TURN",
-    "Agreement",
-    "agree",
-    "disagrees",
-    "drifted",
-    "learn_usual_sizes",
-    "restored",
-    "stretched",
-    "turned",
-]
-
 GAINS = (20.0, 100.0)  # of the stage that is compared with an observer that has none: both poles at 10 rad/s
 MEMORY = 0.2  # time constant of the means [s]
 SLOW_MEMORY = 1.0  # time constant of the slow mean of the turn [s]

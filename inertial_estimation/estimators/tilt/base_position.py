@@ -9,8 +9,6 @@ goes out of use. Without contact the velocity is integrated.
 from inertial_estimation.compilation import Column, MutableTable, Table, compiled
 from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, combine, store, times, vector_of
 
-__all__ = ["position_after"]
-
 
 @compiled
 def position_after(

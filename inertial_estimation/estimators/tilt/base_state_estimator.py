@@ -13,8 +13,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
 from inertial_estimation.spatial.vectors import Matrix
 
-__all__ = ["BaseStateEstimator"]
-
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 

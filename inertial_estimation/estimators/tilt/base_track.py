@@ -29,8 +29,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["ORIENTATION", "POSITION", "SIZE", "BaseTrack", "advance_base", "is_referenced"]
-
 # Numbers of the track: orientation and position of the base in the world, R_WB by rows and p_WB [m], whether
 # a contact has been in use; whether a reference gives the yaw, and its orientation of the base.
 ORIENTATION, POSITION, STARTED, REFERENCED, REFERENCE, SIZE = 0, 9, 12, 13, 14, 23

@@ -13,8 +13,6 @@ from inertial_estimation.estimators.tilt.tilt_observer import GainsT, TiltObserv
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Vector, cross
 
-__all__ = ["ComparisonObserver", "velocity_correction"]
-
 
 class ComparisonObserver(TiltObserver[GainsT]):
     """An observer that says how it makes a step with contact."""

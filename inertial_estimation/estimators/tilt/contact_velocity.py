@@ -34,8 +34,6 @@ from inertial_estimation.models.contacts import ContactConfig, ContactLoad
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector
 
-__all__ = ["ContactVelocity"]
-
 
 class ContactVelocity:
     """State of the contacts, which are weighted by their vertical force and give the velocity of the IMU.

@@ -22,30 +22,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "BEGIN_KNOWN",
-    "BY_POSITIONS",
-    "EXTENT",
-    "FORCE",
-    "INFORMATION",
-    "INITIAL_VARIANCE",
-    "LOAD_WIDTH",
-    "MAX_GAP",
-    "OFF",
-    "ON",
-    "PROBABILITY",
-    "SIZE",
-    "UNSENSED",
-    "USED",
-    "VARIANCE",
-    "WRENCHES_KNOWN",
-    "are_contradictory",
-    "contact_loads",
-    "contact_point",
-    "in_contact_frame",
-    "weigh",
-]
-
 # A foot whose velocity is at a distance d from the expected one, with a usual variance s^2 of each axis, has
 # the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution
 # of NU degrees of freedom, of which more than two have a finite variance.

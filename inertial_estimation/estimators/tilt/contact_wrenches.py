@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import WRENCH_WIDTH
 from inertial_estimation.signals import Array
-
-__all__ = ["ContactWrenches"]
 
 
 class ContactWrenches:

@@ -26,23 +26,6 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, store, vector_of
 
-__all__ = [
-    "DENSITY_SEEN",
-    "ELAPSED",
-    "MEMORY",
-    "ROW_SIZE",
-    "SIZE",
-    "SLOWEST",
-    "AdaptationConfig",
-    "CorrectionRate",
-    "best_rate",
-    "follows_noise",
-    "measure_rate",
-    "measure_velocity",
-    "uncorrected",
-    "white_density",
-]
-
 MARGIN = 18.0  # density of the gyroscope's errors over that of a white noise with its second differences
 DENSITY = MARGIN / 18.0  # of one axis, by the sum of the squares of three
 LEAST_DENSITY = 1e-10  # of the gyroscope's noise: 0.03 deg per root hour [rad^2/s]

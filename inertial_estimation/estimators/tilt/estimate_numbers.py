@@ -8,8 +8,6 @@ from inertial_estimation.estimators.tilt.tilt_uncertainty import rotation_covari
 from inertial_estimation.spatial.rotations import unit_quaternion
 from inertial_estimation.spatial.vectors import Matrix, Vector, store, store_matrix
 
-__all__ = ["CONTACTS", "DEFECTS", "SINGLE", "first_defect", "write_estimate"]
-
 # Numbers of an estimate: quaternion x y z w, position [m], velocity [m/s] and angular velocity [rad/s], the
 # vertical, gyroscope bias [rad/s], innovation [m/s], covariance by rows [rad^2]; then single ones: the
 # variances of the bias [rad^2/s^2], whether the step had a contact velocity, whether gravity corrected it,

@@ -3,48 +3,6 @@
 from inertial_estimation.compilation import Table, inlined, zeros
 from inertial_estimation.signals import Array
 
-__all__ = [
-    "AGREEMENT",
-    "ANCHORS",
-    "BASE",
-    "BIAS",
-    "CENTRES",
-    "CHECKS",
-    "CONTACTS",
-    "CONTRADICTED",
-    "DEFECT",
-    "ENABLED",
-    "FEET",
-    "FLOOR",
-    "FORCE",
-    "GUARD",
-    "HOLD",
-    "MEAN_FORCE",
-    "MEAN_RATE",
-    "MOVED",
-    "NOISE",
-    "OBSERVER",
-    "OUTLIERS",
-    "OWN",
-    "POINTS",
-    "RATE",
-    "READINGS",
-    "REST",
-    "SCALE",
-    "SMOOTHED",
-    "SOLES",
-    "STEP",
-    "TRIGGERS",
-    "UNWEIGHTED",
-    "USED_FORCE",
-    "VARIANCES",
-    "VELOCITY",
-    "WEIGHTS",
-    "WIDTH",
-    "block_of",
-    "estimator_memory",
-]
-
 # Rows of the memory. The step: readings and what has become of them. The checks as a whole. Then the parts of
 # an estimator, laid out as their modules say: mean readings, scale of the accelerometer, noise, rotation of
 # the feet, contact velocity, velocity guard, the observer's numbers that all have and its own, agreement,

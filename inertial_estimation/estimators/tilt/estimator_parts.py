@@ -25,8 +25,6 @@ from inertial_estimation.models.contacts import ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.torque_wrenches import TorqueWrenches
 
-__all__ = ["EstimatorParts"]
-
 
 class EstimatorParts:
     """Observer, gyro bias, yaw and base position, their checks and their startup.

@@ -16,8 +16,6 @@ from inertial_estimation.estimators.tilt.observer_steps import slow_root
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, cross, norm, normalised, rotate, rotation
 
-__all__ = ["FirstStageConfig", "FirstStageObserver", "first_stage_step"]
-
 SHORTEST = 1e-3  # length of x2' below which its direction says nothing
 
 

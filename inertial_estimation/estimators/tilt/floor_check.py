@@ -28,8 +28,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = ["INCLINED_NOW", "LEANING_NOW", "SIZE", "FloorCheck", "compare_with_soles"]
-
 MEMORY = 0.15  # time constant of the means [s]
 SHORTEST = 0.15  # time with soles on the ground before they tell anything [s]
 INCLINED = math.radians(1.5)  # mean angle between the vertical and the soles' normal that is an error,

@@ -31,18 +31,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "COMPLETE",
-    "KNOWN",
-    "RATE",
-    "REPLACING",
-    "SIZE",
-    "FootRotation",
-    "check_rate",
-    "explains_turn",
-    "is_unusual",
-]
-
 SHORT, LONG = 0.1, 0.5  # time constants of the integrated differences [s]
 WRONG = math.radians(3.5)  # integrated difference beyond which the gyroscope is wrong; iCub's walk: 3 deg
 USUAL, HIGHEST = 8.0, 3.0  # the limit follows this many times the usual size, up to this many times `WRONG`

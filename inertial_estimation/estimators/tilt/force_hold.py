@@ -5,8 +5,6 @@ from inertial_estimation.estimators.tilt.agreement import LENGTH, disagrees, res
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, store, vector_of
 
-__all__ = ["ACTIVE", "SIZE", "ForceHold", "advance_hold"]
-
 MEMORY = 0.2  # time constant of the corrections that can be taken back [s]
 ESTABLISHED = 0.7  # time of agreement after which the vertical is believed rather than the accelerometer [s]
 SHORTEST, LONGEST = 0.1, 8.0  # duration of a hold [s]

@@ -26,8 +26,6 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store, vector_of
 
-__all__ = ["ACROSS", "ALONG", "BIAS", "RESTING", "SIZE", "GyroBiasConfig", "GyroBiasEstimator", "learn_bias"]
-
 # Numbers of the state: bias [rad/s], its variances across and along the vertical [rad^2/s^2], whether the
 # last window was quiet. Behind them the parameters of `GyroBiasConfig` that may change at run time.
 BIAS, ACROSS, ALONG, RESTING, AT_REST, ONLINE, DRIFT, REST_SIGMA, RATE_DEVIATION, FORCE_DEVIATION = (

@@ -18,8 +18,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, combine, dot, normalised, rotate
 
-__all__ = ["HuaConfig", "HuaObserver"]
-
 
 @dataclass(frozen=True)
 class HuaConfig:

@@ -4,8 +4,6 @@ from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, combine, distance, store, vector_of
 
-__all__ = ["DOUBTS", "RATE", "SIZE", "ImuReadings", "mean_readings"]
-
 RATE_STEP = 0.0105  # largest change of the rate between two readings, times the step [rad]: 0.6 deg
 LEAST_RATE_CHANGE = 1.0  # a change below this is never doubted, however long the step [rad/s]
 LONGEST_DOUBT = 0.03  # readings that disagree with one another are believed after this long [s]

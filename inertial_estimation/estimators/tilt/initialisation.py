@@ -7,8 +7,6 @@ from inertial_estimation.estimators.tilt.startup import StartupAverage
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
 from inertial_estimation.spatial.vectors import ZERO, Vector, angle_between, combine, norm, normalised
 
-__all__ = ["Initialisation", "Phase"]
-
 LEAST_WINDOW = 0.3  # of a fit that replaces the observer's state [s]
 WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
 LONGEST_WINDOW = 2.0  # after which a fit that is not accepted begins again, and a startup ends anyway [s]

@@ -26,8 +26,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
 from inertial_estimation.spatial.vectors import IDENTITY, Vector, align_rows, matrix, vector
 
-__all__ = ["InvariantEkf", "InvariantEkfConfig", "propagated", "transition"]
-
 GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
 INITIAL_TILT, INITIAL_VELOCITY = 0.03, 0.1  # standard deviations of a vertical and a velocity that were set
 FARTHEST = 10.0  # distance from the origin at which the origin is moved [m]

@@ -29,19 +29,6 @@ from inertial_estimation.estimators.tilt.observer_steps import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Vector, combine, cross, dot, store, vector_of
 
-__all__ = [
-    "DRIFTS",
-    "OWN_SIZE",
-    "SEEN",
-    "TIMES",
-    "TOLD",
-    "advance_kalman",
-    "expected_velocity",
-    "kalman_rate",
-    "store_kalman_rates",
-    "velocity_was_set",
-]
-
 # Behind the numbers of `kalman_steps`: x1 at the end of the last step; density of the gyroscope's noise,
 # variance of its bias and information of the contact velocity as they were seen last; window and memory, and
 # the random walks, of `KalmanConfig`.

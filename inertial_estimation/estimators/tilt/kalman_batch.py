@@ -34,8 +34,6 @@ from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackCon
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store, vector_of
 
-__all__ = ["MeasuredNoise", "observe_with_covariance"]
-
 SET_OUTSIDE, NUMBERS = 6, 7  # places in `KalmanObserver.state`, after x1 and x2
 
 

@@ -42,8 +42,6 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, distance, store, vector_of
 
-__all__ = ["KalmanConfig", "KalmanObserver"]
-
 SET_SIGMA = 0.03  # standard deviation of a vertical of which nothing else is known [rad]
 TURNED_SHARE = 0.3  # of a turn by which the vertical was set right after a fault, that may be wrong
 UNSEEN: Vector = (1e-6, 1e-6, 1.0)  # noise before any is seen: density, variance of the bias, information

@@ -25,21 +25,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "CC",
-    "OFFSET",
-    "RATES",
-    "SIZE",
-    "VELOCITY_NOISE",
-    "ZZ",
-    "begin",
-    "forget_velocity",
-    "kalman_step",
-    "propagate",
-    "settle",
-    "undo",
-]
-
 AIDED_SIGMA = 0.05  # of the accelerometer's direction in flight, where it has the length of gravity [rad]
 LEAST_NOISE = 1e-5  # density of the contact velocity's noise [m^2/s]: 3 mm over a second
 INITIAL_NOISE = 2e-3  # the same before it is measured [m^2/s]

@@ -11,20 +11,6 @@ from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = [
-    "BIAS",
-    "FORCE",
-    "INFORMATION",
-    "NOISE",
-    "POSE",
-    "RATE",
-    "STATES",
-    "VELOCITY",
-    "H",
-    "KeptObserverSteps",
-    "advance",
-]
-
 MISSING: Vector = (np.nan, np.nan, np.nan)
 # Numbers of a row: duration, rate, force, contact velocity, variance of the bias, the numbers of the
 # correction rate before the step, information of the contact velocity, the IMU's orientation in the base, and

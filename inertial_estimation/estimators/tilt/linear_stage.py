@@ -7,8 +7,6 @@ from inertial_estimation.compilation import inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Matrix, Vector, combine, times
 
-__all__ = ["first_stage", "linear_step"]
-
 Pair = tuple[tuple[float, float], tuple[float, float]]
 
 

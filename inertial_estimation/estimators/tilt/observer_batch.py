@@ -38,8 +38,6 @@ from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfi
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import ZERO, Vector, normalised, rotate, store, vector, vector_of
 
-__all__ = ["AdaptiveRates", "ObservedStates", "ObserverReadings", "observe"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObserverReadings:

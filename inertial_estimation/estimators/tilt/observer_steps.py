@@ -17,29 +17,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "CORRECTION",
-    "FALLBACK_GAIN",
-    "FLIGHT",
-    "GRAVITY_AIDED",
-    "INNOVATION",
-    "INTERMEDIATE",
-    "LONGEST_FLIGHT",
-    "RATE",
-    "SENSITIVITY",
-    "SIZE",
-    "STAGED",
-    "TOLERANCE",
-    "VELOCITY_AIDED",
-    "VELOCITY_GAIN",
-    "X1",
-    "X2",
-    "advance_without_contact",
-    "lost_in_flight",
-    "slow_root",
-    "step_without_contact",
-]
-
 LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
 LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for which it is dropped, too [m/s]
 # Numbers that all observers have: x1 and x2, innovation and correction of the last step, whether it had a

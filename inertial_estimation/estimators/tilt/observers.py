@@ -12,8 +12,6 @@ from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackCon
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 from inertial_estimation.signals import Array
 
-__all__ = ["OBSERVERS", "make_observer", "observer_of_section"]
-
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "two_stage": TwoStageObserver,
     "first_stage": FirstStageObserver,

@@ -5,8 +5,6 @@ import math
 from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.signals import NANOSECONDS, Array
 
-__all__ = ["SIZE", "OutlierFrequency", "contacts_changed", "outliers_seen"]
-
 FREQUENT = 4.0  # outliers of specific force or contact velocity in one second that are no longer usual
 AFTER_CHANGE = 0.08  # time after a foot was set down or lifted in which it skids and the body rings [s]
 LEFT_OUT_SHARE = 0.2  # share of a second's contact velocities that such feet make wrong at most

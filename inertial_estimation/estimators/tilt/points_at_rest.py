@@ -3,8 +3,6 @@
 from inertial_estimation.compilation import Column, Table, inlined
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, vector_of
 
-__all__ = ["LEAST_SHARE", "rate_of_points"]
-
 LEAST_SHARE = 0.15  # of the load, below which a point foot may skid, or seem to stand while it swings
 SINGULAR = 1e-3  # determinant over the cube of the trace, below which points lie on a line
 

@@ -16,8 +16,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotate
 
-__all__ = ["R3S2Config", "R3S2Observer"]
-
 
 @dataclass(frozen=True)
 class R3S2Config:

@@ -37,8 +37,6 @@ from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
-__all__ = ["Finding", "ReadingChecks"]
-
 REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
 GYRO_WRONG, GYRO_RIGHT = (
     0.8,

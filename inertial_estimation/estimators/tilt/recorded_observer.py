@@ -36,8 +36,6 @@ from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.signals import Array, frozen_array
 
-__all__ = ["FREE_SECTIONS", "ObservedStretch", "RecordedObserver"]
-
 # Sections of parameters that may differ, by observer, and those among them that may not.
 FREE_SECTIONS = {"two_stage": ("two_stage", "gravity", "adaptation"), "kalman": ("kalman", "gravity")}
 FIXED = ("adaptation.memory", "kalman.accelerometer_offset")

@@ -15,8 +15,6 @@ from inertial_estimation.compilation import (
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, norm, store, vector_of
 
-__all__ = ["SIZE", "RestLimits", "RestWindow", "fastest_joint", "is_full", "mean_rate_at_rest", "quiet_after"]
-
 WINDOW = 256  # readings for which a window has memory at first
 SETTLING = 3.0  # times the deviation of a rest: a rate by the feet beyond it is motion, below it they err
 # A row of the window: duration, rate, specific force, rate by the feet, and whether they determine one.

@@ -2,8 +2,6 @@
 
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, norm, rotate
 
-__all__ = ["StartupAverage"]
-
 
 class StartupAverage:
     """Sums accelerometer readings, each rotated into the present IMU frame by the gyroscope.

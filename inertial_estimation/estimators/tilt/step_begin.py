@@ -64,8 +64,6 @@ from inertial_estimation.models.contact_motions import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Vector, add, combine, store, vector_of
 
-__all__ = ["begin_step", "guard_step", "weigh_step"]
-
 
 @compiled
 def begin_step(

@@ -18,8 +18,6 @@ from inertial_estimation.estimators.tilt.whole_steps import BEGUN
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Vector, angle_between, rotate, times
 
-__all__ = ["LONGEST_STEP", "StepByParts"]
-
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]

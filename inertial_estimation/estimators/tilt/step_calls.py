@@ -18,8 +18,6 @@ from inertial_estimation.models.contact_kinematics import ContactKinematics
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, vector_of
 
-__all__ = ["StepCalls"]
-
 
 class StepCalls:
     """Calls the parts of a step (`step_begin`) and the usual step (`whole_steps`).

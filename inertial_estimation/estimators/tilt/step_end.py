@@ -71,8 +71,6 @@ from inertial_estimation.models.contact_motions import (
 )
 from inertial_estimation.spatial.vectors import ZERO, combine, matrix_of, norm, vector_of
 
-__all__ = ["SOLES_CONTRADICT", "SOLES_LEAN", "WINDOW_FULL", "finish_step"]
-
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 # What is found, a bit each, which those of `step_judgement` do not use: the forces are normal to the soles

@@ -58,17 +58,6 @@ from inertial_estimation.estimators.tilt.velocity_guard import (
 )
 from inertial_estimation.spatial.vectors import vector_of
 
-__all__ = [
-    "CONTACTS_CHANGED",
-    "DOUBT",
-    "FORCES_CONTRADICT",
-    "GYRO_REPLACED",
-    "LOADED_TIME",
-    "OUTLIER_SEEN",
-    "REPORTABLE",
-    "judge_step",
-]
-
 LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
 
 # What is found, a bit each: other contacts are in use, an outlier is to be counted, forces at the feet

@@ -19,8 +19,6 @@ from inertial_estimation.models.contacts import ContactConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, parameter_values, section
 
-__all__ = ["TiltPipelineConfig"]
-
 
 @dataclass(frozen=True)
 class TiltPipelineConfig:

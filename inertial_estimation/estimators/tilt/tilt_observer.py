@@ -31,8 +31,6 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, normalised, rotate, store, vector_of
 
-__all__ = ["GainsT", "GravityFallbackConfig", "TiltObserver"]
-
 GainsT = TypeVar("GainsT")
 
 

@@ -6,8 +6,10 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
@@ -43,8 +45,6 @@ from inertial_estimation.signals import (
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import DEGREES, Matrix, matrix, norm
-
-__all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
 YAW_REFERENCE = "yaw_reference"
 WRENCH_INPUTS = {  # name and properties of the input of a contact, by the source of the forces

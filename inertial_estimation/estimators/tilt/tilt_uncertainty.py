@@ -21,19 +21,6 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = [
-    "SIZE",
-    "TILT",
-    "UNKNOWN_TILT",
-    "UNKNOWN_YAW",
-    "YAW",
-    "TiltUncertainty",
-    "UncertaintyConfig",
-    "advance_variances",
-    "rotation_covariance",
-]
-
-
 # Numbers of the state: variances of the tilt, either axis, and of the yaw [rad^2]; behind them the squares of
 # the last three parameters of `UncertaintyConfig`.
 TILT, YAW, CONTACT_TILT, GYRO_NOISE, YAW_REFERENCE, SIZE = range(6)

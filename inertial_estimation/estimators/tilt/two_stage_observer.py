@@ -44,19 +44,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "RATE",
-    "RATE_SET",
-    "TwoStageConfig",
-    "TwoStageObserver",
-    "TwoStageState",
-    "advance_two_stage",
-    "follow_noise",
-    "two_stage_rate",
-    "two_stage_sensitivity",
-    "two_stage_step",
-]
-
 TwoStageState = tuple[Vector, Vector, Vector]  # x1, x2' and x2^
 # Numbers of the observer: whether a rate was set, that rate [1/s], and the gains of `TwoStageConfig`.
 RATE_SET, RATE, ALPHA1, ALPHA2, GAMMA, OWN_SIZE = range(6)

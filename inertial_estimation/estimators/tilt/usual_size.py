@@ -9,8 +9,6 @@ import math
 
 from inertial_estimation.compilation import MutableColumn, inlined
 
-__all__ = ["LIMIT", "SIZE", "Bounds", "forget_size", "learn_size"]
-
 MEMORY = 3.0  # time constant of the mean square [s]; several steps of a gait
 LIMIT, SQUARE, SIZE = range(3)  # numbers of the state: the present limit, the mean square of sound data
 Bounds = tuple[float, float, float]  # least limit, times the root mean square, largest limit

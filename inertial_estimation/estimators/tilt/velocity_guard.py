@@ -28,16 +28,6 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 
-__all__ = [
-    "CONTRADICTION",
-    "DOUBTED_FOR",
-    "FORCE_OUTLIERS",
-    "SIZE",
-    "VELOCITY_OUTLIERS",
-    "VelocityGuard",
-    "judged_readings",
-]
-
 LARGE_SURGE = 0.05  # velocity that one step adds beyond gravity from which it is doubted [m/s]
 LEAST_SURGE = 0.12  # added velocity below which an error of the accelerometer is not looked for [m/s]
 SURGE_STEPS_LOOKED_AT = 3  # steps after a large reading in which the innovation can show that it was wrong

@@ -25,8 +25,6 @@ from inertial_estimation.spatial.vectors import (
     transposed_times,
 )
 
-__all__ = ["VerticalFit"]
-
 LEAST_SAMPLES = 8
 CORRELATED = 0.1  # time over which errors of the contact velocity are alike [s]
 MEMORY = 1.0  # time constant with which samples are forgotten [s]

@@ -49,8 +49,6 @@ from inertial_estimation.estimators.tilt.two_stage_observer import (
 from inertial_estimation.models.contact_motions import Kinematics
 from inertial_estimation.spatial.vectors import store, vector_of
 
-__all__ = ["BEGUN", "FINISHED", "JUDGED", "WHOLE_STEPS", "kalman_whole_step", "two_stage_whole_step"]
-
 # Where a call has ended, in addition to what `judge_step` and `finish_step` have found: after `begin_step`,
 # after `judge_step`, at the end of the step.
 BEGUN, JUDGED, FINISHED = 512, 1024, 2048

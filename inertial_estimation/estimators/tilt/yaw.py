@@ -6,8 +6,6 @@ from inertial_estimation.compilation import compiled
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Matrix, Vector, align_rows, cross, rotate
 
-__all__ = ["YawConfig", "turned"]
-
 
 @dataclass(frozen=True)
 class YawConfig:

@@ -16,8 +16,6 @@ from inertial_estimation.identification.excitation.information import (
 from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.signals import Array
 
-__all__ = ["BaseDeviation", "Curve", "Precision", "States", "precision", "sample_curve", "speed_curve"]
-
 States = tuple[Array, Array, Array]
 """Positions, velocities and accelerations of the moving joints, shape (k, n) each."""
 

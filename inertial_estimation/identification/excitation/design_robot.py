@@ -14,8 +14,6 @@ from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["DesignRobot", "design_robot"]
-
 
 @dataclass(frozen=True, eq=False)
 class DesignRobot:

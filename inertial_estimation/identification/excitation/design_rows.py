@@ -12,8 +12,6 @@ from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.signals import Array
 
-__all__ = ["DesignRows"]
-
 STRUCTURE_STATES = 200  # random states from which the base parameters are determined
 DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acceleration, SI units
 

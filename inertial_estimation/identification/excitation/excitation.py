@@ -38,8 +38,6 @@ from inertial_estimation.parallel import InThisProcess, Workers
 from inertial_estimation.parallel.workers import Call
 from inertial_estimation.signals import Array
 
-__all__ = ["JUDGING_RATE_HZ", "EvaluatedMotion", "ExcitationDesign", "design_excitation"]
-
 OUTPUT_STEP_S = 0.01
 JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
 SPEED_SHARES = tuple(np.linspace(0.1, 1.0, 10).tolist())

@@ -12,14 +12,6 @@ from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = [
-    "OBJECTIVES",
-    "covariance",
-    "objective",
-    "plain_condition",
-    "scaled_condition",
-]
-
 RIDGE_SHARE = 1e-13  # added to the scaled information, so that log det of a singular one is finite
 SINGULAR_RATIO = 1e-7  # smallest ratio of singular values of A that exceeds the round-off of A'A
 OBJECTIVES = ("condition", "max-variance", "log-det")

@@ -22,8 +22,6 @@ from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FULL_GAIN", "MotionFamily", "MotionSamples"]
-
 POINTS_PER_PERIOD = 60  # points per shortest period at which limits are evaluated
 FULL_GAIN = 0.95  # share of the largest gain in random motions
 LARGEST_FADE_S = 3.0  # a shorter fade would need larger accelerations than the motion itself

@@ -16,8 +16,6 @@ from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["chosen_poses", "random_poses"]
-
 WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
 SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
 RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled to a unit diagonal

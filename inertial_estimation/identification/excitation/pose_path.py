@@ -11,8 +11,6 @@ from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
-__all__ = ["PosePath", "path_through"]
-
 CHECK_SPACING = 0.05  # between the postures of a path that are checked for collisions [rad]
 # Largest speed and acceleration of the quintic from 0 to 1.
 QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)

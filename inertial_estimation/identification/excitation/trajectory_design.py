@@ -12,8 +12,6 @@ from inertial_estimation.identification.excitation.excitation_config import Exci
 from inertial_estimation.identification.excitation.trajectory_problem import TrajectoryProblem
 from inertial_estimation.signals import Array
 
-__all__ = ["Tick", "TrajectoryDesign", "design_trajectory", "no_tick"]
-
 Tick = Callable[[int], None]
 """Called with the number of steps done since the last call."""
 

@@ -11,8 +11,6 @@ from inertial_estimation.identification.excitation.motion_family import MotionFa
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
-__all__ = ["EXTRA_CLEARANCE", "TrajectoryProblem"]
-
 DISTANCE_STEP = 1e-5  # step of the finite differences of distances [rad]
 EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
 EFFORT_PENALTY = 300.0  # per squared excess of the share of a torque limit

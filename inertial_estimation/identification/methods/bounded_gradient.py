@@ -10,8 +10,6 @@ from inertial_estimation.identification.priors import typical_deviations
 from inertial_estimation.identification.reduced_equation import ReducedEquation, truncated_factor
 from inertial_estimation.signals import Array
 
-__all__ = ["BoundedGradient"]
-
 POSITIVE_TERMS = ("coulomb", "viscous", "armature")
 MOST_ITERATIONS = 20_000
 SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the iteration stops

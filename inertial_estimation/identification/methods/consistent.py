@@ -24,8 +24,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
-__all__ = ["Consistent"]
-
 EIGENVALUE_MARGIN = (
     1e-4  # smallest eigenvalue of J about the centre of mass, in units of nominal mass and radius
 )

@@ -5,8 +5,6 @@ from inertial_estimation.identification.methods.method import IdentificationMeth
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.reduced_equation import ROUND_OFF, ReducedEquation
 
-__all__ = ["LeastSquares"]
-
 
 class LeastSquares(IdentificationMethod):
     """x = pinv(R) z: the minimiser with the smallest deviation from nominal, in SI units.

@@ -8,8 +8,6 @@ from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
 
-__all__ = ["IdentificationMethod", "MethodSolution"]
-
 
 @dataclass(frozen=True, eq=False)
 class MethodSolution:

@@ -8,8 +8,6 @@ from inertial_estimation.identification.priors import typical_deviations
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["NullspacePrior"]
-
 
 class NullspacePrior(IdentificationMethod):
     """phi = Y^+ f + N N^+ phi_CAD, as a deviation: the least-squares solution nearest to nominal.

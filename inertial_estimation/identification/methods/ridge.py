@@ -9,8 +9,6 @@ from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Ridge"]
-
 
 class Ridge(IdentificationMethod):
     """[R; T] x = [z; 0]: the maximum a posteriori parameters under a prior with unit covariance of T x."""

@@ -5,8 +5,6 @@ from inertial_estimation.identification.methods.method import IdentificationMeth
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 
-__all__ = ["TruncatedSvd"]
-
 
 class TruncatedSvd(IdentificationMethod):
     """x = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as in the paper."""

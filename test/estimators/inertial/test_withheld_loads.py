@@ -5,7 +5,8 @@ import pytest
 from support.hopper import URDF
 from support.pipeline_inputs import push
 
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.inertial.located_events import LocatedEvents, LocatedKind
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.located_cause import Cause, LocatedCause

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.aligned_sample import Continuity
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.leg_robot import URDF
 
-from inertial_estimation.estimators.inputs.alignment import SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.rows import IMU, JointRow, imu_spec, joint_spec, wrench_spec
 from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.models.drop_reasons import DropReason

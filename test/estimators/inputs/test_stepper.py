@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import NumericalError
-from inertial_estimation.estimators.inputs.alignment import SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.robot_config import InputConfig
 

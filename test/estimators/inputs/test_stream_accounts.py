@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.aligned_sample import Continuity
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel

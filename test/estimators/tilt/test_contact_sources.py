@@ -9,7 +9,8 @@ pytest.importorskip("example_robot_data")
 
 from benchmarks.tilt_gaits import TROT, quadruped
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.contacts import contact_probability, weighing_force
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.parameters import replace_value
