@@ -4,19 +4,19 @@ The compiled function and the Python function are one source: without numba (or 
 `NUMBA_DISABLE_JIT=1`) the decorators return it as it is, and it gives the same numbers to round-off. Fused
 or reordered arithmetic (`fastmath`) is not allowed, so that processors agree.
 
-Machine code is kept on disk: in `NUMBA_CACHE_DIR`, or the user's cache folder (`XDG_CACHE_HOME`, `~/.cache`),
-below a folder named after the contents of all compiled sources, since numba itself does not notice that a
-function called from another file has changed. Where neither is writable, every start compiles anew.
+Machine code is kept on disk: in `NUMBA_CACHE_DIR`, or else the user's cache folder (`XDG_CACHE_HOME`,
+`~/.cache`), below a folder named after the contents of all compiled sources. Neither the user nor the place
+of the sources matters: one user, or an image, may compile for all. What cannot be read is compiled anew and
+replaced, what cannot be written is not kept, and a line on stderr says so.
 """
 
+import fcntl
 import hashlib
-import importlib
 import os
-import pkgutil
-import tempfile
-import warnings
+import pickle
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -28,11 +28,6 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import one_line
 from inertial_estimation.signals import Array
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # not on this system: every process compiles for itself
-    fcntl = None  # type: ignore[assignment]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 READ_ONLY, MUTABLE = "read-only", "mutable"
 Column = Annotated[Array, 1, READ_ONLY]  # contiguous, one dimension; in these four, of floats
@@ -40,12 +35,12 @@ MutableColumn = Annotated[Array, 1, MUTABLE]
 Table = Annotated[Array, 2, READ_ONLY]  # contiguous, two dimensions
 MutableTable = Annotated[Array, 2, MUTABLE]
 Integers = Annotated[NDArray[np.int64], 1, MUTABLE]  # contiguous, one dimension
-MARK = b"inertial_estimation.compilation"  # in the sources that define compiled functions
+DIGEST = hashlib.sha256().digest_size  # bytes, in front of the machine code
+MARK = b"from inertial_estimation.compilation import"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
 _replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
 _contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
-_tellers: list[Callable[[int], None]] = []
 
 
 def compiled(function: FunctionT) -> FunctionT:
@@ -64,13 +59,7 @@ def compiled(function: FunctionT) -> FunctionT:
     numba = _numba()
     if numba is None:
         return function
-    before = numba.config.CACHE_DIR
-    folder = _cache_folder()
-    numba.config.CACHE_DIR = folder or before  # where the cache of this function is looked for
-    try:
-        dispatcher = numba.njit(cache=bool(folder))(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    dispatcher = numba.njit(function)
     _waiting.append((dispatcher, function))
     made: FunctionT = dispatcher
     return made
@@ -115,8 +104,8 @@ def compiling() -> bool:
 
 
 def kept_in() -> str:
-    """Return the folder in which compiled functions are kept on disk; empty where none is."""
-    return _cache_folder() if compiling() else ""
+    """Return the folder in which compiled functions are kept on disk; empty where none can be written."""
+    return str(_folder()) if compiling() and os.access(_folder(), os.W_OK) else ""
 
 
 def numbers(array: Array) -> Array:
@@ -171,19 +160,10 @@ def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> Non
     _contexts[:] = [context]
 
 
-def when_compiling(tell: Callable[[int], None]) -> None:
-    """Let the next `warm_up` that finds a function which is not on disk say so: compiling takes minutes.
-
-    Args:
-        tell: Called once, with how many functions are not loaded yet.
-    """
-    _tellers[:] = [tell]
-
-
 def warm_up() -> int:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new.
 
-    Processes that start together share the work: what another one is compiling is left to it, and loaded.
+    One process at a time compiles; those that have waited for it load what it has kept.
 
     Returns:
         How many were compiled here: those that were not on disk.
@@ -192,70 +172,91 @@ def warm_up() -> int:
         return 0
     with _contexts[0]():
         _register()
-    made = 0
-    for patient in (False, True):  # first what nobody else is at work on, then what others have made
-        for item in tuple(_waiting):
-            with _claimed(item[1], patient) as mine:
-                if not mine:
-                    continue
-                with _contexts[0]():
-                    _compile(*item)
-                    _waiting.remove(item)
-            made += not item[0].stats.cache_hits
-            while made and _tellers:
-                _tellers.pop()(len(_waiting))
+        missing = [item for item in _waiting if not _loaded(*item)]
+    with ExitStack() as stack:
+        if missing:
+            _tell(f"compiling {len(missing)} functions; 'inertial-estimation compile' does so ahead")
+            with suppress(OSError):  # without a folder each process compiles for itself
+                stack.enter_context(_locked(fcntl.LOCK_EX))
+        made = sum(not _loaded(*item) and _compiled(*item) for item in missing)
+    for dispatcher, _ in _waiting:
+        dispatcher.disable_compile()
+    _waiting.clear()
     return made
 
 
-def _compile(dispatcher: Any, function: Callable[..., Any]) -> None:
-    """Compile one function for its annotations, or load it."""
-    hints = get_type_hints(function, include_extras=True)
-    hints.pop("return", None)
-    dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
-    dispatcher.disable_compile()
+def _loaded(dispatcher: Any, function: Callable[..., Any]) -> bool:
+    """Load the machine code of a function; return whether it is on disk."""
+    from numba.core.compiler import CompileResult
+
+    path, context = _path(dispatcher, function), dispatcher.targetctx
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+            raise ValueError("it is damaged")
+        result = CompileResult._rebuild(context, *pickle.loads(content[DIGEST:]))
+    except FileNotFoundError:
+        return False
+    except Exception as error:
+        _tell(f"machine code in {path.parent} cannot be used and is compiled anew: {one_line(error)}")
+        return False
+    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+    dispatcher.add_overload(result)
+    return True
+
+
+def _compiled(dispatcher: Any, function: Callable[..., Any]) -> bool:
+    """Compile a function and keep its machine code."""
+    from numba.core.serialize import dumps
+
+    types, path = _argument_types(function), _path(dispatcher, function)
+    with _contexts[0]():
+        dispatcher.compile(types)
+    code = dumps(dispatcher.overloads[types]._reduce())
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(hashlib.sha256(code).digest() + code)
+        partial.replace(path)
+    except OSError as error:
+        _tell(f"machine code cannot be kept in {path.parent}: {error.strerror}")
+        with suppress(OSError):
+            partial.unlink()
+    return True
+
+
+def _path(dispatcher: Any, function: Callable[..., Any]) -> Path:
+    """File of the machine code of a function, for its source, this processor and these versions."""
+    dispatcher.targetctx.refresh()
+    target = dispatcher.targetctx.codegen().magic_tuple()
+    kind = f"{_argument_types(function)} {target} {_numba().__version__} {sys.implementation.cache_tag}"
+    source = Path(function.__code__.co_filename).read_bytes()
+    digest = hashlib.sha256(source + kind.encode()).hexdigest()[:16]
+    return _folder() / f"{function.__module__}.{function.__qualname__}.{digest}"
 
 
 @contextmanager
-def _claimed(function: Callable[..., Any], patient: bool) -> Iterator[bool]:
-    """Whether no other process is at work on a function of the same folder; if patient, wait until so."""
-    folder = _cache_folder()
-    if fcntl is None or not folder:
-        yield True
-        return
-    with (Path(folder) / f"{function.__module__}.{function.__qualname__}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+def _locked(operation: int) -> Iterator[None]:
+    """Lock the folder of machine code, which other users and read-only media allow as well."""
+    folder = os.open(_folder(), os.O_RDONLY)
+    try:
+        fcntl.flock(folder, operation)
+        yield
+    finally:
+        os.close(folder)
 
 
 def others_compile() -> bool:
-    """Return whether another process is at work on a function of the same folder."""
-    folder = _cache_folder()
-    if fcntl is None or not folder:
-        return False
-    for path in Path(folder).glob("*.lock"):
-        with path.open() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    return False
+    """Return whether another process compiles functions of the same folder."""
+    try:
+        with _locked(fcntl.LOCK_SH | fcntl.LOCK_NB):
+            return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
 
 
-def compile_all() -> int:
-    """Compile every function of the package that can be imported here, or load it from disk.
-
-    Returns:
-        How many were compiled: those that were not on disk.
-    """
-    package = __name__.rpartition(".")[0]
-    for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{package}."):
-        with suppress(ImportError):  # of an extra that is not installed
-            importlib.import_module(module.name)
-    return warm_up()
+@cache
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def _register() -> None:
@@ -280,9 +281,15 @@ def _numba() -> Any:
     except ModuleNotFoundError:
         return None
     except ImportError as error:  # of another version of numpy, for example
-        warnings.warn(f"numba does not load, so nothing is compiled: {one_line(error)}", stacklevel=2)
+        _tell(f"numba does not load, so nothing is compiled: {one_line(error)}")
         return None
     return numba
+
+
+def _argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    return tuple(_numba_type(function, hint) for hint in hints.values())
 
 
 def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
@@ -304,25 +311,16 @@ def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
 
 
 @cache
-def _cache_folder() -> str:
-    """Folder for the machine code of these sources; empty where none is writable."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    for parent in filter(None, (os.environ.get("NUMBA_CACHE_DIR"), home)):
-        folder = Path(parent) / "inertial_estimation" / _fingerprint()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError:
-            continue
-        return str(folder)
-    return ""
-
-
-def _fingerprint() -> str:
-    """Digest of all sources of the package that define compiled functions."""
+def _folder() -> Path:
+    """Folder for the machine code of these sources; it may be missing, or not be writable."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         source = path.read_bytes()
         if MARK in source:
             digest.update(source)
-    return digest.hexdigest()[:16]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    parent = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "inertial_estimation"
+    folder = parent / digest.hexdigest()[:16]
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -79,7 +79,8 @@ def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
 
 
 def _compile_once() -> None:
-    from inertial_estimation.compilation import compile_all, kept_in
+    from inertial_estimation.commands.compile import compile_all
+    from inertial_estimation.compilation import kept_in
 
     if kept_in():
         compile_all()

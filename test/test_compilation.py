@@ -1,5 +1,6 @@
 """Compiled functions: the same numbers as their Python source, compiled once and kept on disk."""
 
+import fcntl
 import math
 import os
 import runpy
@@ -69,26 +70,137 @@ def test_arguments_that_cannot_be_compiled_are_named(numba, monkeypatch):
 
 def test_machine_code_is_kept_where_numba_is_told(numba, monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    folder = compilation._cache_folder.__wrapped__()
-    assert Path(folder).parent == tmp_path / "inertial_estimation"
-    assert Path(folder).is_dir()
+    folder = compilation._folder.__wrapped__()
+    assert folder.parent == tmp_path / "inertial_estimation"
+    assert folder.is_dir()
 
 
-def test_what_is_not_on_disk_is_told_once_and_counted(numba, monkeypatch, tmp_path):
-    monkeypatch.setattr(compilation, "_cache_folder", lambda: str(tmp_path))
-    monkeypatch.setattr(compilation, "_waiting", [])
-    (tmp_path / "functions.py").write_text(
-        "from inertial_estimation.compilation import compiled\n"
-        "@compiled\ndef doubled(a: float) -> float:\n    return 2.0 * a\n"
-        "@compiled\ndef tripled(a: float) -> float:\n    return 3.0 * a\n"
-    )
-    told = []
-    for expected in (2, 0):  # compiled, then from disk
-        runpy.run_path(str(tmp_path / "functions.py"))
-        compilation.when_compiling(told.append)
-        assert warm_up() == expected
-        assert told == [1]
-    compilation._tellers.clear()
+FUNCTIONS = """
+from inertial_estimation.compilation import compiled
+@compiled
+def doubled(a: float) -> float:
+    return 2.0 * a
+@compiled
+def tripled(a: float) -> float:
+    return a + doubled(a)
+"""
+
+
+class Program:
+    """Two functions, in a place of their own, and machine code in a folder."""
+
+    def __init__(self, monkeypatch, place, folder):
+        monkeypatch.setattr(compilation, "_folder", lambda: folder)
+        monkeypatch.setattr(compilation, "_waiting", [])
+        self._file = place / "functions.py"
+        self._file.parent.mkdir(parents=True)
+        self._file.write_text(FUNCTIONS)
+
+    def start(self):
+        """Start anew; return how many functions were compiled."""
+        compilation._tell.cache_clear()
+        defined = runpy.run_path(str(self._file))
+        made = warm_up()
+        assert (defined["doubled"](1.5), defined["tripled"](1.5)) == (3.0, 4.5)
+        assert len(defined["tripled"].signatures) == 1
+        return made
+
+
+@pytest.fixture
+def program(numba, monkeypatch, tmp_path):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    return Program(monkeypatch, tmp_path / "place", folder)
+
+
+def kept(tmp_path):
+    return sorted((tmp_path / "kept").iterdir())
+
+
+def test_what_is_not_on_disk_is_told_once_and_counted(program, capsys):
+    assert program.start() == 2
+    assert capsys.readouterr().err.startswith("compiling 2 functions; ")
+    assert program.start() == 0
+    assert capsys.readouterr().err == ""
+
+
+def flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0x10]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [lambda content: content[: len(content) // 2], lambda _: b"", flipped],
+    ids=["cut", "empty", "flip"],
+)
+def test_damaged_machine_code_is_compiled_anew_and_replaced(program, tmp_path, capsys, damaged):
+    assert program.start() == 2
+    for file in kept(tmp_path):
+        file.write_bytes(damaged(file.read_bytes()))
+    capsys.readouterr()
+    assert program.start() == 2
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2
+    assert "is compiled anew: it is damaged" in told[0]
+    assert program.start() == 0
+
+
+def test_machine_code_that_may_not_be_read_is_replaced(program, tmp_path, monkeypatch, capsys):
+    program.start()
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Path, "read_bytes", refused(Path.read_bytes, tmp_path / "kept", PermissionError(13, "denied"))
+        )
+        assert program.start() == 2
+    assert "is compiled anew: [Errno 13] denied" in capsys.readouterr().err
+    assert program.start() == 0
+
+
+def refused(method, folder, error):
+    def call(path, *arguments):
+        if path.parent == folder:
+            raise error
+        return method(path, *arguments)
+
+    return call
+
+
+@pytest.mark.parametrize("reason", ["No space left on device", "Read-only file system"])
+def test_what_cannot_be_written_is_used_all_the_same(program, tmp_path, monkeypatch, capsys, reason):
+    monkeypatch.setattr(Path, "write_bytes", refused(Path.write_bytes, tmp_path / "kept", OSError(0, reason)))
+    assert program.start() == 2
+    assert f"machine code cannot be kept in {tmp_path / 'kept'}: {reason}" in capsys.readouterr().err
+    assert kept(tmp_path) == []
+
+
+def test_a_disk_that_fills_leaves_nothing_half_written(program, tmp_path, monkeypatch):
+    def write_half(path, content):
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    assert program.start() == 2
+    assert kept(tmp_path) == []
+
+
+def test_machine_code_of_another_place_and_user_is_used(program, tmp_path, monkeypatch, capsys):
+    program.start()
+    (tmp_path / "kept").chmod(0o555)
+    denied = PermissionError(13, "denied")  # of root, who may run the tests, the rights above are not enough
+    monkeypatch.setattr(Path, "write_bytes", refused(Path.write_bytes, tmp_path / "kept", denied))
+    capsys.readouterr()
+    assert Program(monkeypatch, tmp_path / "elsewhere" / "deeper", tmp_path / "kept").start() == 0
+    assert capsys.readouterr().err == ""
+    (tmp_path / "kept").chmod(0o755)
+
+
+def test_a_source_that_has_changed_is_compiled_anew(program, tmp_path):
+    program.start()
+    file = tmp_path / "place" / "functions.py"
+    file.write_text(file.read_text() + "# changed\n")
+    assert program.start() == 2
 
 
 def test_processes_that_start_together_share_the_work(numba, tmp_path):
@@ -110,44 +222,38 @@ def test_processes_that_start_together_share_the_work(numba, tmp_path):
     assert results == ("18.0", "18.0")
 
 
-def test_whether_others_compile_is_seen_by_their_locks(monkeypatch, tmp_path):
-    fcntl = pytest.importorskip("fcntl", reason="needs locks of files")
-    monkeypatch.setattr(compilation, "_cache_folder", lambda: str(tmp_path))
+def test_whether_others_compile_is_seen_by_their_lock(monkeypatch, tmp_path):
+    monkeypatch.setattr(compilation, "_folder", lambda: tmp_path)
     assert not compilation.others_compile()
-    with (tmp_path / "module.function.lock").open("w") as file:
-        assert not compilation.others_compile()
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with compilation._locked(fcntl.LOCK_EX):
         assert compilation.others_compile()
     assert not compilation.others_compile()
 
 
-def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, monkeypatch, tmp_path):
+def test_without_a_folder_functions_are_compiled_all_the_same(numba, monkeypatch, tmp_path, capsys):
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    assert compilation._cache_folder.__wrapped__() == ""
-    monkeypatch.setattr(compilation, "_cache_folder", lambda: "")
+    missing = compilation._folder.__wrapped__()
+    program = Program(monkeypatch, tmp_path / "place", missing)
     assert compilation.kept_in() == ""
-
-    def doubled(a: float) -> float:
-        return 2.0 * a
-
-    function = compiled(doubled)
-    warm_up()
-    assert function(1.5) == 3.0
-    assert len(function.signatures) == 1
+    assert not compilation.others_compile()
+    assert program.start() == 2
+    assert f"machine code cannot be kept in {missing}: Not a directory" in capsys.readouterr().err
 
 
 def test_the_folder_is_named_after_the_contents_of_the_compiled_sources(monkeypatch, tmp_path):
-    monkeypatch.setattr(compilation, "__file__", str(tmp_path / "compilation.py"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     names = []
-    for text in ("x = 1", "x = 2"):
-        (tmp_path / "other.py").write_text(text)
-        names.append(compilation._fingerprint())
-        (tmp_path / "step.py").write_text(f"from {compilation.MARK.decode()} import compiled; {text}")
-        names.append(compilation._fingerprint())
+    for place, text in (("a", "x = 1"), ("a", "x = 2"), ("b", "x = 2")):
+        monkeypatch.setattr(compilation, "__file__", str(tmp_path / place / "compilation.py"))
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / "other.py").write_text(text)
+        names.append(compilation._folder.__wrapped__())
+        (tmp_path / place / "step.py").write_text(f"{compilation.MARK.decode()} compiled; {text}")
+        names.append(compilation._folder.__wrapped__())
     assert names[0] != names[1] == names[2] != names[3]
+    assert names[3] == names[5], "wherever the sources are"
 
 
 @pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT=1", "not installed"])
@@ -168,16 +274,13 @@ def test_without_numba_the_decorators_return_the_function(switch, tmp_path):
 def test_a_numba_that_does_not_load_is_said_once_and_not_used(monkeypatch, tmp_path):
     (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less')")
     code = (
-        "import warnings\n"
         "from inertial_estimation.compilation import compiled\n"
-        "with warnings.catch_warnings(record=True) as said:\n"
-        "    warnings.simplefilter('always')\n"
-        "    def f(a: float) -> float: return a\n"
-        "    assert compiled(f) is f and compiled(f) is f\n"
-        "assert [str(w.message) for w in said] == "
-        "['numba does not load, so nothing is compiled: Numba needs NumPy 2.2 or less']\n"
+        "def f(a: float) -> float: return a\n"
+        "assert compiled(f) is f and compiled(f) is f\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
     environment = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "0"}
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=environment)
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, check=True, timeout=60, env=environment, capture_output=True, text=True)
+    assert ran.stderr == "numba does not load, so nothing is compiled: Numba needs NumPy 2.2 or less\n"

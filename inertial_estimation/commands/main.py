@@ -89,9 +89,7 @@ def _run(chosen: str, arguments: list[str]) -> int:
     args = command_parser(chosen).parse_args(arguments)
     begin_ns = time.time_ns()
     try:
-        compiler = _load_compiler()
-        compiler.compiling_within(prevailing_signals)
-        compiler.when_compiling(_tell_compiling)
+        _load_compiler().compiling_within(prevailing_signals)
         code = int(_load(chosen, chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
@@ -100,10 +98,6 @@ def _run(chosen: str, arguments: list[str]) -> int:
         raise
     except ModuleNotFoundError as error:  # what a command imports only when it comes to it
         raise _missing(chosen, error) from error
-
-
-def _tell_compiling(waiting: int) -> None:
-    print(f"first run: compiling (up to {waiting + 1} functions), then kept on disk", file=sys.stderr)
 
 
 def command_parser(command: str) -> CommandParser:

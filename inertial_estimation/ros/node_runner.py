@@ -102,21 +102,10 @@ def _run_class(module: str, name: str) -> int:
         node_class = getattr(importlib.import_module(module), name)
         # Compiling takes minutes where nothing is kept on disk: as long as no resource is open, a signal
         # ends it at once.
-        compilation = importlib.import_module("inertial_estimation.compilation")
-        compilation.when_compiling(_tell_compiling)
-        compilation.warm_up()
+        importlib.import_module("inertial_estimation.compilation").warm_up()
         return run_node(node_class)
     except ModuleNotFoundError as error:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
-
-
-def _tell_compiling(waiting: int) -> None:
-    print(
-        f"first start: compiling (up to {waiting + 1} functions, one to two minutes), then kept on disk; "
-        "'inertial-estimation compile' does so ahead",
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def run_node(

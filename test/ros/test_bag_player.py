@@ -1,9 +1,11 @@
 """A recording played over DDS arrives whole, in order, with its clock."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -16,8 +18,8 @@ from rosbags.typesys import Stores, get_typestore
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
+from inertial_estimation import compilation
 from inertial_estimation.commands.main import main
-from inertial_estimation.compilation import _fingerprint
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
 START = 1_700_000_000_000_000_000
@@ -78,19 +80,19 @@ def test_plays_every_message_with_its_clock(world, bag):
 
 
 @pytest.mark.parametrize("bag", ["sqlite3"], indirect=True)
-def test_the_time_while_nodes_compile_is_no_waiting(world, bag, tmp_path):
+def test_the_time_while_nodes_compile_is_no_waiting(world, bag, tmp_path, monkeypatch):
     """At their first start nodes subscribe minutes later than a launch file starts the player."""
-    fcntl = pytest.importorskip("fcntl", reason="needs locks of files")
-    folder = tmp_path / "inertial_estimation" / _fingerprint()
-    folder.mkdir(parents=True)
-    with (folder / "step.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # as while a function is compiled
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    folder = compilation._folder.__wrapped__()
+    monkeypatch.setattr(compilation, "_folder", lambda: folder)
+    with ExitStack() as stack:
+        stack.enter_context(compilation._locked(fcntl.LOCK_EX))  # as while functions are compiled
         process = play(world, str(bag), "--rate", "10", "--wait", "2", NUMBA_CACHE_DIR=str(tmp_path))
         try:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(timeout=8.0)
             imu = world.listen(Imu, "imu/data", 200)
-            fcntl.flock(file, fcntl.LOCK_UN)
+            stack.close()
             world.run(lambda: len(imu) == COUNT, sensors=False)
             assert process.wait(timeout=10.0) == 0
             assert "compile" in process.stderr.read()

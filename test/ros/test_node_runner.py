@@ -102,7 +102,7 @@ def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path, dom
     )
     try:
         deadline = time.monotonic() + 60.0
-        while not list(tmp_path.rglob("*.nbi")) and time.monotonic() < deadline:
+        while not list(tmp_path.rglob("inertial_estimation.*")) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=10.0)[0]
