@@ -204,6 +204,11 @@ class BaseEstimate:
     contact_forces: tuple[float, ...] = ()
     contact_probabilities: tuple[float, ...] = ()
 
+    @property
+    def stamp_ns(self) -> int:
+        """Stamp of the last measurement used [ns]."""
+        return self.state.stamp_ns
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkInertia:

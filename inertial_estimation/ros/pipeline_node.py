@@ -16,6 +16,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
+from inertial_estimation.ros.rclpy_internals import take_clock
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
@@ -147,6 +148,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         super()._take_inputs()
 
     def _look_at_clock(self) -> None:
+        take_clock(self)
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
 
     def _on_message(self) -> None:
@@ -159,8 +161,10 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         results = self.pipeline.tick(self._now_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
-            if self.active:
-                self._publish(results)
+            self._look_at_clock()  # last: the process may have been stopped since
+            fresh = [result for result in results if self._now_ns - result.stamp_ns <= self._oldest_ns]
+            if fresh and self.active:
+                self._publish(fresh)
 
     def _reset(self) -> str:
         self.pipeline.reset()
@@ -172,10 +176,15 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._limit_delay()
 
     def _limit_delay(self) -> None:
-        """Let a backlog be dropped, except where a simulation may wait for the answer to each reading."""
+        """Set the age from which a result is not sent, and that of a backlog which is dropped unread.
+
+        No backlog is dropped where a simulation may wait for the answer to each reading.
+        """
         answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
-        timeout = self.config.pipeline.robot.inputs.timeout
-        self._inputs.delay.timeout = math.inf if answered else timeout
+        config, inputs = self.config.pipeline, self.config.pipeline.robot.inputs
+        self._inputs.delay.timeout = math.inf if answered else inputs.timeout
+        half_window = 0.5 * config.window if isinstance(config, InertialPipelineConfig) else 0.0
+        self._oldest_ns = round(NANOSECONDS * (inputs.timeout + inputs.max_wait + half_window))
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)

@@ -331,6 +331,19 @@ class MessageQueue:
         self._on_message(message, {})
 
 
+def take_clock(node: Node) -> None:
+    """Take the messages of ``/clock`` that wait: the executor brings them after a due timer, or a message.
+
+    A process that was stopped and goes on would take an old time for now.
+    """
+    source: Any = getattr(node, "_time_source", None)
+    subscription = getattr(source, "_clock_sub", None)  # None without use_sim_time
+    if subscription is None or not _can_take():
+        return
+    while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+        source.clock_callback(taken[0])
+
+
 def given_parameters(node: Node) -> dict[str, Any] | None:
     """Return the parameters that the command line and parameter files give a node, declared or not.
 
