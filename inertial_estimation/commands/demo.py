@@ -15,8 +15,9 @@ from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
-from inertial_estimation.commands.ros_domains import claimed_domain
+from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
 from inertial_estimation.commands.rrd_option import checked_rrd
+from inertial_estimation.commands.termination import prevailing_signals
 from inertial_estimation.compilation import kept_in, warm_up
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
@@ -38,7 +39,7 @@ DOMAINS = range(51, 101)  # 1 to 50 are left to robots
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
     quiet = args.no_live
-    output, rrd = check_output_folder(args.output, shared=True), checked_rrd(args)
+    output, rrd, given = check_output_folder(args.output, shared=True), checked_rrd(args), given_domain()
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
@@ -54,14 +55,17 @@ def run(args: argparse.Namespace) -> int:
     _compile(quiet=quiet)
     adaptations = (False,) if args.no_adaptation else (False, True)
     with ExitStack() as stack:
-        domains = [stack.enter_context(claimed_domain(DOMAINS)) for _ in adaptations]
+        domains = [
+            stack.enter_context(claimed_domain(DOMAINS)) if given is None else given for _ in adaptations
+        ]
         views = stack.enter_context(demo_view(rrd, scene, adaptations, files, urdf))
         runs = [
             DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
             for adaptation, domain, view in zip(adaptations, domains, views, strict=True)
         ]
         display = Display(scene, live=sys.stdout.isatty() and not quiet, quiet=quiet)
-        for together in ([run] for run in runs) if args.viewer else (runs,):
+        apart = args.viewer or given is not None  # one after the other
+        for together in ([run] for run in runs) if apart else (runs,):
             for _ in _watch(together, viewer=args.viewer):
                 display.show(runs)
     display.finish(runs)
@@ -70,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         drawn = _write(partial, scene, runs, responses)
     if drawn:
         print(f"figure: {output / FIGURE}")
-    return 0
+    return 1 if any(demo_run.ended_early for demo_run in runs) else 0
 
 
 def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
@@ -123,7 +127,8 @@ def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
             stack.enter_context(demo_run.nodes(viewer=viewer))
         yield  # before the import, which takes as long as that of a node
         try:
-            from inertial_estimation.ros.demo_monitor import listen
+            with prevailing_signals():
+                from inertial_estimation.ros.demo_monitor import listen
         except ModuleNotFoundError as error:
             raise _missing(error.name) from error
         for demo_run in runs:
@@ -141,10 +146,11 @@ def _write(
 ) -> bool:
     """Write numbers and figure; return whether the figure is written."""
     facts = [demo_run.facts() for demo_run in runs]
-    for fact in facts:
-        name = "with" if fact["adaptation"] else "without"
-        if fact["fallen"] or fact["command_timeouts"]:
-            print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
+    for demo_run, fact in zip(runs, facts, strict=True):
+        late = [f"{fact['command_timeouts']} commands too late"] if fact["command_timeouts"] else []
+        for sentence in filter(None, (demo_run.ended_early, *late, *demo_run.complaints)):
+            name = "with" if demo_run.adaptation else "without"
+            print(f"{name} adaptation: {sentence}", file=sys.stderr)
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
     write_text(output / NUMBERS, json.dumps({"scene": vars(scene), "runs": results}, indent=2) + "\n")
     try:

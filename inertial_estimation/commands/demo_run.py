@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from inertial_estimation.commands.demo_nodes import NODES, node_command
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.errors import RecordingError
+from inertial_estimation.errors import InertialEstimationError, RecordingError, listing
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STARTUP_TIMEOUT_S = 60.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
 FILTER_TIMEOUT_S = 10.0  # wall time in which the filter has to reach the end of the run
+HANG_S = 5.0  # wall time without diagnostics, which every node sends once a second
 SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
@@ -45,6 +46,10 @@ class Listener(Protocol):
 
     def get_node_names(self) -> list[str]:
         """Return the nodes found so far."""
+        ...
+
+    def contested(self) -> list[str]:
+        """Return the topics that more than one node publishes."""
         ...
 
 
@@ -117,6 +122,7 @@ class DemoRun:
         self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
         self._deadlines = RunDeadlines(0.0)
+        self._reports: dict[str, tuple[int, float]] = {}  # of each node: how many, and when the last came [s]
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
         self._listener: Listener | None = None
@@ -153,12 +159,15 @@ class DemoRun:
         It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
 
         Raises:
-            InertialEstimationError: If a node failed, or the simulation did not begin.
+            InertialEstimationError: If a node has ended or hangs, another program publishes on the topics of
+                the run, or the simulation did not begin.
         """
         if self.over or self._listener is None or self._processes is None:
             return
         self._processes.check()
         self._listener.take()
+        self._check_alone(self._listener)
+        self._check_reports()
         if self.phase is DemoPhase.STARTING:
             self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
@@ -199,6 +208,20 @@ class DemoRun:
         }
 
     @property
+    def ended_early(self) -> str:
+        """Why the run has ended before its time, for people; empty where it has not."""
+        if self._fallen:
+            return f"the robot fell, {self.simulated_s:.1f} s after its release"
+        if self._filter_reached_end():
+            return ""
+        return f"ended {self.simulated_s:.1f} of {self._scene.duration_s:g} s after the release"
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the nodes complained of when the run ended."""
+        return [f"{part}: {text}" for part, text in self._record.complaints.items()]
+
+    @property
     def _fallen(self) -> bool:
         return self._record.facts.get((SIMULATION, FALLEN)) == "true"
 
@@ -227,10 +250,28 @@ class DemoRun:
         end_ns = self._released_ns + round(self._scene.duration_s * 1e9)
         return bool(inertias and inertias[-1][0] >= end_ns)
 
+    def _check_alone(self, listener: Listener) -> None:
+        contested = listener.contested()
+        if contested:
+            raise InertialEstimationError(
+                f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
+                "end it, or set ROS_DOMAIN_ID to another one"
+            )
+
+    def _check_reports(self) -> None:
+        now = time.monotonic()
+        for node in NODES:
+            count = self._record.reports[node]
+            before, at_s = self._reports.get(node, (0, now))
+            if count > before:
+                self._reports[node] = count, now
+            elif now - at_s > HANG_S:
+                raise InertialEstimationError(f"{node} hangs: it has not reported for {HANG_S:g} s")
+
     def _check_begun(self) -> None:
         if self._released_ns is not None and self.simulated_s > 0.0:
             return
-        complaints = "; ".join(f"{name}: {text}" for name, text in self._record.complaints.items())
+        complaints = "; ".join(self.complaints)
         raise RecordingError(
             "the simulation did not begin; output of the nodes: "
             f"{(self._processes and self._processes.output()) or complaints or 'none'}"

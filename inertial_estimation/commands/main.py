@@ -157,7 +157,8 @@ def _options(command: str) -> ModuleType:
 def _load(command: str, module: str) -> ModuleType:
     """Import a module of a command, so that only the used command imports its dependencies."""
     try:
-        return importlib.import_module(f"inertial_estimation.commands.{module}")
+        with prevailing_signals():
+            return importlib.import_module(f"inertial_estimation.commands.{module}")
     except ModuleNotFoundError as error:
         raise _missing(command, error) from error
 

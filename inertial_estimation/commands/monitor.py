@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from inertial_estimation.commands.monitor_view import monitor_view
+from inertial_estimation.commands.termination import prevailing_signals
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
@@ -22,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--period is {args.period} s, expected more than 0 s")
     if not 0.0 < args.wait < math.inf:
         raise ConfigurationError(f"--wait is {args.wait} s, expected more than 0 s")
-    from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
+    with prevailing_signals():
+        from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)

@@ -8,15 +8,14 @@ import time
 from types import FrameType
 
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.termination import prevailing_signals
 from inertial_estimation.errors import ConfigurationError
 
 
 def run(args: argparse.Namespace) -> int:
     """Play the recording; SIGINT and SIGTERM end it cleanly."""
-    from inertial_estimation.ros.bag_player import (  # needs rclpy, the other commands do not
-        PlayOptions,
-        play_bag,
-    )
+    with prevailing_signals():  # needs rclpy, the other commands do not
+        from inertial_estimation.ros.bag_player import PlayOptions, play_bag
 
     if not 0.0 <= args.wait < math.inf:
         raise ConfigurationError(f"--wait is {args.wait} s, expected 0 s or more")

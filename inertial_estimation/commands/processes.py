@@ -58,14 +58,14 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
         return process
 
     def check(self) -> None:
-        """Check that no process has failed.
+        """Check that every process runs.
 
         Raises:
-            InertialEstimationError: If one ended with an error; the message contains its last output.
+            InertialEstimationError: If one has ended; the message contains its last output.
         """
         for name, process in self._processes.items():
-            if process.poll():
-                words = self._log(name)[-2000:]
+            if process.poll() is not None:
+                words = self._log(name)[-2000:] or "it has printed nothing"
                 raise InertialEstimationError(f"{name} ended with code {process.returncode}: {words}")
 
     def terminate(self) -> None:

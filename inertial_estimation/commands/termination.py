@@ -75,8 +75,8 @@ def held_signals() -> Iterator[None]:
 def prevailing_signals() -> Iterator[None]:
     """Let the exception of a signal leave the context, whatever the code in it makes of it.
 
-    For code that converts or discards exceptions, as a compiler does: the exception is raised at once, and
-    raised again where another one, or none, leaves the context.
+    For code that converts or discards exceptions, as a compiler does, and the import of libraries: the
+    exception is raised at once, and raised again where another one, or none, leaves the context.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

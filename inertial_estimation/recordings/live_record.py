@@ -1,5 +1,6 @@
 """Record of the messages received from live nodes."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from inertial_estimation.signals import (
@@ -40,6 +41,7 @@ class LiveRecord:
         joints: Position of each watched joint [rad], with its stamp [ns].
         complaints: Diagnostics above OK, last message by part.
         facts: Values of the diagnostics, newest by part and key.
+        reports: Number of diagnostics of each node.
         robot: The whole robot's messages, None where they are not wanted.
     """
 
@@ -50,6 +52,7 @@ class LiveRecord:
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     complaints: dict[str, str] = field(default_factory=dict)
     facts: dict[tuple[str, str], str] = field(default_factory=dict)
+    reports: Counter[str] = field(default_factory=Counter)
     robot: HeardRobot | None = None
 
     @property

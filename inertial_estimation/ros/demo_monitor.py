@@ -71,6 +71,11 @@ class DemoMonitor(Node):
         """Whether the nodes have been found, so that nothing they publish from now on is missed."""
         return all(self.count_publishers(topic) for topic in self._awaited)
 
+    def contested(self) -> list[str]:
+        """Return the topics that more than one node publishes: another program talks in this domain."""
+        topics = dict.fromkeys([*self._awaited, "/clock", "joint_torque_commands"])
+        return [topic for topic in topics if self.count_publishers(topic) > 1]
+
     def take(self) -> None:
         """Take all messages that have arrived."""
         for subscription in self.subscriptions:
@@ -104,6 +109,7 @@ class DemoMonitor(Node):
                 series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
 
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+        self.record.reports.update({status.name.partition(":")[0] for status in msg.status})
         for status in msg.status:
             _node, health = health_from_msg(status)
             if health.level:

@@ -8,12 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from inertial_estimation.commands import demo, demo_run
+from inertial_estimation.commands.demo_nodes import NODES
+from inertial_estimation.commands.demo_run import HANG_S, SIMULATION, DemoRun, RunDeadlines
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
+from inertial_estimation.replay.payload_response import PayloadScene
+from inertial_estimation.signals import LinkInertia
+from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 
 pytest.importorskip("example_robot_data")
 
@@ -89,11 +97,123 @@ def test_processes_are_ended_on_the_way_out(tmp_path: Path) -> None:
     assert all(process.poll() is not None for process in started)
 
 
-def test_failed_process_is_reported_with_its_last_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("raise SystemExit('no URDF')", "node ended with code 1: no URDF"),
+        ("pass", "node ended with code 0: it has printed nothing"),
+    ],
+)
+def test_ended_process_is_reported_with_its_last_words(tmp_path: Path, program: str, expected: str) -> None:
     with ProcessGroup(tmp_path) as group:
-        group.start("node", [sys.executable, "-c", "raise SystemExit('no URDF')"]).wait()
-        with pytest.raises(InertialEstimationError, match="node ended with code 1: no URDF"):
+        group.start("node", [sys.executable, "-c", program]).wait()
+        with pytest.raises(InertialEstimationError, match=expected):
             group.check()
+
+
+SCENE = PayloadScene("elbow", -1.3, "forearm", 5.0, 2.0, 1.0, 4.0)
+RELEASED = 1.5
+
+
+class Listened:
+    """What a run of the demo hears, in place of live nodes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.others: list[str] = []
+        self.silent: tuple[str, ...] = ()
+        self._now = 100.0
+        monkeypatch.setattr(demo_run.time, "monotonic", lambda: self._now)
+        self.run = DemoRun(SCENE, adaptation=True, domain_id=7)
+        self.record = self.run._record
+        self.run._processes, self.run._listener = ProcessGroup(folder), self
+        self.run._deadlines = RunDeadlines(self._now)
+
+    def take(self) -> None:
+        self.record.reports.update(set(NODES) - {*self.silent})
+
+    def get_node_names(self) -> list[str]:
+        return list(NODES)
+
+    def contested(self) -> list[str]:
+        return self.others
+
+    def hears(self, until_s: float) -> None:
+        """Let robot and filter report up to a time since the release; a second passes."""
+        stamp_ns = round((RELEASED + until_s) * 1e9)
+        self.record.facts[SIMULATION, RELEASED_AT] = str(RELEASED)
+        self.record.joints.setdefault(SCENE.joint, []).append((stamp_ns, SCENE.home))
+        inertia = LinkInertia(SCENE.link, 2.0, np.zeros(3), np.eye(3))
+        self.record.inertias.setdefault(SCENE.link, []).append((stamp_ns, inertia))
+        self._now += 1.0
+        self.run.poll()
+
+
+@pytest.fixture
+def listened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listened:
+    return Listened(monkeypatch, tmp_path)
+
+
+def test_a_run_to_its_end_says_what_its_nodes_complain_of(listened: Listened) -> None:
+    listened.hears(3.0)
+    assert not listened.run.over
+    listened.record.complaints["tilt_observer: imu/data"] = "readings dropped"
+    listened.hears(4.1)
+    assert listened.run.over
+    assert listened.run.ended_early == ""
+    assert listened.run.complaints == ["tilt_observer: imu/data: readings dropped"]
+
+
+def test_a_run_that_ends_early_says_why(listened: Listened) -> None:
+    listened.hears(3.0)
+    listened.record.facts[SIMULATION, FALLEN] = "true"
+    listened.hears(3.2)
+    assert listened.run.over
+    assert listened.run.ended_early == "the robot fell, 3.2 s after its release"
+
+
+def test_a_run_whose_time_has_passed_has_ended_early(listened: Listened) -> None:
+    while not listened.run.over:
+        listened.hears(2.0)
+    assert listened.run.ended_early == "ended 2.0 of 4 s after the release"
+
+
+def test_another_publisher_ends_a_run(listened: Listened) -> None:
+    listened.hears(0.5)
+    listened.others = ["joint_states"]
+    with pytest.raises(InertialEstimationError, match=r"publishes joint_states in ROS domain 7, too"):
+        listened.hears(1.0)
+
+
+def test_a_node_that_hangs_ends_a_run_within_seconds(listened: Listened) -> None:
+    listened.hears(0.5)
+    listened.silent = ("whole_body_controller",)
+    for _ in range(round(HANG_S)):
+        listened.hears(0.6)
+    with pytest.raises(InertialEstimationError, match="whole_body_controller hangs"):
+        listened.hears(0.6)
+
+
+def test_the_demo_obeys_the_domain_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for package in ("rclpy", "mujoco", "proxsuite"):
+        pytest.importorskip(package)
+    domains = []
+
+    class Built(Exception):
+        pass
+
+    def build(*_arguments: object, domain_id: int, **_options: object) -> None:
+        domains.append(domain_id)
+        raise Built
+
+    monkeypatch.setattr(demo, "DemoRun", build)
+    monkeypatch.setattr(demo, "_compile", lambda **_options: None)
+    monkeypatch.setenv("ROS_DOMAIN_ID", "77")
+    arguments = Namespace(no_live=True, output=tmp_path, rrd=None, duration=4.5, no_adaptation=False)
+    with pytest.raises(Built):
+        demo.run(arguments)
+    assert domains == [77]
 
 
 def test_processes_told_to_end_are_not_waited_for_until_the_end(tmp_path: Path) -> None:

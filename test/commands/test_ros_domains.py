@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from inertial_estimation.commands import ros_domains
-from inertial_estimation.commands.ros_domains import DOMAINS, claimed_domain, talk_apart
-from inertial_estimation.errors import InertialEstimationError
+from inertial_estimation.commands.ros_domains import DOMAINS, claimed_domain, given_domain, talk_apart
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 
 
 def test_what_is_claimed_nobody_else_gets():
@@ -46,6 +46,13 @@ def test_a_process_talks_apart_until_it_ends_unless_it_is_told_where(monkeypatch
     with pytest.raises(InertialEstimationError), claimed_domain(range(domain, domain + 1)):
         pass
     ros_domains._kept.pop().close()
+
+
+@pytest.mark.parametrize("text", ["house", "-1", "233", "1.5"])
+def test_a_domain_that_is_none_is_refused(monkeypatch, text):
+    monkeypatch.setenv("ROS_DOMAIN_ID", text)
+    with pytest.raises(ConfigurationError, match=f"ROS_DOMAIN_ID is '{text}', expected"):
+        given_domain()
 
 
 def test_a_command_runs_on_a_domain_that_it_keeps_to_its_end(monkeypatch):
