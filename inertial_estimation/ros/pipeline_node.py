@@ -148,7 +148,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         super()._take_inputs()
 
     def _look_at_clock(self) -> None:
-        take_clock(self)
+        if not self._answered:
+            take_clock(self)
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
 
     def _on_message(self) -> None:
@@ -178,13 +179,14 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _limit_delay(self) -> None:
         """Set the age from which a result is not sent, and that of a backlog which is dropped unread.
 
-        No backlog is dropped where a simulation may wait for the answer to each reading.
+        Neither is there where a simulation may wait for the answer to each reading.
         """
-        answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
+        self._answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
         config, inputs = self.config.pipeline, self.config.pipeline.robot.inputs
-        self._inputs.delay.timeout = math.inf if answered else inputs.timeout
+        self._inputs.delay.timeout = math.inf if self._answered else inputs.timeout
         half_window = 0.5 * config.window if isinstance(config, InertialPipelineConfig) else 0.0
-        self._oldest_ns = round(NANOSECONDS * (inputs.timeout + inputs.max_wait + half_window))
+        oldest = inputs.timeout + inputs.max_wait + half_window
+        self._oldest_ns = math.inf if self._answered else NANOSECONDS * oldest
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)

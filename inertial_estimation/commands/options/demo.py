@@ -4,8 +4,9 @@ Simulator, tilt observer, inertial filter and whole-body controller run in locks
 weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
 URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
 at the same time, each on its own ROS domain, or one after the other on that of ROS_DOMAIN_ID. The exit code
-is 1 when a run ends early, or another program publishes on its topics. The progress is shown as a live table on a terminal, and as a
-line every two seconds in a pipe. Figure and numbers of both runs are written to the output folder.
+is 1 when a run ends early, or another program publishes on its topics. The progress is shown as a live table
+on a terminal, and as a line every two seconds in a pipe. Figure and numbers of both runs are written to the
+output folder.
 """
 
 import argparse
