@@ -198,7 +198,8 @@ def _loaded(dispatcher: Any, function: Callable[..., Any]) -> bool:
     except FileNotFoundError:
         return False
     except Exception as error:
-        _tell(f"machine code in {path.parent} cannot be used and is compiled anew: {one_line(error)}")
+        reason = error.strerror if isinstance(error, OSError) else one_line(error)
+        _tell(f"machine code in {path.parent} cannot be used and is compiled anew: {reason}")
         return False
     context.insert_user_function(result.entry_point, result.fndesc, [result.library])
     dispatcher.add_overload(result)
