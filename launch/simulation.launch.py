@@ -58,6 +58,8 @@ def generate_launch_description() -> LaunchDescription:
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Create estimators, simulator and controller once the values of the arguments are known."""
     value = estimation.values_of(context, list(ARGUMENTS))
+    if value["namespace"]:  # of another simulation the time is another one
+        value["remap"] = f"/clock:=clock, {value['remap']}"
     if value["lockstep"] == "true" and not value["trigger"]:
         value["trigger"] = "arrival"  # a reading is answered at once, by every node on the way
     estimators = IncludeLaunchDescription(

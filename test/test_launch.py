@@ -222,7 +222,8 @@ def test_a_trigger_that_is_given_goes_to_every_node_but_the_simulator(monkeypatc
 def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):
     given = {"remap": "ros2_control,joint_states:=/robot/joint_states", "namespace": "robot1"}
     simulator, controller, estimators = simulation_nodes(monkeypatch, robot="hyq", **given)
-    assert {name: estimators[name] for name in given} == given
+    assert estimators["namespace"] == "robot1"
+    given["remap"] = estimators["remap"]
     estimation = load("estimation")
     monkeypatch.setattr(estimation, "Node", RecordedNode)
     nodes = estimation.start_nodes(context(robot="hyq", **given))
@@ -231,7 +232,17 @@ def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):
         assert rules["imu/data"] == "imu_sensor_broadcaster/imu"
         assert rules["lf_foot/wrench"] == "lf_foot_force_torque_sensor_broadcaster/wrench"
         assert rules["joint_states"] == "/robot/joint_states"
+        assert rules["/clock"] == "clock", "that of the namespace"
         assert node.given["namespace"] == "robot1"
+
+
+def test_the_clock_of_a_simulation_is_that_of_all_unless_it_has_a_namespace(monkeypatch):
+    simulator, _, estimators = simulation_nodes(monkeypatch)
+    assert "/clock" not in dict(simulator.given["remappings"])
+    assert estimators["remap"] == ""
+    given = {"namespace": "robot1", "remap": "/clock:=/clock"}
+    simulator, _, _ = simulation_nodes(monkeypatch, **given)
+    assert dict(simulator.given["remappings"])["/clock"] == "/clock", "what the user says comes last"
 
 
 def test_a_trunk_handed_over_goes_where_remap_says(monkeypatch):

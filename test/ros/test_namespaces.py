@@ -10,8 +10,11 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
 from rcl_interfaces.srv import GetParameters
+from rosgraph_msgs.msg import Clock
+from support.arm_robot import URDF as ARM
 
 from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 IN_ROBOT1 = ("-r", "__ns:=/robot1")
@@ -96,3 +99,25 @@ def test_a_parameter_that_the_file_overrules_is_said_and_the_way_it_names_works(
         assert warned == (number == 0), node.output
         assert ("-p tilt_observer:world_frame:=map behind the file does" in node.output) == warned
         assert node.stop() == 0
+
+
+def test_simulations_in_two_namespaces_have_two_times(world):
+    """As simulation.launch.py starts them; the nodes of each follow its own."""
+    pytest.importorskip("mujoco", reason="needs MuJoCo")
+    arm = world.folder / "arm.urdf"
+    arm.write_text(ARM)
+    robot = {"urdf": str(arm), "floating_base": "false", "hoist": "0.0"}
+    clocks = {}
+    for name in ("one", "two"):
+        renamed = ("-r", f"__ns:=/{name}", "-r", "/clock:=clock")
+        world.start("simulator", *renamed, described=False, robot=robot)
+        clocks[name] = world.listen(Clock, f"/{name}/clock")
+    shared = world.listen(Clock, "/clock")
+    assert world.run(lambda: all(len(heard) > 20 for heard in clocks.values()), sensors=False)
+    for heard in clocks.values():
+        times = [stamp_from_msg(msg.clock) for msg in heard]
+        assert times == sorted(times)
+    assert not shared
+    follower = world.start("tilt_observer", *IN_ROBOT1, "-r", "/clock:=clock", use_sim_time="true")
+    assert world.run(lambda: "waiting for" in follower.output, sensors=False)
+    assert "/robot1/clock" in follower.output
