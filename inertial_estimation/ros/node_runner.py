@@ -99,11 +99,7 @@ def _run_class(module: str, name: str) -> int:
     # as much where other programs need the processors. Read when numpy is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        node_class = getattr(importlib.import_module(module), name)
-        # Compiling takes minutes where nothing is kept on disk: as long as no resource is open, a signal
-        # ends it at once.
-        importlib.import_module("inertial_estimation.compilation").warm_up()
-        return run_node(node_class)
+        return run_node(getattr(importlib.import_module(module), name))
     except ModuleNotFoundError as error:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
 
@@ -127,6 +123,7 @@ def run_node(
     from rclpy.executors import ExternalShutdownException
     from rclpy.signals import SignalHandlerOptions
 
+    from inertial_estimation.compilation import warm_up
     from inertial_estimation.ros.rclpy_internals import CachingExecutor
     from inertial_estimation.ros.real_time import CycleCollector
 
@@ -134,6 +131,8 @@ def run_node(
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
     except Exception as error:  # rcl raises several types for a bad command line or parameter file
         return _fail(str(error))
+    # Compiling takes minutes where nothing is kept on disk: without a node, a signal ends it at once.
+    warm_up()
     _START_UP.hand_over()
     try:
         executor = (make_executor or CachingExecutor)()

@@ -113,6 +113,24 @@ def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path, dom
     assert "Traceback" not in said
 
 
+def test_what_rcl_refuses_is_said_before_functions_are_compiled(tmp_path, domain):
+    """For example a folder of logs that cannot be written."""
+    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    (tmp_path / "file").write_text("")
+    code = "import sys; from inertial_estimation.ros.node_runner import tilt_observer as f; sys.exit(f())"
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_LOG_DIR": str(tmp_path / "file" / "log"),
+    }
+    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 1
+    assert str(tmp_path / "file" / "log") in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1, "nothing of compiling"
+
+
 def _catches(process, number):
     """Wait until a process has a handler for a signal."""
     status = Path(f"/proc/{process.pid}/status")
