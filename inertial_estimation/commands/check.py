@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Examine the recording, print the findings and write the files."""
     try:
         return _run(args)
-    except InertialEstimationError as error:
+    except (InertialEstimationError, OSError) as error:
         print(f"inertial-estimation check: {one_line(error, limit=4000)}", file=sys.stderr)
         return UNUSABLE
 

@@ -69,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return 1
+    except OSError as error:  # a folder without rights, a full disk, a file that is deleted meanwhile
+        print(f"{PROGRAM} {chosen}: {one_line(error)}", file=sys.stderr)
+        _discard_output()
+        return 1
     except KeyboardInterrupt:
         return 130
     except Terminated as ended:
@@ -132,7 +136,10 @@ def _tell_written(folder: Path | None, begin_ns: int) -> None:
 
 
 def _discard_output() -> None:
-    """Let what is buffered for a reader that is gone go nowhere, instead of into an error at the end."""
+    """Let what cannot be printed, as its reader is gone, go nowhere, instead of into an error at the end."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

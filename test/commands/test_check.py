@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,6 +43,21 @@ def test_a_sound_bag_gives_0_and_the_results(folder, capsys):
     page = (output / "report.html").read_text()
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "")
+
+
+def test_a_folder_without_rights_gives_2(folder, capsys, monkeypatch):
+    """As the superuser, who may run the tests, may read it."""
+    exists = Path.exists
+
+    def refused(path, **options):
+        if path.name == "metadata.yaml":
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path, **options)
+
+    monkeypatch.setattr(Path, "exists", refused)
+    assert main(["check", str(folder / "sound"), "--config", "panda"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("inertial-estimation check: [Errno 13] Permission denied: ")
 
 
 def test_a_wrong_bag_gives_1_and_its_fix_makes_it_0(folder, capsys):

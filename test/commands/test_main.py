@@ -189,6 +189,38 @@ def test_demo_without_ros_says_what_to_install() -> None:
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_an_error_of_the_system_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as a recording that is deleted while it is read."""
+    from inertial_estimation.commands import version
+
+    def run(_args: object) -> int:
+        print("first results")
+        raise FileNotFoundError(2, "No such file or directory", "/bag/a.mcap")
+
+    monkeypatch.setattr(version, "run", run)
+    assert main(["version"]) == 1
+    captured = capsys.readouterr()
+    expected = "inertial-estimation version: [Errno 2] No such file or directory: '/bag/a.mcap'"
+    assert (captured.out, captured.err) == ("first results\n", f"{expected}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_printed_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "inertial_estimation.commands.main", "version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    expected = "inertial-estimation version: [Errno 28] No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, expected)
+
+
 def test_config_by_name_and_by_path() -> None:
     assert find_config("icub").name == "icub.yaml"
     path = find_config("talos")
