@@ -175,7 +175,7 @@ def warm_up() -> int:
         missing = [item for item in _waiting if not _loaded(*item)]
     with ExitStack() as stack:
         if missing:
-            _tell(f"compiling {len(missing)} functions; 'inertial-estimation compile' does so ahead")
+            _tell(f"compiling {len(missing)} function(s); 'inertial-estimation compile' does so ahead")
             with suppress(OSError):  # without a folder each process compiles for itself
                 stack.enter_context(_locked(fcntl.LOCK_EX))
         made = sum(not _loaded(*item) and _compiled(*item) for item in missing)

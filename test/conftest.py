@@ -57,6 +57,17 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile what the collected tests have imported, and let it be said, before a test seems to hang."""
+    config = session.config
+    if not (hasattr(config, "workerinput") or config.option.collectonly):
+        from inertial_estimation.compilation import warm_up
+
+        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            warm_up()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say what a newcomer would miss."""
     if _whole_suite(config) and importlib.util.find_spec("xdist") is None:

@@ -119,7 +119,7 @@ def kept(tmp_path):
 
 def test_what_is_not_on_disk_is_told_once_and_counted(program, capsys):
     assert program.start() == 2
-    assert capsys.readouterr().err.startswith("compiling 2 functions; ")
+    assert capsys.readouterr().err.startswith("compiling 2 function(s); ")
     assert program.start() == 0
     assert capsys.readouterr().err == ""
 
