@@ -50,7 +50,6 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 HANDOVER = 0.0002  # that subscribers have to take the results, where they run on the same processor [s]
 REGULAR = 10  # periods with a step each, after which one that has none looks for its inputs again
 LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
-FASTEST = 100.0  # times real time; a clock that seems to be faster has jumped
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
@@ -95,7 +94,6 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
         self._regular = 0  # periods in a row that have had a step
         self._steady_now_ns, self._looked_ns = time.monotonic_ns, 0
-        self._pace, self._paced = 1.0, (self._now().nanoseconds, time.monotonic_ns())
         self._build(urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
@@ -153,12 +151,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         if not self._answered:
             take_clock(self)
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
-        now_ns, looked_ns = self._paced
-        if self._looked_ns - looked_ns >= NANOSECONDS:
-            pace = (self._now_ns - now_ns) / (self._looked_ns - looked_ns)
-            self._pace = pace if 1.0 < pace < FASTEST else 1.0
-            self._paced = self._now_ns, self._looked_ns
-            self._limit_delay()
+        self._inputs.delay.follow_clock(self._now_ns, self._looked_ns)
 
     def _on_message(self) -> None:
         # A backlog takes so long to read that inputs fresh at its beginning are stale at its end.
@@ -187,12 +180,11 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _limit_delay(self) -> None:
         """Set the age from which a result is not sent, and that of a backlog which is dropped unread.
 
-        Messages wait by the machine's clock: by a faster /clock they are stale sooner. There is neither limit
-        where a simulation may wait for the answer to each reading.
+        There is neither where a simulation may wait for the answer to each reading.
         """
         self._answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
         config, inputs = self.config.pipeline, self.config.pipeline.robot.inputs
-        self._inputs.delay.timeout = math.inf if self._answered else inputs.timeout / self._pace
+        self._inputs.delay.timeout = math.inf if self._answered else inputs.timeout
         half_window = 0.5 * config.window if isinstance(config, InertialPipelineConfig) else 0.0
         oldest = inputs.timeout + inputs.max_wait + half_window
         self._oldest_ns = math.inf if self._answered else NANOSECONDS * oldest

@@ -6,10 +6,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
-from rclpy.time import Time
-
 from inertial_estimation.ros.reading_delay import LONGEST_S, ReadingDelay
-from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel
 
 
@@ -99,28 +96,26 @@ def test_an_overloaded_node_reads_fewer_messages_until_it_is_calm_again(delay, m
     assert spacings[5:] == [25_000_000, 12_500_000, 12_500_000, 6_250_000, 3_125_000, 0, 0]
 
 
-def test_readings_of_a_fast_clock_are_stale_sooner_and_not_spaced_wider_than_their_windows(world):
-    """By the machine's clock: at ten times its speed a quarter of the timeout passes in 2.5 ms."""
-    given = (f"urdf:={world.urdf}", "imu_frame:=imu", "contacts:=[foot]", "contact_frames:=[sole]")
-    options = [word for text in given for word in ("-p", text)]
-    node = TiltObserverNode(context=world.context, cli_args=["--ros-args", *options])
-    now = {"data": 10**18, "machine": time.monotonic_ns()}
-    node._now = lambda: Time(nanoseconds=now["data"])
-    node._steady_now_ns = lambda: now["machine"]
-    delay, timeout = node._inputs.delay, node.config.pipeline.robot.inputs.timeout
+def test_readings_of_a_fast_clock_are_stale_sooner_and_not_spaced_wider_than_their_windows(
+    delay, monkeypatch
+):
+    """At ten times the machine's speed a quarter of the timeout passes in 2.5 ms."""
+    delay.timeout = 0.1
+    clocks = {"data": 10**18, "machine": 10**15}
 
     def passes(data_s, machine_s=2.0):
-        now["data"] += round(1e9 * data_s)
-        now["machine"] += round(1e9 * machine_s)
-        node._look_at_clock()
-        return delay.timeout
+        clocks["data"] += round(1e9 * data_s)
+        clocks["machine"] += round(1e9 * machine_s)
+        delay.follow_clock(clocks["data"], clocks["machine"])
+        return delay.pace
 
-    passes(0.0)  # from the clocks of the machine to these
-    assert passes(20.0) == pytest.approx(timeout / 10.0)
+    assert passes(0.0) == 1.0
+    assert passes(20.0) == pytest.approx(10.0)
     for _ in range(5):
         delay.shorten()
-    assert delay.spacing_ns == pytest.approx(0.25e9 * timeout / 10.0)
-    assert passes(1.0) == timeout, "a slow clock leaves no more time"
-    assert passes(1e9) == timeout, "it has jumped"
-    assert passes(-60.0) == timeout
-    node.destroy_node()
+    assert delay.spacing_ns == pytest.approx(2_500_000)
+    stale = [delay.is_backlog(10**18 - round(1e9 * wait_s)) for wait_s in (0.009, 0.011)]
+    assert stale == [False, True]
+    assert passes(1.0) == 1.0, "a slow clock leaves no more time"
+    assert passes(1e9) == 1.0, "it has jumped"
+    assert passes(-60.0) == 1.0
