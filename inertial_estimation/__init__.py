@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from inertial_estimation.synthetic.synthetic_sensors import measure
     from inertial_estimation.synthetic.synthetic_truth import Timing
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES_BY_MODULE = {
     "calibration.calibrate": ("calibrate",),

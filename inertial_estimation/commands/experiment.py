@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from inertial_estimation import __version__
 from inertial_estimation.commands.progress_bar import progress_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.experiments.experiment import Progress
@@ -18,10 +19,7 @@ from inertial_estimation.experiments.result_table import result_lines, verdict
 from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.parallel import Workers, open_workers
 
-PACKAGES = (
-    *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
-    *("matplotlib", "vqf"),
-)
+PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,7 +91,7 @@ def _draw(path: Path, experiment: RegisteredExperiment, result: ExperimentResult
 
 
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+    versions = {"python": platform.python_version(), "inertial_estimation": __version__}
     for package in PACKAGES:
         try:
             versions[package] = metadata.version(package)

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
+from inertial_estimation import __version__
 from inertial_estimation.commands.command_parser import WRONG_USE, CommandParser
 from inertial_estimation.commands.completion import complete
 from inertial_estimation.commands.termination import Terminated, prevailing_signals, unwound_by_signals
-from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
 PROGRAM = "inertial-estimation"
@@ -79,7 +79,7 @@ def _without_command(given: list[str]) -> int:
     """Print the version, the help, or which command may be meant."""
     parser = _parser()
     if parser.parse_args(given).version:
-        print(package_version())
+        print(__version__)
         return 0
     parser.print_help()
     return WRONG_USE

@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGE = "inertial_estimation"
+from inertial_estimation import __version__
+
 NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
 GIT_TIMEOUT_S = 5.0
 LONGEST_LISTING = 1000  # files of a folder
@@ -24,7 +25,7 @@ def run_record() -> dict[str, Any]:
         line), ``working_directory``, ``time`` (UTC, ISO 8601) and ``machine``.
     """
     return {
-        "version": {"package": _package_version(), **_commit(Path(__file__).resolve().parents[2])},
+        "version": {"package": __version__, **_commit(Path(__file__).resolve().parents[2])},
         "command": ["inertial-estimation", *sys.argv[1:]],
         "working_directory": str(Path.cwd()),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -59,10 +60,6 @@ def file_records(path: str | Path, endings: Iterable[str]) -> list[dict[str, Any
 def text_hash(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _package_version() -> str:
-    return _version_of(PACKAGE) or "unknown (not installed, run from its sources)"
 
 
 def _version_of(package: str) -> str | None:
