@@ -53,7 +53,7 @@ setup(
         "Typing :: Typed",
     ],
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "plots/templates/*"]},
+    package_data={PACKAGE: ["py.typed", "__init__.pyi", "plots/templates/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

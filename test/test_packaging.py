@@ -93,8 +93,10 @@ def test_an_installation_has_what_ros_looks_for(prefix):
         assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
 
 
-def test_an_installation_has_the_templates_of_the_report(prefix):
+def test_an_installation_has_the_public_names_and_the_templates_of_the_report(prefix):
     (packages,) = prefix.glob("lib*/python*/*-packages")
+    names = "inertial_estimation/__init__.pyi"
+    assert (packages / names).read_text() == (ROOT / names).read_text()
     installed = packages / "inertial_estimation" / "plots" / "templates"
     sources = ROOT / "inertial_estimation" / "plots" / "templates"
     assert {path.name for path in installed.iterdir()} == {path.name for path in sources.iterdir()}
