@@ -1,9 +1,19 @@
-"""`inertial-estimation compile`: functions compiled ahead."""
+"""Compile all functions of numbers ahead, so that the first start of a node or a command need not.
+
+It takes one to four minutes and needs the extra `fast`. Machine code is kept in NUMBA_CACHE_DIR or the user's
+cache folder, apart for each version and place of installation: in an image or an installation for several
+users, set NUMBA_CACHE_DIR to a folder that all of them can read, here and for the nodes.
+"""
 
 import argparse
 
-from inertial_estimation.compilation import compile_all, compiling, kept_in
 from inertial_estimation.errors import ConfigurationError
+
+EXAMPLES = ("",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments: none."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -15,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: Nothing is compiled here, or it cannot be kept.
     """
+    from inertial_estimation.compilation import compile_all, compiling, kept_in
+
     if not compiling():
         raise ConfigurationError(
             "numba is not installed or is switched off by NUMBA_DISABLE_JIT; "

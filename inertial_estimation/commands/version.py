@@ -1,8 +1,14 @@
-"""`inertial-estimation version`: the version of the package."""
+"""Print the version of the package."""
 
 import argparse
 
 from inertial_estimation import __version__
+
+EXAMPLES = ("",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments: none."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inertial_estimation.commands.replay_summary import _number
+from inertial_estimation.commands.replay_output import _number
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.replay.plausibility import implausible_metrics
 
