@@ -293,6 +293,8 @@ def _summary(report: CalibrationReport) -> list[str]:
     document: dict[str, Any] = report_document(report)["errors_rms"]
     of = " of distances between points" if report.kind == "marker" else ""
     for name, values in document.items():
-        shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in values.items() if k != "unit" and v is not None]
-        lines.append(f"  {name} [{values['unit']} rms{of}]: {', '.join(shown)}")
+        unit = values.pop("unit")
+        known = {k.replace("_", " "): v for k, v in values.items() if v is not None and math.isfinite(v)}
+        shown = ", ".join(f"{k} {v:.3f}" for k, v in known.items())
+        lines.append(f"  {name} [{unit} rms{of}]: {shown}")
     return lines

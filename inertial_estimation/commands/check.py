@@ -12,7 +12,6 @@ description or the parameter file cannot be used.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
-from inertial_estimation.files.outputs import output_file, result_folder, write_text
+from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
 
 if TYPE_CHECKING:
     from inertial_estimation.bring_up.doctor import Diagnosis
@@ -65,7 +64,6 @@ def _run(args: argparse.Namespace) -> int:
     from inertial_estimation.data_checks.check_result import Verdict, as_json
     from inertial_estimation.models.robot_config import robot_from_config
     from inertial_estimation.models.urdf_check import urdf_warnings
-    from inertial_estimation.recordings.json_values import finite_values
 
     if args.output:
         arguments.check_output(args)
@@ -77,8 +75,7 @@ def _run(args: argparse.Namespace) -> int:
     _print(diagnosis.results)
     if args.output:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
-            values = finite_values(as_json(diagnosis.results))
-            write_text(partial / JSON_FILE, json.dumps(values, indent=1) + "\n")
+            write_json(partial / JSON_FILE, as_json(diagnosis.results))
             with drawing("report"):
                 from inertial_estimation.plots.check_report import write_check_report
 

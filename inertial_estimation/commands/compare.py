@@ -113,8 +113,7 @@ def _csv(comparison: Comparison) -> str:
 
 def _write_page(folder: Path, comparison: Comparison) -> None:
     with drawing("page"):
-        from inertial_estimation.plots.comparison_figures import comparison_figures
-        from inertial_estimation.plots.comparison_report import write_comparison_report
+        from inertial_estimation.plots.comparison_report import comparison_figures, write_comparison_report
         from inertial_estimation.plots.replay_figures import write_figures
 
         figures = write_figures(folder, comparison_figures(comparison))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import math
 import os
 import sys
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 
 if TYPE_CHECKING:
     from inertial_estimation.commands.demo_run import DemoRun
@@ -178,7 +177,7 @@ def _write(
         if fact["fallen"] or fact["command_timeouts"]:
             print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
-    write_text(output / NUMBERS, json.dumps({"scene": vars(scene), "runs": results}, indent=2) + "\n")
+    write_json(output / NUMBERS, {"scene": vars(scene), "runs": results})
     with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.demo_figure import write_demo_figure
 

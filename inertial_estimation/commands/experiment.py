@@ -15,7 +15,7 @@ from inertial_estimation import __version__
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.files.outputs import check_output_folder, result_folder
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 
 if TYPE_CHECKING:
     from inertial_estimation.experiments.experiment_result import ExperimentResult
@@ -94,7 +94,7 @@ def _run_all(args: argparse.Namespace, workers: Workers) -> int:
 def _run_one(
     experiment: RegisteredExperiment, args: argparse.Namespace, workers: Workers
 ) -> ExperimentResult:
-    from inertial_estimation.experiments.result_file import result_document, write_result
+    from inertial_estimation.experiments.result_file import result_document
     from inertial_estimation.experiments.result_table import result_lines
 
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
@@ -108,7 +108,7 @@ def _run_one(
     document = result_document(experiment, result, _versions(), quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
     with result_folder(args.output, names) as partial:
-        written = [write_result(partial / names[0], document)]
+        written = [write_json(partial / names[0], document)]
         if result.panels:
             with drawing("figure", "matplotlib"):
                 from inertial_estimation.plots.experiment_figures import write_experiment_figure

@@ -105,8 +105,12 @@ def _checked_output(args: argparse.Namespace) -> Path | None:
 
 def _source(given: str) -> str:
     """Return the source of the description as the parameter ``urdf`` should name it from any folder."""
-    from inertial_estimation.configuration.example_robots import example_source
-    from inertial_estimation.configuration.urdf_source import EXAMPLE_PREFIX, PACKAGE_PREFIX, read_urdf
+    from inertial_estimation.configuration.urdf_source import (
+        EXAMPLE_PREFIX,
+        PACKAGE_PREFIX,
+        example_source,
+        read_urdf,
+    )
     from inertial_estimation.files.text_file import resolved_path
 
     if given.startswith((EXAMPLE_PREFIX, PACKAGE_PREFIX)):

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.configuration.config_lookup import load_configs
     from inertial_estimation.configuration.node_configs import checked_overrides
     from inertial_estimation.configuration.pipelines import build_pipelines
-    from inertial_estimation.replay.estimates_bag import write_estimates_bag
+    from inertial_estimation.replay.node_outputs import write_estimates_bag
     from inertial_estimation.replay.replay_metrics import replay_results
     from inertial_estimation.replay.result_files import ESTIMATES_BAG
 

@@ -17,7 +17,7 @@ from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentenc
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
-from inertial_estimation.files.outputs import write_text
+from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay_metrics import ReplayResults
@@ -35,12 +35,13 @@ from inertial_estimation.replay.result_files import (
     TABLES,
     TELEMETRY_FILES,
     TRUNK_FILE,
+    write_base_errors,
     write_base_orientation,
+    write_base_state,
     write_link_inertias,
-    write_metrics,
+    write_telemetry,
     write_trunk_inertia,
 )
-from inertial_estimation.replay.result_tables import write_base_errors, write_base_state, write_telemetry
 from inertial_estimation.signals import Health
 
 OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
@@ -51,7 +52,7 @@ MOST_LINKS = 40  # lines of the table of links
 
 def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
     """Write metrics of a replay to a folder, and figures and report if they are wanted."""
-    write_metrics(folder / METRICS_FILE, evaluation.metrics)
+    write_json(folder / METRICS_FILE, evaluation.metrics)
     if figures:
         with drawing("figures and no report"):
             from inertial_estimation.plots.replay_figures import replay_figures, write_figures

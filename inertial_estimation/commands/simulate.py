@@ -13,7 +13,6 @@ The exit code is 1 if the robot fell; the bag is written nevertheless.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import progress_bar
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import json_text
 
 if TYPE_CHECKING:
     from inertial_estimation.closed_loop.closed_loop import ClosedLoop
@@ -208,6 +208,6 @@ def _write(
         storage=args.storage,
         frames={**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"},
         overwrite=args.overwrite,
-        further_files={TRUTH_FILE: json.dumps(content, indent=2) + "\n"},
+        further_files={TRUTH_FILE: json_text(content)},
     )
     return len(recording.messages)

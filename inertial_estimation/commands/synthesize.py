@@ -11,13 +11,13 @@ sensor errors and inertias over time (replay compares with them), and truth.urdf
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import json_text
 
 if TYPE_CHECKING:
     from inertial_estimation.models.robot_config import RobotConfig
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     )
     recording = measure(truth, noise, noise_rng, robot)
     frames = {"/imu/data": truth.imu.frame if truth.imu is not None else "", "/ground_truth/pose": "world"}
-    summary = json.dumps(_truth_summary(truth, noise, args.seed), indent=2) + "\n"
+    summary = json_text(_truth_summary(truth, noise, args.seed))
     write_recording(
         recording,
         args.output,

@@ -26,7 +26,7 @@ from inertial_estimation.commands.terminal import (
 )
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import result_folder, write_text
+from inertial_estimation.files.outputs import result_folder, write_json, write_text
 
 if TYPE_CHECKING:
     from inertial_estimation.configuration.config_file import ConfigFile
@@ -241,13 +241,12 @@ def _write(
     figures: bool,
 ) -> None:
     """Write parameter file, JSON and report."""
-    from inertial_estimation.replay.result_files import write_metrics
     from inertial_estimation.tuning.tuned_file import tuned_text
     from inertial_estimation.tuning.tuning_json import as_json
 
     bags = ", ".join(Path(bag["path"]).name for bag in source["bags"])
     write_text(folder / TUNED_FILE, tuned_text(results, bags))
-    write_metrics(folder / JSON_FILE, as_json(results, judged, source))
+    write_json(folder / JSON_FILE, as_json(results, judged, source))
     if figures:
         with drawing("report"):
             from inertial_estimation.plots.tuning_report import write_tuning_report

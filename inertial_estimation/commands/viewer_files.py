@@ -211,7 +211,7 @@ def demo_view(
         return
     from inertial_estimation.view.blueprint import Panels, blueprint, front_eye
     from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
-    from inertial_estimation.view.rerun_file import rerun_file
+    from inertial_estimation.view.recorded_view import rerun_file
 
     setup = robot_from_config(robot_config(files), urdf)
     panels = Panels(

@@ -31,7 +31,6 @@ from inertial_estimation.replay.payload_series import (
     payload_series_of,
     trunk_metrics,
 )
-from inertial_estimation.replay.plausibility import implausible_metrics
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.replay.time_axis import TimeAxis
@@ -39,6 +38,9 @@ from inertial_estimation.replay.torque_errors import TorqueSeries, torque_error,
 from inertial_estimation.replay.truth_errors import true_tilt_errors, truth_metrics
 from inertial_estimation.signals import NANOSECONDS, Array, Decision, InertialEstimate, OrientationSample
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+
+MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
+TORQUE_ERROR = 1.0  # relative; a prediction of zero torque has this error
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,3 +263,20 @@ def _force_magnitudes(run: ReplayRun) -> dict[str, tuple[NDArray[np.int64], Arra
         for contact, samples in run.wrenches.items()
         if samples
     }
+
+
+def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict[str, str]:
+    """Return why metrics are implausible, by their names.
+
+    Args:
+        metrics: Metrics of a replay.
+        nominal_mass: Sum of the masses of the description [kg].
+    """
+    found = {}
+    mass = metrics.get("total_mass_kg")
+    if mass is not None and not nominal_mass / MASS_FACTOR < mass < nominal_mass * MASS_FACTOR:
+        found["total_mass_kg"] = f"{mass:.4g} kg, the description has {nominal_mass:.4g} kg"
+    error = metrics.get("torque_error_relative")
+    if error is not None and not error < TORQUE_ERROR:
+        found["torque_error_relative"] = f"{100 * error:.4g} %, no prediction at all has 100 %"
+    return found
