@@ -17,14 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile all functions, print how many and where they are kept.
-
-    Args:
-        args: Command line; the command has no options.
-
-    Raises:
-        ConfigurationError: Nothing is compiled here, or it cannot be kept.
-    """
+    """Compile all functions, print how many and where they are kept."""
     from inertial_estimation.compilation import compile_all, compiling, kept_in
 
     if not compiling():

@@ -63,13 +63,8 @@ def run(args: argparse.Namespace) -> int:
                 live.update(monitor_view(record, now_s, title), refresh=True)
 
         with live or nullcontext():
-            watch(
-                record,
-                namespace=args.namespace,
-                show=show,
-                done=lambda _now_s: False,
-                period_s=args.period,
-            )
+            of, endless = args.namespace, lambda _now_s: False
+            watch(record, namespace=of, show=show, done=endless, period_s=args.period)
     except KeyboardInterrupt:
         pass
     return 0
