@@ -91,7 +91,8 @@ def _run(chosen: str, arguments: list[str]) -> int:
         compiler = _load_compiler()
         compiler.compiling_within(prevailing_signals)
         compiler.when_compiling(_tell_compiling)
-        code = int(_load(chosen).run(args))
+        with prevailing_signals():  # which the import of a library may discard
+            code = int(_load(chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
     except (KeyboardInterrupt, Terminated):
