@@ -36,7 +36,7 @@ DASK = "distributed>=2024.1"
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="0.2.0",
     description="Base orientation and link inertias of robots, online, as ROS 2 nodes",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -53,7 +53,7 @@ setup(
         "Typing :: Typed",
     ],
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "plots/templates/*"]},
+    package_data={PACKAGE: ["py.typed", "__init__.pyi", "plots/templates/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

@@ -18,10 +18,9 @@ from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_swing import ScheduledSwing
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
-from inertial_estimation.configuration.example_robots import example_source
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.configuration.pipelines import replay_topics
-from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.joint_limits import joint_limits

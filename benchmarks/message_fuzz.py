@@ -36,8 +36,7 @@ from inertial_estimation.ros.command_messages import (
     walk_command_from_msg,
     walk_command_to_msg,
 )
-from inertial_estimation.ros.messages import message_reader
-from inertial_estimation.ros.payload_messages import hold_from_msg
+from inertial_estimation.ros.messages import hold_from_msg, message_reader
 from inertial_estimation.signals import BaseReference
 
 FED = ("talos_moving", "talos_arms", "hyq_loaded", "talos_posture")

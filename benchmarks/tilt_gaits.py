@@ -20,9 +20,8 @@ from vqf import VQF
 from inertial_estimation.compilation import numbers
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.example_robots import example_source
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.reading_checks import Finding

@@ -15,11 +15,6 @@ from typing import Any, TypeVar, get_type_hints
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 
 MOST_LISTED = 12  # names of an error message
-RENAMED = {
-    f"friction.{term}": f"friction.prior.{term}" for term in ("coulomb", "viscous", "offset", "armature")
-}
-"""Former names of parameters and the names that replaced them, for the error about an unknown name."""
-
 _SPEC = "inertial_estimation.parameter"
 _SECTION = "inertial_estimation.section"
 ConfigT = TypeVar("ConfigT")
@@ -190,16 +185,13 @@ def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
         where: Where the name was given, appended to it (`` in section ...``).
 
     Returns:
-        One line with the new name if the parameter was renamed, else with the closest name that exists, else
-        with some that do.
+        One line with the closest name that exists, else with some that do.
     """
     last_parts = {full.rpartition(".")[2]: full for full in known}
     close = difflib.get_close_matches(name, known, n=1) or [
         last_parts[part] for part in difflib.get_close_matches(name.rpartition(".")[2], last_parts, n=1)
     ]
-    if name in RENAMED:
-        hint = f", it was renamed to '{RENAMED[name]}'"
-    elif close:
+    if close:
         hint = f", did you mean '{close[0]}'?"
     else:
         hint = f"; there are {listing(sorted(known), limit=MOST_LISTED)} (docs/nodes.md describes all)"

@@ -48,16 +48,3 @@ def test_every_page_is_in_the_site() -> None:
 def test_every_public_name_is_in_the_page_of_the_api() -> None:
     documented = re.findall(r"^\.\. auto\w+:: (\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
     assert sorted(documented) == sorted(set(inertial_estimation.__all__) - {"__version__"})
-
-
-def test_modules_of_the_migration_table_exist() -> None:
-    text = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8").split("\n---", 1)[1]
-    table = text.partition("* Migration: import paths")[2].partition("\n\n* ")[0]
-    modules = []
-    for item in table.split("\n  * "):
-        move = re.match(r"(?:``[\w.]+``|the top level) to ``([\w.]+)``(:.*)?", item, re.DOTALL)
-        if move:
-            new, names = move.groups()
-            modules += [f"{new}.{name}" for name in re.findall(r"``(\w+)``", names)] if names else [new]
-    assert len(modules) > 50
-    assert not [name for name in modules if not exists(f"inertial_estimation/{name.replace('.', '/')}.py")]

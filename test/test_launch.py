@@ -203,7 +203,7 @@ def test_the_controller_expects_the_trunk_alone_of_trunk_payload(monkeypatch):
 def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
     from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
-    text = "{kind: ball, link: hand, mass: 2}; push link=torso force=1,0,0 start=3;"
+    text = "{kind: ball, link: hand, mass: 2}; {kind: push, link: torso, force: [1, 0, 0], start: 3};"
     simulator, _, _ = simulation_nodes(monkeypatch, disturbances=text)
     assert [parse_disturbance(text).link for text in simulator.overrides["disturbances"]] == ["hand", "torso"]
 

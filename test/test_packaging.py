@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 from support.installation import install_package
+
+import inertial_estimation
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
@@ -41,10 +44,21 @@ def test_package_xml_and_setup_agree():
     package = ElementTree.parse(ROOT / "package.xml").getroot()
     setup = setup_arguments()
     assert package.get("format") == "3"
-    assert package.findtext("version") == setup["version"]
     assert package.findtext("license") == setup["license"] == "Apache-2.0"
     assert package.findtext("export/build_type") == "ament_python"
     assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_all_files_name_one_version():
+    version = inertial_estimation.__version__
+    assert setup_arguments()["version"] == version
+    assert ElementTree.parse(ROOT / "package.xml").getroot().findtext("version") == version
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    assert f"version = {{{version}}}" in (ROOT / "README.md").read_text()
+    assert f"The version is {version};" in (ROOT / "QUALITY_DECLARATION.md").read_text()
+    assert re.search(
+        rf"^{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.rst").read_text(), re.M
+    )
 
 
 def test_every_ros_package_imported_is_a_dependency():
@@ -79,8 +93,10 @@ def test_an_installation_has_what_ros_looks_for(prefix):
         assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
 
 
-def test_an_installation_has_the_templates_of_the_report(prefix):
+def test_an_installation_has_the_public_names_and_the_templates_of_the_report(prefix):
     (packages,) = prefix.glob("lib*/python*/*-packages")
+    names = "inertial_estimation/__init__.pyi"
+    assert (packages / names).read_text() == (ROOT / names).read_text()
     installed = packages / "inertial_estimation" / "plots" / "templates"
     sources = ROOT / "inertial_estimation" / "plots" / "templates"
     assert {path.name for path in installed.iterdir()} == {path.name for path in sources.iterdir()}

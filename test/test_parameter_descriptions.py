@@ -5,11 +5,10 @@ import re
 import pytest
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.parameters import RENAMED, build_config, iterate_parameters
+from inertial_estimation.parameters import build_config, iterate_parameters
 
 FEWEST_WORDS = 5
 STARTS = re.compile(r"(Likewise|Of|The same|Same|Its?|Their|They|These|Those|This|Also|And|As|[a-z])\b")
@@ -55,15 +54,6 @@ def test_every_description_stands_alone() -> None:
 )
 def test_a_description_that_needs_its_neighbour_is_found(description: str) -> None:
     assert objections(description)
-
-
-@pytest.mark.parametrize("old", RENAMED)
-def test_a_former_name_is_refused_and_the_new_one_named(old: str) -> None:
-    known = {spec.name for spec in iterate_parameters(InertialPipelineConfig)}
-    assert old not in all_parameters()
-    assert RENAMED[old] in known
-    with pytest.raises(ConfigurationError, match=f"no parameter '{old}', it was renamed to '{RENAMED[old]}'"):
-        build_config(InertialPipelineConfig, {old: 0.5}, where="robot.yaml")
 
 
 def test_the_prior_of_friction_reaches_the_filter() -> None:

@@ -1,10 +1,13 @@
-"""Arguments of commands, declared once so that they mean the same everywhere."""
+"""Arguments of commands, declared once so that they mean the same everywhere, and what they give."""
 
 import argparse
+import importlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
-from inertial_estimation.files.outputs import check_output_folder
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError
+from inertial_estimation.files.outputs import check_output_folder, output_file
 
 STORAGES = ("mcap", "sqlite3")
 
@@ -26,9 +29,20 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
         help=f"ROS parameter file or the name of a robot ({examples}); {later}",
     )
     completed_by(config, robot_names)
-    parser.add_argument(
-        "--urdf", default="", metavar="SOURCE", help="robot description; overrides the parameter 'urdf'"
-    )
+    urdf = "robot description; overrides the parameter 'urdf'"
+    parser.add_argument("--urdf", default="", metavar="SOURCE", help=urdf)
+
+
+def add_number(
+    parser: argparse.ArgumentParser, option: str, default: float, metavar: str, meaning: str
+) -> None:
+    """Declare an option with a number, an integer where its default is one; `metavar` is its unit."""
+    parser.add_argument(option, type=type(default), default=default, metavar=metavar, help=meaning)
+
+
+def add_switch(parser: argparse.ArgumentParser, option: str, meaning: str) -> None:
+    """Declare an option without a value."""
+    parser.add_argument(option, action="store_true", help=meaning)
 
 
 def add_bag(parser: argparse.ArgumentParser) -> None:
@@ -42,28 +56,16 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_start(parser: argparse.ArgumentParser, meaning: str = "begin S seconds into the bag") -> None:
-    """Declare ``--start``.
-
-    Args:
-        parser: Parser of the command.
-        meaning: What the time S does.
-    """
-    parser.add_argument("--start", type=float, default=0.0, metavar="S", help=meaning)
+    """Declare ``--start`` with what its time S does."""
+    add_number(parser, "--start", 0.0, "S", meaning)
 
 
 def add_reference(parser: argparse.ArgumentParser, effect: str = "") -> None:
-    """Declare ``--reference``.
-
-    Args:
-        parser: Parser of the command.
-        effect: What it is used for, where that is not evident.
-    """
-    parser.add_argument(
-        "--reference",
-        metavar="TOPIC",
-        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped"
-        + (f": {effect}" if effect else ""),
+    """Declare ``--reference``, with what it is used for where that is not evident."""
+    reference = "topic of the true pose or orientation, PoseStamped or QuaternionStamped" + (
+        f": {effect}" if effect else ""
     )
+    parser.add_argument("--reference", metavar="TOPIC", help=reference)
 
 
 def add_names(parser: argparse.ArgumentParser, option: str, metavar: str, meaning: str) -> None:
@@ -91,16 +93,9 @@ def add_output(
         meaning: What is written to the folder.
         required: Whether the command always writes results.
     """
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        required=required,
-        help=f"{meaning}, new or empty",
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
-    )
+    output = f"{meaning}, new or empty"
+    parser.add_argument("--output", type=Path, metavar="DIR", required=required, help=output)
+    add_switch(parser, "--overwrite", "replace the results of an earlier run in that folder")
 
 
 def check_output(args: argparse.Namespace) -> Path:
@@ -113,59 +108,49 @@ def check_output(args: argparse.Namespace) -> Path:
 
 
 def add_output_bag(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--output`` of a command that writes a recording."""
+    """Declare ``--output``, ``--storage`` and ``--overwrite`` of a command that writes a recording."""
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
-
-
-def add_storage(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--storage`` of a command that writes a recording."""
     parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
-
-
-def add_overwrite_bag(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--overwrite`` of a command that writes a recording."""
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+    add_switch(parser, "--overwrite", "replace a rosbag2 that exists there")
 
 
 def add_noise_free(parser: argparse.ArgumentParser) -> None:
     """Declare ``--noise-free``."""
-    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
+    add_switch(parser, "--noise-free", "simulate sensors without noise and bias")
 
 
 def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
-    """Declare ``--seed``.
-
-    Args:
-        parser: Parser of the command.
-        of: What is random.
-    """
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"seed of {of} (0)")
+    """Declare ``--seed`` of what is random."""
+    add_number(parser, "--seed", 0, "N", f"seed of {of} (0)")
 
 
 def add_no_figures(parser: argparse.ArgumentParser, what: str = "figures") -> None:
-    """Declare ``--no-figures``.
-
-    Args:
-        parser: Parser of the command.
-        what: What is not written.
-    """
-    parser.add_argument("--no-figures", action="store_true", help=f"write no {what}")
+    """Declare ``--no-figures`` with what is not written."""
+    add_switch(parser, "--no-figures", f"write no {what}")
 
 
 def add_remap(parser: argparse.ArgumentParser, meaning: str = "read topic B in place of A") -> None:
-    """Declare ``--remap``.
+    """Declare ``--remap`` with what ``A:=B`` does; `parse_remappings` reads it."""
+    remap = f"{meaning}; repeat it for more"
+    parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help=remap)
 
-    Args:
-        parser: Parser of the command.
-        meaning: What ``A:=B`` does.
+
+def parse_remappings(texts: Iterable[str]) -> dict[str, str]:
+    """Read topic remappings as ROS writes them, ``from:=to``; both names are taken in the root namespace.
+
+    Returns:
+        New absolute topic name by old one.
+
+    Raises:
+        ConfigurationError: If a text is no remapping.
     """
-    parser.add_argument(
-        "--remap",
-        action="append",
-        default=[],
-        metavar="A:=B",
-        help=f"{meaning}; repeat it for more",
-    )
+    remappings: dict[str, str] = {}
+    for text in texts:
+        old, sign, new = text.partition(":=")
+        if not (sign and old.strip("/") and new.strip("/")):
+            raise ConfigurationError(f"'{text}' is no remapping, expected from:=to")
+        remappings["/" + old.lstrip("/")] = "/" + new.lstrip("/")
+    return remappings
 
 
 def add_workers(
@@ -179,28 +164,14 @@ def add_workers(
         effect: What their number means for the results.
     """
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help=f"processes that share the {what}; {effect} (1)",
-    )
-    where.add_argument(
-        "--cluster",
-        default="",
-        metavar="ADDRESS",
-        help=f"scheduler of a Dask cluster that shares the {what}, tcp://HOST:PORT (extra 'cluster')",
-    )
+    jobs = f"processes that share the {what}; {effect} (1)"
+    where.add_argument("--jobs", type=int, default=1, metavar="N", help=jobs)
+    cluster = f"scheduler of a Dask cluster that shares the {what}, tcp://HOST:PORT (extra 'cluster')"
+    where.add_argument("--cluster", default="", metavar="ADDRESS", help=cluster)
 
 
-def add_param(parser: argparse.ArgumentParser, form: str) -> None:
-    """Declare ``--param``.
-
-    Args:
-        parser: Parser of the command.
-        form: Form of the values, for instance ``NODE.NAME=VALUE``.
-    """
+def add_param(parser: argparse.ArgumentParser, form: str = "NODE.NAME=VALUE") -> None:
+    """Declare ``--param`` with the form of its values."""
     param = parser.add_argument(
         "--param",
         action="append",
@@ -209,3 +180,52 @@ def add_param(parser: argparse.ArgumentParser, form: str) -> None:
         help="override a parameter of the files ('/**' is the section of all nodes); repeat it for more",
     )
     completed_by(param, parameter_names)
+
+
+def add_rrd(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--rrd``; `checked_rrd` checks it."""
+    rrd = (
+        "also write the moving robot with its estimates to FILE.rrd, which 'rerun FILE.rrd' shows; an "
+        "existing file is replaced"
+    )
+    parser.add_argument("--rrd", type=Path, metavar="FILE", help=rrd)
+
+
+def checked_rrd(args: argparse.Namespace) -> Path | None:
+    """Return the file of ``--rrd`` if it can be written; None without the option.
+
+    Raises:
+        MissingDependencyError: If the viewer's package is not installed.
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
+    """
+    if args.rrd is None:
+        return None
+    try:
+        importlib.import_module("rerun")
+    except ImportError as error:
+        raise MissingDependencyError("--rrd needs the package 'rerun-sdk': pip install rerun-sdk") from error
+    return output_file(args.rrd, ".rrd", "--rrd")
+
+
+def completed_by(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
+    """Let the shell complete the value of an option by names and by the files of the working directory."""
+
+    def completer(prefix: str, **_asked: Any) -> list[str]:
+        files = [str(path) for path in Path().glob(f"{prefix}*")] if prefix else []
+        return [*names(), *files]
+
+    action.completer = completer  # type: ignore[attr-defined]
+
+
+def robot_names() -> list[str]:
+    """Return the names of the robots whose parameter files come with the package."""
+    from inertial_estimation.configuration.config_lookup import config_folders
+
+    return sorted({path.stem for folder in config_folders() for path in folder.glob("*.yaml")})
+
+
+def parameter_names() -> list[str]:
+    """Return ``NODE.NAME=`` of every parameter."""
+    from inertial_estimation.configuration.node_configs import NODE_CONFIGS, parameters_of
+
+    return [f"{node}.{name}=" for node in NODE_CONFIGS for name in sorted(parameters_of(node))]

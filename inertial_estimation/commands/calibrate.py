@@ -1,4 +1,15 @@
-"""`inertial-estimation calibrate`: postures of a recording or table, their offsets, files and summary."""
+"""Joint offsets from flat feet, from a frame on a plane, or from a motion-capture marker.
+
+flat-feet BAG|CSV  both soles flat on the floor, links with an IMU measured (Yamane, section II)
+plane CSV          a frame held flush on one unknown plane, one posture a row
+marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
+
+Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json and
+figures into the output folder. Offsets are written only if the samples identify them, and if they predict
+left-out samples better than no offsets do. See docs/calibration.md.
+"""
+
+from __future__ import annotations
 
 import argparse
 import math
@@ -6,42 +17,102 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.options.calibrate import OWN
-from inertial_estimation.commands.progress_bar import progress_words
-from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
-from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import checked_overrides
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import (
+    drawing,
+    print_warnings,
+    progress_words,
+    recording_with_warnings,
+)
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.offline.calibration_bag import read_bag_postures
-from inertial_estimation.offline.calibration_csv import PostureTable, read_postures
-from inertial_estimation.offline.calibration_files import report_document, write_offsets, write_report
-from inertial_estimation.offline.calibration_setup import (
-    CalibrationSetup,
-    calibration_setup,
-    flat_feet_task,
-    marker_task,
-    plane_task,
-)
-from inertial_estimation.parameters import build_config
 
+if TYPE_CHECKING:
+    from inertial_estimation.calibration.calibrate import CalibrationTask
+    from inertial_estimation.calibration.calibration_config import CalibrationConfig
+    from inertial_estimation.calibration.calibration_report import CalibrationReport
+    from inertial_estimation.offline.calibration_csv import PostureTable
+    from inertial_estimation.offline.calibration_setup import CalibrationSetup
+
+EXAMPLES = (
+    "flat-feet BAG --config talos --output results/offsets",
+    "plane postures.csv --config talos --frame gripper_left_base_link --output results/arm",
+)
+OWN = "calibration"  # what --param without a section means
 NO_IMU = "none"
 OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
 FIGURES = ("heights.png", "offsets.png")
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    _add_flat_feet(kinds.add_parser("flat-feet", help="both soles flat on the floor"))
+    plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
+    _common(plane, "CSV, one posture a row")
+    axis = "axis of the frame normal to the plane: x, -x, y, ... (determined from the data)"
+    plane.add_argument("--axis", default="", metavar="AXIS", help=axis)
+    marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
+    _common(marker, "CSV, one posture a row")
+    arguments.add_number(marker, "--marker", 1, "N", "number N of the marker in columns xN, yN, zN (1)")
+    for command in (plane, marker):
+        _add_frames_and_priors(command)
+
+
+def _add_flat_feet(feet: argparse.ArgumentParser) -> None:
+    _common(feet, "rosbag2 folder or file, or CSV")
+    imu_link = "link whose orientation is measured (repeatable; imu_frame:/imu/data); 'none': the soles alone"
+    feet.add_argument("--imu-link", action="append", metavar="LINK[:TOPIC]", help=imu_link)
+    arguments.add_remap(feet)
+    arguments.add_number(feet, "--interval", 1.8, "S", "time between two postures taken from a bag (1.8 s)")
+    held_out_interval = (
+        "time between all postures taken from a bag; those that are not fitted validate the result "
+        "(0.2 s; 0: no validation)"
+    )
+    arguments.add_number(feet, "--held-out-interval", 0.2, "S", held_out_interval)
+    distance = "length d in Yamane's cost; without it rows are weighted by noise"
+    feet.add_argument("--distance", type=float, metavar="M", help=distance)
+    arguments.add_switch(feet, "--use-yaw", "use the yaw of the IMUs, which share one yaw reference")
+
+
+def _add_frames_and_priors(command: argparse.ArgumentParser) -> None:
+    frame = "link that is held on the plane, or that carries the marker"
+    command.add_argument("--frame", required=True, help=frame)
+    reference = "frame that does not move (plane: the first contact; marker: the base link)"
+    command.add_argument("--reference", metavar="FRAME", help=reference)
+    fixed_priors = "use the priors of the parameters instead of choosing them by leave-one-out"
+    arguments.add_switch(command, "--fixed-priors", fixed_priors)
+    exact_description = (
+        "choose priors under the assumption that the joint placements of the description are exact"
+    )
+    arguments.add_switch(command, "--exact-description", exact_description)
+
+
+def _common(parser: argparse.ArgumentParser, source: str) -> None:
+    parser.add_argument("source", type=Path, help=source)
+    arguments.add_robot(parser, "talos", "known offsets")
+    arguments.add_output(parser)
+    joints = "joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)"
+    arguments.add_names(parser, "--joints", "JOINT", joints)
+    arguments.add_param(parser, f"{OWN}.NAME=VALUE")
+    write_combinations = "also write offsets of which only a combination is identified"
+    arguments.add_switch(parser, "--write-combinations", write_combinations)
+    arguments.add_no_figures(parser)
+
+
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
+    from inertial_estimation.calibration.calibrate import calibrate
+    from inertial_estimation.calibration.calibration_config import CalibrationConfig
+    from inertial_estimation.configuration.config_lookup import load_configs
+    from inertial_estimation.offline.calibration_files import write_offsets, write_report
+    from inertial_estimation.offline.calibration_setup import calibration_setup
+    from inertial_estimation.parameters import build_config
+
     own, shared = _overrides(args.param)
-    folder = check_output(args)
+    folder = arguments.check_output(args)
     config = build_config(CalibrationConfig, own, where="--param")
     file = load_configs(args.config).overridden(shared)
     setup = calibration_setup(file, urdf=args.urdf)
@@ -63,7 +134,10 @@ def run(args: argparse.Namespace) -> int:
             write_report(partial / REPORT, report, setup.known_offsets),
         ]
         if not args.no_figures:
-            written += _draw(partial, report)
+            with drawing("figures", "matplotlib"):
+                from inertial_estimation.plots.calibration_figures import write_calibration_figures
+
+                written += write_calibration_figures(partial, report)
     print("\n".join(_summary(report)))
     if setup.known_offsets:
         print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
@@ -73,6 +147,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
     """Return the parameters of the calibration, and those over the parameter files."""
+    from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+    from inertial_estimation.configuration.node_configs import checked_overrides
+
     own = parse_overrides(text for text in texts if text.startswith(f"{OWN}."))
     others = [text for text in texts if not text.startswith(f"{OWN}.")]
     for section, name, _value in parse_overrides(others):
@@ -87,35 +164,24 @@ def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, st
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
+    from inertial_estimation.offline.calibration_csv import read_postures
+    from inertial_estimation.offline.calibration_setup import flat_feet_task
+
     is_bag = args.source.suffix.lower() != ".csv"
     if args.distance is not None and not 0.0 < args.distance < math.inf:
         raise ConfigurationError(f"--distance is {args.distance:g} m, expected more than 0")
-    remap = parse_remappings(args.remap)
+    remap = arguments.parse_remappings(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
-    if not is_bag:
+    if is_bag:
+        table = _bag_postures(args, setup, remap, imus, moving)
+    else:
         columns = [
             f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")
         ]
         table = read_postures(args.source, setup.robot, moving, measured=columns)
-    else:
-        if args.interval <= 0.0 or args.held_out_interval < 0.0:
-            raise ConfigurationError(
-                f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
-                "expected more than 0, and at least 0"
-            )
-        with recording_with_warnings(args.source) as recording:
-            table = read_bag_postures(
-                recording,
-                setup.robot,
-                joint_topic=remap.get("/joint_states", "/joint_states"),
-                imu_topics=imus,
-                interval_s=args.interval,
-                held_out_interval_s=args.held_out_interval or None,
-                joints=moving,
-            )
     table = setup.corrected(table)
     task = flat_feet_task(
         setup,
@@ -128,6 +194,32 @@ def _flat_feet(
         source=str(args.source),
     )
     return task, table
+
+
+def _bag_postures(
+    args: argparse.Namespace,
+    setup: CalibrationSetup,
+    remap: Mapping[str, str],
+    imus: Mapping[str, str],
+    moving: tuple[str, ...],
+) -> PostureTable:
+    from inertial_estimation.offline.calibration_bag import read_bag_postures
+
+    if args.interval <= 0.0 or args.held_out_interval < 0.0:
+        raise ConfigurationError(
+            f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
+            "expected more than 0, and at least 0"
+        )
+    with recording_with_warnings(args.source) as recording:
+        return read_bag_postures(
+            recording,
+            setup.robot,
+            joint_topic=remap.get("/joint_states", "/joint_states"),
+            imu_topics=imus,
+            interval_s=args.interval,
+            held_out_interval_s=args.held_out_interval or None,
+            joints=moving,
+        )
 
 
 def _imu_topics(
@@ -157,6 +249,9 @@ def _imu_topics(
 def _plane(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
+    from inertial_estimation.offline.calibration_csv import read_postures
+    from inertial_estimation.offline.calibration_setup import plane_task
+
     reference = args.reference or setup.ground
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
@@ -167,6 +262,9 @@ def _plane(
 def _marker(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
+    from inertial_estimation.offline.calibration_csv import read_postures
+    from inertial_estimation.offline.calibration_setup import marker_task
+
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
@@ -174,16 +272,10 @@ def _marker(
     return marker_task(chain, table, positions, config, choose=not args.fixed_priors), table
 
 
-def _draw(folder: Path, report: CalibrationReport) -> list[Path]:
-    try:
-        from inertial_estimation.plots.calibration_figures import write_calibration_figures
-    except ImportError as error:
-        print(f"no figures: {error} (pip install matplotlib)", file=sys.stderr)
-        return []
-    return write_calibration_figures(folder, report)
-
-
 def _summary(report: CalibrationReport) -> list[str]:
+    from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS
+    from inertial_estimation.offline.calibration_files import report_document
+
     lines = [
         f"{report.samples} postures fitted, {report.held_out} held out; "
         f"rank {report.rank} of {len(report.joints)}"
@@ -201,6 +293,8 @@ def _summary(report: CalibrationReport) -> list[str]:
     document: dict[str, Any] = report_document(report)["errors_rms"]
     of = " of distances between points" if report.kind == "marker" else ""
     for name, values in document.items():
-        shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in values.items() if k != "unit" and v is not None]
-        lines.append(f"  {name} [{values['unit']} rms{of}]: {', '.join(shown)}")
+        unit = values.pop("unit")
+        known = {k.replace("_", " "): v for k, v in values.items() if v is not None and math.isfinite(v)}
+        shown = ", ".join(f"{k} {v:.3f}" for k, v in known.items())
+        lines.append(f"  {name} [{unit} rms{of}]: {shown}")
     return lines

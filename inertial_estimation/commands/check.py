@@ -1,37 +1,53 @@
-"""`inertial-estimation check`: a recording examined, its findings as lines, page, JSON and parameter file."""
+"""Examine a recording of a robot: what is wrong with its data or its description, and what mends it.
+
+Some 20 s are enough, standing or moving: streams, stamps and clocks; stuck and saturated sensors; joint
+positions, velocities and efforts; unit, time offset and mounting of the IMU; contact wrenches; masses of the
+description, which link is most likely wrong, friction, and which links the recording can inform.
+
+With --output, report.html and check.json are written; with --fix, a parameter file of what can be set.
+The exit code is 0 if nothing is wrong (warnings allowed), 1 if something is wrong, 2 if the recording, the
+description or the parameter file cannot be used.
+"""
+
+from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import yaml
-
-from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
-from inertial_estimation.bring_up.fix_file import fixed_parameters
-from inertial_estimation.bring_up.streams import RobotStreams, read_streams
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.warnings_on_stderr import print_warnings
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
-from inertial_estimation.configuration.pipelines import replay_topics
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import drawing, print_warnings
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
-from inertial_estimation.files.outputs import output_file, result_folder, write_text
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
-from inertial_estimation.models.urdf_check import urdf_warnings
-from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.recordings.json_values import finite_values
-from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.signals import NANOSECONDS, seconds
+from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
 
+if TYPE_CHECKING:
+    from inertial_estimation.bring_up.doctor import Diagnosis
+    from inertial_estimation.bring_up.streams import RobotStreams
+    from inertial_estimation.data_checks.check_result import CheckResult
+    from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --output results/check",
+    "BAG --config my_robot.yaml --start 5 --duration 20 --fix fixes.yaml",
+)
+DEFAULT_S = 60.0
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 WRONG, UNUSABLE = 1, 2
-MARKS = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    arguments.add_bag(parser)
+    arguments.add_robot(parser, "icub, panda", "earlier fixes, offsets")
+    arguments.add_output(parser, required=False)
+    fix = "write a parameter file (.yaml) of what can be set"
+    parser.add_argument("--fix", type=Path, metavar="FILE", help=fix)
+    arguments.add_start(parser, "begin S seconds into the bag (0)")
+    arguments.add_number(parser, "--duration", DEFAULT_S, "S", f"examine S seconds of it ({DEFAULT_S:g})")
+    arguments.add_remap(parser)
+    arguments.add_param(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,20 +60,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from inertial_estimation.bring_up.doctor import diagnose
+    from inertial_estimation.data_checks.check_result import Verdict, as_json
+    from inertial_estimation.models.robot_config import robot_from_config
+    from inertial_estimation.models.urdf_check import urdf_warnings
+
     if args.output:
-        check_output(args)
+        arguments.check_output(args)
     fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None
     config, urdf = _robot(args)
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
-    streams = _streams(args, config, setup)
-    diagnosis = diagnose(streams, setup, config)
+    diagnosis = diagnose(_streams(args, config, setup), setup, config)
     _print(diagnosis.results)
     if args.output:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
-            values = finite_values(as_json(diagnosis.results))
-            write_text(partial / JSON_FILE, json.dumps(values, indent=1) + "\n")
-            _write_page(partial / REPORT_FILE, diagnosis, args)
+            write_json(partial / JSON_FILE, as_json(diagnosis.results))
+            with drawing("report"):
+                from inertial_estimation.plots.check_report import write_check_report
+
+                of = {"bag": str(args.bag), "config": list(args.config)}
+                write_check_report(partial / REPORT_FILE, diagnosis, of)
         print(f"results      {args.output}")
     if fix is not None:
         _write_fix(fix, diagnosis, config, args)
@@ -67,19 +90,26 @@ def _run(args: argparse.Namespace) -> int:
 
 def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
     """Return the robot's parameters and its description."""
+    from inertial_estimation.configuration.config_lookup import load_configs
+    from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
+    from inertial_estimation.configuration.urdf_source import read_urdf
+
     file = load_configs(args.config).overridden(checked_overrides(args.param, list(NODE_CONFIGS)))
     if file.nodes:
         file.check_nodes(list(NODE_CONFIGS))
-    file.check_shared(all_parameters())
-    known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    config = build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
+    config = robot_config(file)
     return config, read_urdf(args.urdf or config.urdf, folder=Path(file.name).parent)
 
 
 def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
     """Read the inputs of the requested part of the recording."""
+    from inertial_estimation.bring_up.streams import read_streams
+    from inertial_estimation.configuration.pipelines import replay_topics
+    from inertial_estimation.recordings.recording import BagRecording
+    from inertial_estimation.signals import NANOSECONDS, seconds
+
     robot = {"imu_frame": config.imu_frame, "contacts": config.contacts}
-    topics = replay_topics(robot, parse_remappings(args.remap))
+    topics = replay_topics(robot, arguments.parse_remappings(args.remap))
     with BagRecording(args.bag) as recording:
         print_warnings(recording.warnings)
         total_s = seconds(recording.end_ns - recording.start_ns)
@@ -97,42 +127,36 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
 
 def _print(results: list[CheckResult]) -> None:
     """Print a line a check, remedies below."""
+    from inertial_estimation.data_checks.check_result import Verdict
+
+    marks = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
     for result in results:
-        print(f"{MARKS[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
+        print(f"{marks[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
         if result.remedy:
             print(f"        -> {result.remedy}")
     counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     print(", ".join(f"{count} {verdict.value}" for verdict, count in counts.items()))
 
 
-def _write_page(path: Path, diagnosis: Diagnosis, args: argparse.Namespace) -> None:
-    try:
-        from inertial_estimation.plots.check_report import write_check_report
-    except ImportError as error:
-        print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
-        return
-    write_check_report(path, diagnosis, {"bag": str(args.bag), "config": list(args.config)})
-
-
 def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argparse.Namespace) -> None:
-    """Write the parameters that mend what was found, if there are any."""
-    values: dict[str, Any] = fixed_parameters(diagnosis.findings, config)
-    if not values:
-        print("fix          nothing that was found can be set by parameters; no file is written")
-        if _is_earlier_fix(path):
-            path.unlink()
-            print(f"fix          {path}, written by an earlier check, is removed")
+    """Write the parameters that mend what was found; without any, remove those of an earlier check."""
+    import yaml
+
+    from inertial_estimation.bring_up.fix_file import fixed_parameters
+
+    values = fixed_parameters(diagnosis.findings, config)
+    if values:
+        bag = one_line(Path(args.bag).name)
+        head = f"{FIX_HEAD} {bag}': load it after the robot's own file.\n"
+        write_text(path, head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False))
+        print(f"fix          {path}: {', '.join(values)}")
         return
-    bag = one_line(Path(args.bag).name)
-    head = f"{FIX_HEAD} {bag}': load it after the robot's own file.\n"
-    write_text(path, head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False))
-    print(f"fix          {path}: {', '.join(values)}")
-
-
-def _is_earlier_fix(path: Path) -> bool:
-    """Return whether a file is one that an earlier check has written."""
+    print("fix          nothing that was found can be set by parameters; no file is written")
     try:
         with path.open(encoding="utf-8") as file:
-            return file.readline().startswith(FIX_HEAD)
+            earlier = file.readline().startswith(FIX_HEAD)
     except (OSError, UnicodeDecodeError):
-        return False
+        earlier = False
+    if earlier:
+        path.unlink()
+        print(f"fix          {path}, written by an earlier check, is removed")

@@ -1,8 +1,9 @@
-"""Parser of every command: errors of one line that name the nearest option or choice."""
+"""Parser of every command: errors of one line that name the nearest option or choice, and completion."""
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from inertial_estimation.errors import did_you_mean
@@ -48,3 +49,29 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(
                 action, f"'{value}' is no choice{did_you_mean(str(value), known, 'expected one of')}"
             )
+
+
+def complete(
+    commands: Mapping[str, str], add_arguments: Callable[[str, argparse.ArgumentParser], None]
+) -> None:
+    """Answer a shell that asks for completions (package argcomplete), and exit; unasked nothing happens.
+
+    Only the module of the command in the line is imported.
+
+    Args:
+        commands: Names and descriptions of the commands.
+        add_arguments: Declares the arguments of one of them.
+    """
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    import argcomplete
+
+    words = os.environ.get("COMP_LINE", "").split()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parsers = parser.add_subparsers()
+    for name, text in commands.items():
+        command = parsers.add_parser(name, help=text)
+        if name in words:
+            add_arguments(name, command)
+    argcomplete.autocomplete(parser)

@@ -1,32 +1,55 @@
-"""`inertial-estimation compare`: results side by side in the terminal, as a table and as a page."""
+"""Compare results of replay or identify: values, and what differs in recordings and settings.
+
+The first folder is what the others are compared with. With --output the table is also written as compare.csv,
+and compare.html shows it with the curves of all results, one over the other.
+"""
+
+from __future__ import annotations
 
 import argparse
 import csv
 import io
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.warnings_on_stderr import print_warnings
-from inertial_estimation.comparison.comparison import FIGURES, Comparison, Row, compare
-from inertial_estimation.comparison.result_values import value_text
-from inertial_estimation.comparison.run_result import read_results
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import drawing, print_warnings
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder, write_text
 
+if TYPE_CHECKING:
+    from inertial_estimation.comparison.comparison import Comparison, Row
+
+EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
 WIDEST = 32  # characters of a column there
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    folders = "result folders of replay or identify, two or more"
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=folders)
+    arguments.add_output(parser, "folder for table, page and figures", required=False)
+    arguments.add_no_figures(parser, "figures and no compare.html")
+
+
 def run(args: argparse.Namespace) -> int:
     """Read the results, print and write the comparison."""
+    from inertial_estimation.comparison.comparison import FIGURES, compare
+    from inertial_estimation.comparison.run_result import read_results
+
     if len(args.folders) < 2:
         raise ConfigurationError("one folder has nothing to be compared with, expected at least two")
-    folder = None if args.output is None else check_output(args)
+    folder = None if args.output is None else arguments.check_output(args)
     comparison = compare(read_results(args.folders))
     print_warnings(comparison.warnings)
-    _print_rows(comparison)
+    names = [f"{row.name} [{row.unit}]" if row.unit else row.name for row in comparison.rows]
+    rows = [
+        (name, *(_shown(row, place) for place in range(len(row.values))))
+        for name, row in zip(names, comparison.rows, strict=True)
+    ]
+    _print_table([("", *comparison.names), *rows])
     _print_differences(comparison)
     if folder is not None:
         with result_folder(folder, (TABLE_FILE, PAGE_FILE, *FIGURES)) as partial:
@@ -37,30 +60,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_rows(comparison: Comparison) -> None:
-    _print_table(
-        [("", *comparison.names)]
-        + [
-            (
-                f"{row.name} [{row.unit}]" if row.unit else row.name,
-                *(_shown(row, place) for place in range(len(row.values))),
-            )
-            for row in comparison.rows
-        ]
-    )
-
-
 def _print_differences(comparison: Comparison) -> None:
     found = comparison.differences
     if not found:
         print("\nnothing differs in recordings, files, options, parameters, version and machine")
         return
     print()
-    _print_table(
-        [("what differs", *comparison.names)]
-        + [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]],
-        left=True,
-    )
+    rows = [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]]
+    _print_table([("what differs", *comparison.names), *rows], left=True)
     if len(found) > MOST_DIFFERENCES:
         print(f"... {len(found) - MOST_DIFFERENCES} more (compare.html of --output has all)")
 
@@ -82,6 +89,8 @@ def _cut(text: str) -> str:
 
 
 def _shown(row: Row, place: int) -> str:
+    from inertial_estimation.comparison.result_values import value_text
+
     text = value_text(row.values[place], nothing="-", plus_minus="+-")
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""
@@ -103,12 +112,9 @@ def _csv(comparison: Comparison) -> str:
 
 
 def _write_page(folder: Path, comparison: Comparison) -> None:
-    try:
-        from inertial_estimation.plots.comparison_figures import comparison_figures
-        from inertial_estimation.plots.comparison_report import write_comparison_report
+    with drawing("page"):
+        from inertial_estimation.plots.comparison_report import comparison_figures, write_comparison_report
         from inertial_estimation.plots.replay_figures import write_figures
-    except ImportError as error:
-        print(f"no page: {error} (pip install matplotlib jinja2)", file=sys.stderr)
-        return
-    figures = write_figures(folder, comparison_figures(comparison))
-    write_comparison_report(folder / PAGE_FILE, comparison, figures)
+
+        figures = write_figures(folder, comparison_figures(comparison))
+        write_comparison_report(folder / PAGE_FILE, comparison, figures)

@@ -1,8 +1,18 @@
-"""`inertial-estimation demo`: both runs of the scene with live nodes, their figure and numbers."""
+"""Watch Talos take a weight in simulation, with four live nodes over DDS.
+
+Simulator, tilt observer, inertial filter and whole-body controller run in lockstep. Talos stands, and a
+weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
+URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
+at the same time, each on its own ROS domain, or one after the other on that of ROS_DOMAIN_ID. The exit code
+is 1 when a run ends early, or another program publishes on its topics. The progress is shown as a live table
+on a terminal, and as a line every two seconds in a pipe. Figure and numbers of both runs are written to the
+output folder.
+"""
+
+from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import math
 import os
 import sys
@@ -10,36 +20,51 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inertial_estimation.commands.demo_display import Display
-from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
-from inertial_estimation.commands.demo_run import DemoRun
-from inertial_estimation.commands.demo_view import demo_view
-from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
-from inertial_estimation.commands.rrd_option import checked_rrd
-from inertial_estimation.commands.termination import prevailing_signals
-from inertial_estimation.compilation import kept_in, warm_up
-from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import drawing
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
-from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 
+if TYPE_CHECKING:
+    from inertial_estimation.commands.demo_run import DemoRun
+    from inertial_estimation.configuration.config_file import ConfigFile
+    from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
+
+EXAMPLES = ("", "--duration 8 --no-adaptation", "--viewer")
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
 DOMAINS = range(51, 101)  # 1 to 50 are left to robots
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    arguments.add_number(parser, "--duration", 4.5, "S", "simulated time of a run, from the release (4.5 s)")
+    no_adaptation = "only the run without adaptation, in which the elbow sags"
+    arguments.add_switch(parser, "--no-adaptation", no_adaptation)
+    viewer = "show the robot in real time, one run after the other; needs a display"
+    arguments.add_switch(parser, "--viewer", viewer)
+    output = "folder figure and numbers are written to (results/demo)"
+    parser.add_argument("--output", type=Path, default=Path("results/demo"), metavar="DIR", help=output)
+    arguments.add_switch(parser, "--no-live", "print only the last table")
+    arguments.add_rrd(parser)
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
+    from inertial_estimation.commands.demo_display import Display
+    from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
+    from inertial_estimation.commands.demo_run import DemoRun
+    from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
+    from inertial_estimation.commands.viewer_files import demo_view
+    from inertial_estimation.configuration.config_lookup import load_configs
+    from inertial_estimation.configuration.urdf_source import read_urdf
+
     quiet = args.no_live
-    output, rrd, given = check_output_folder(args.output, shared=True), checked_rrd(args), given_domain()
+    output, rrd = check_output_folder(args.output, shared=True), arguments.checked_rrd(args)
+    given = given_domain()
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
@@ -79,6 +104,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
     """Return the scene, from the parameter files and the robot's description."""
+    from inertial_estimation.configuration.node_names import SIMULATOR_NODE
+    from inertial_estimation.models.robot_model import RobotModel
+    from inertial_estimation.replay.payload_response import PayloadScene
+    from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+    from inertial_estimation.simulation.disturbances import Attachment
+
     shared = files.shared
     (text,) = files.nodes[SIMULATOR_NODE]["disturbances"]
     weight = parse_disturbance(text)
@@ -100,6 +131,8 @@ def _compile(*, quiet: bool) -> None:
 
     Where the machine code is not kept, each node has to compile its own in any case.
     """
+    from inertial_estimation.compilation import kept_in, warm_up
+
     if not kept_in():
         return
     if not quiet:
@@ -127,8 +160,7 @@ def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
             stack.enter_context(demo_run.nodes(viewer=viewer))
         yield  # before the import, which takes as long as that of a node
         try:
-            with prevailing_signals():
-                from inertial_estimation.ros.demo_monitor import listen
+            from inertial_estimation.ros.demo_monitor import listen
         except ModuleNotFoundError as error:
             raise _missing(error.name) from error
         for demo_run in runs:
@@ -152,14 +184,12 @@ def _write(
             name = "with" if demo_run.adaptation else "without"
             print(f"{name} adaptation: {sentence}", file=sys.stderr)
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
-    write_text(output / NUMBERS, json.dumps({"scene": vars(scene), "runs": results}, indent=2) + "\n")
-    try:
+    write_json(output / NUMBERS, {"scene": vars(scene), "runs": results})
+    with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.demo_figure import write_demo_figure
-    except ImportError as error:
-        print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
-        return False
-    write_demo_figure(output / FIGURE, scene, responses)
-    return True
+
+        write_demo_figure(output / FIGURE, scene, responses)
+    return (output / FIGURE).is_file()
 
 
 def _response(demo_run: DemoRun) -> PayloadResponse:

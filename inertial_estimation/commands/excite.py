@@ -1,46 +1,84 @@
-"""`inertial-estimation excite`: the design of a motion, its files and summary."""
+"""Design a motion that identifies a robot: a fixed arm, a leg of a robot that hangs by its trunk, or poses.
+
+Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into the
+output folder. The parameter file is the same as for the command identify and states what is to be identified.
+"""
+
+from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.progress_bar import progress_bar
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import checked_overrides
-from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
-from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.offline.design_file import random_summary, write_design
-from inertial_estimation.offline.identification_setup import identification_config
-from inertial_estimation.parallel import open_workers
-from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
-from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
+from inertial_estimation.parameters import build_config, iterate_parameters
 
+if TYPE_CHECKING:
+    from inertial_estimation.identification.excitation.excitation import ExcitationDesign
+
+EXAMPLES = (
+    "--config panda --objective condition --output results/motion",
+    "--config hyq --leg lf --output results/leg",
+)
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    arguments.add_robot(parser, "panda, hyq")
+    arguments.add_output(parser)
+    leg = "prefix of the leg that moves while the trunk is held, for instance lf"
+    parser.add_argument("--leg", default="", metavar="PREFIX", help=leg)
+    arguments.add_names(
+        parser, "--joints", "JOINT", "joints that move, by name or pattern; the others are held"
+    )
+    arguments.add_names(parser, "--links", "LINK", "links whose parameters are to be identified")
+    seed = "seed of the random motions; the same seed gives the same motion (0)"
+    parser.add_argument("--seed", type=int, default=0, help=seed)
+    arguments.add_number(parser, "--compare-random", 0, "N", "compare the result with N random motions (0)")
+    arguments.add_workers(parser, "random motions to compare with")
+    arguments.add_param(parser, "identification.NAME=VALUE")
+    arguments.add_no_figures(parser, "figure")
+    for spec in iterate_parameters(ExcitationConfig):
+        parser.add_argument(
+            f"--{spec.name.replace('_', '-')}",
+            dest=spec.name,
+            type=type(spec.default),
+            choices=spec.choices or None,
+            metavar=None if spec.choices else spec.unit.upper() or "N",
+            help=f"{spec.description.rstrip('.')} (default {spec.default})",
+        )
 
 
 def run(args: argparse.Namespace) -> int:
     """Design the motion, write the files and print a summary."""
+    from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+    from inertial_estimation.identification.excitation.excitation import design_excitation
+    from inertial_estimation.offline.identification_setup import load_identification
+    from inertial_estimation.parallel import open_workers
+
     if args.compare_random < 0 or args.seed < 0:
         raise ConfigurationError("--compare-random and --seed are expected not to be negative")
-    folder = check_output(args)
+    folder = arguments.check_output(args)
     given = {spec.name: getattr(args, spec.name) for spec in iterate_parameters(ExcitationConfig)}
     config = build_config(ExcitationConfig, {n: v for n, v in given.items() if v is not None})
-    file = load_configs(args.config).overridden(
-        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
-    )
-    identification = identification_config(file)
-    if args.links:
-        identification = replace_value(identification, "links", args.links)
-    urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
-    workers = open_workers(args.jobs, args.cluster)
-    with workers, _progress_bar(_steps(config, args.compare_random)) as tick:
+    identification, beside = load_identification(args.config, args.param, args.links)
+    urdf = read_urdf(args.urdf or identification.robot.urdf, folder=beside)
+    steps = config.poses if config.kind == "poses" else config.starts
+    steps += (1 if config.kind == "poses" else config.refined) * config.iterations + args.compare_random
+    done = 0
+
+    def tick(more: int) -> None:
+        nonlocal done
+        done += more
+        show(done)
+
+    with open_workers(args.jobs, args.cluster) as workers, progress_bar("excite", steps) as show:
         result = design_excitation(
             identification,
             config,
@@ -61,30 +99,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _steps(config: ExcitationConfig, compare: int) -> int:
-    if config.kind == "poses":
-        return config.poses + config.iterations + compare
-    return config.starts + config.refined * config.iterations + compare
-
-
 def _write(
     folder: Path, args: argparse.Namespace, result: ExcitationDesign, config: ExcitationConfig
 ) -> None:
+    from inertial_estimation.offline.design_file import write_design
+    from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
+
     write_trajectory_csv(folder / CSV, result.trajectory)
     write_trajectory_bag(folder / BAG, result.trajectory)
     write_design(folder / JSON, result, config, args.seed)
     if args.no_figures:
         return
-    try:
+    with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.excitation_figures import write_excitation_figure
-    except ImportError as error:
-        print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
-        return
-    title = f"{config.kind}, {config.objective}, seed {args.seed}"
-    write_excitation_figure(folder / FIGURE, result, title)
+
+        title = f"{config.kind}, {config.objective}, seed {args.seed}"
+        write_excitation_figure(folder / FIGURE, result, title)
 
 
 def _summarise(folder: Path, result: ExcitationDesign) -> None:
+    from inertial_estimation.offline.design_file import random_summary
+
     precision = result.chosen.precision
     print(f"joints                {', '.join(result.design.moving_names)}")
     print(f"duration              {result.trajectory.duration_s:.2f} s, {precision.samples} samples")
@@ -105,27 +140,10 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
     summary = random_summary(result.random, result.chosen)
     if summary:
         print(f"random                {summary['count']} of the same kind, length, limits:")
-        for key, name in (
-            ("condition", "condition"),
-            ("condition_plain", "SI units"),
-            ("largest", "deviation"),
-        ):
+        names = (("condition", "condition"), ("condition_plain", "SI units"), ("largest", "deviation"))
+        for key, name in names:
             print(
                 f"  {name:<20}median {summary[f'{key}_median']:.4g}, best {summary[f'{key}_best']:.4g}; "
                 f"median / designed {summary[f'{key}_median_over_chosen']:.2f}"
             )
     print(f"results               {folder}")
-
-
-@contextmanager
-def _progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar that counts steps."""
-    done = 0
-    with progress_bar("excite", steps) as show:
-
-        def add(more: int) -> None:
-            nonlocal done
-            done += more
-            show(done)
-
-        yield add

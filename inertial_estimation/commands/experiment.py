@@ -1,33 +1,64 @@
-"""`inertial-estimation experiment`: an experiment of the registry, its table and files."""
+"""Run an experiment of the source papers and print its table together with the paper's numbers.
+
+Writes NAME.json and NAME.png into the output folder. The table marks every bound that is missed; a missed
+bound is a result, so the exit code is 0 nevertheless. `experiment --list` lists the experiments.
+"""
+
+from __future__ import annotations
 
 import argparse
-import platform
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inertial_estimation.commands.progress_bar import progress_lines
+from inertial_estimation import __version__
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.experiments.experiment import Progress
-from inertial_estimation.experiments.experiment_result import ExperimentResult
-from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, RegisteredExperiment, find_experiment
-from inertial_estimation.experiments.result_file import result_document, write_result
-from inertial_estimation.experiments.result_table import result_lines, verdict
-from inertial_estimation.files.outputs import check_output_folder, result_folder
-from inertial_estimation.parallel import Workers, open_workers
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 
-PACKAGES = (
-    *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
-    *("matplotlib", "vqf"),
-)
+if TYPE_CHECKING:
+    from inertial_estimation.experiments.experiment_result import ExperimentResult
+    from inertial_estimation.experiments.registry import RegisteredExperiment
+    from inertial_estimation.parallel import Workers
+
+EXAMPLES = ("--list", "foster-elbow --seeds 10 --jobs 4 --output results/experiments", "all --quick")
+PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    name = parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
+    arguments.completed_by(name, _experiment_names)
+    arguments.add_switch(parser, "--list", "list the experiments")
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (depends on the experiment)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("results/experiments"),
+        metavar="DIR",
+        help="folder for JSON and figures (results/experiments)",
+    )
+    quick = "shortened runs that exercise every part; their numbers are not results"
+    arguments.add_switch(parser, "--quick", quick)
+    arguments.add_workers(parser, "runs of an experiment")
+
+
+def _experiment_names() -> list[str]:
+    from inertial_estimation.experiments.registry import ALL, EXPERIMENTS
+
+    return [*(experiment.name for experiment in EXPERIMENTS), ALL]
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the experiment, print its table and write the files."""
+    from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, find_experiment
+    from inertial_estimation.parallel import open_workers
+
     if args.list:
-        print("\n".join(_listed()))
+        width = max(len(experiment.name) for experiment in EXPERIMENTS)
+        for experiment in EXPERIMENTS:
+            print(f"{experiment.name:<{width}}  {experiment.summary} ({experiment.source})")
         return 0
     if args.name is None:
         raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
@@ -42,16 +73,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _listed() -> list[str]:
-    width = max(len(experiment.name) for experiment in EXPERIMENTS)
-    return [
-        f"{experiment.name:<{width}}  {experiment.summary} ({experiment.source})"
-        for experiment in EXPERIMENTS
-    ]
-
-
 def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
+    from inertial_estimation.experiments.registry import EXPERIMENTS
+    from inertial_estimation.experiments.result_table import verdict
+
     said, failed = [], 0
     for experiment in EXPERIMENTS:
         try:
@@ -68,55 +94,40 @@ def _run_all(args: argparse.Namespace, workers: Workers) -> int:
 def _run_one(
     experiment: RegisteredExperiment, args: argparse.Namespace, workers: Workers
 ) -> ExperimentResult:
+    from inertial_estimation.experiments.result_file import result_document
+    from inertial_estimation.experiments.result_table import result_lines
+
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
-    with _progress_bar(experiment.name) as progress:
+    with progress_bar(experiment.name, 100.0, "%") as show:
+
+        def progress(what: str, share: float) -> None:
+            show(100.0 * share, what)
+
         result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
     print("\n".join(result_lines(experiment, result, quick=args.quick)))
     document = result_document(experiment, result, _versions(), quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
     with result_folder(args.output, names) as partial:
-        written = [write_result(partial / names[0], document)]
+        written = [write_json(partial / names[0], document)]
         if result.panels:
-            written += _draw(partial / names[1], experiment, result)
+            with drawing("figure", "matplotlib"):
+                from inertial_estimation.plots.experiment_figures import write_experiment_figure
+
+                title = f"{experiment.name} ({experiment.source})"
+                figure = partial / names[1]
+                written.append(write_experiment_figure(figure, title, result.panels, columns=result.columns))
     print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
     return result
 
 
-def _draw(path: Path, experiment: RegisteredExperiment, result: ExperimentResult) -> list[Path]:
-    try:
-        from inertial_estimation.plots.experiment_figures import write_experiment_figure
-    except ImportError as error:
-        print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
-        return []
-    title = f"{experiment.name} ({experiment.source})"
-    return [write_experiment_figure(path, title, result.panels, columns=result.columns)]
-
-
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+    import platform
+    from importlib import metadata
+
+    versions = {"python": platform.python_version(), "inertial_estimation": __version__}
     for package in PACKAGES:
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             versions[package] = "not installed"
     return versions
-
-
-@contextmanager
-def _progress_bar(name: str) -> Iterator[Progress]:
-    """Show a progress bar that names what goes on; in a pipe, lines with the share that is done."""
-    lines = progress_lines(name, 1.0)
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        tqdm = None
-    if tqdm is None or not sys.stderr.isatty():
-        yield lambda _what, share: lines(share)
-        return
-    with tqdm(total=100, unit="%", bar_format="{desc} {bar} {n:.0f} % {elapsed}", desc=name) as bar:
-
-        def progress(what: str, share: float) -> None:
-            bar.set_description_str(f"{name}: {what}", refresh=False)
-            bar.update(100.0 * share - bar.n)
-
-        yield progress

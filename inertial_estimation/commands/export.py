@@ -1,35 +1,63 @@
-"""`inertial-estimation export`: an estimated robot as URDF, MJCF or SDF, with variants of its inertias."""
+"""Write an estimated robot for simulators and learning, with variants drawn from its uncertainty.
+
+DIR is a result folder of identify or replay. FORMAT URDF is its description with the estimated inertias; MJCF
+and SDF are converted from it, or are a model of yours (--model) in which only the inertias of estimated links
+are replaced. With --samples N the folder also has N variants, each of them physically consistent.
+"""
+
+from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.export.model_format import RobotWriter
-from inertial_estimation.export.sample_table import TABLE_FILE, sample_lines, sample_table
 from inertial_estimation.files.outputs import result_folder, write_text
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
-from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 
+if TYPE_CHECKING:
+    from inertial_estimation.models.estimated_model import EstimatedModel
+
+FORMATS = ("urdf", "mjcf", "sdf")
+EXAMPLES = (
+    "found --output robots --samples 20",
+    "results/talos --format mjcf --model talos.xml --output robots --samples 100 --seed 1",
+)
 MOST_SAMPLES = 100_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("results", type=Path, metavar="DIR", help="result folder of identify or replay")
+    parser.add_argument("--format", choices=FORMATS, default="urdf", help="format to write, default urdf")
+    model = "your MJCF or SDF of the robot, in which the inertias of the estimated links are replaced"
+    parser.add_argument("--model", type=Path, metavar="FILE", help=model)
+    arguments.add_number(parser, "--samples", 0, "N", "variants to draw, default 0")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same variants")
+    arguments.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the estimated robot, draw and write."""
+    import numpy as np
+
+    from inertial_estimation.export.model_format import RobotWriter
+    from inertial_estimation.export.sample_table import TABLE_FILE, sample_lines, sample_table
+
     if not 0 <= args.samples <= MOST_SAMPLES:
         raise ConfigurationError(f"--samples is {args.samples}, expected 0 to {MOST_SAMPLES}")
-    folder = check_output(args)
+    folder = arguments.check_output(args)
     model = _read(args.results)
     writer = RobotWriter(model, args.format, args.model)
     print_warnings(writer.warnings)
     drawn = model.samples(args.samples, np.random.default_rng(args.seed)) if args.samples else None
     digits = len(str(max(args.samples - 1, 0)))
-    with result_folder(folder, _own(folder, writer.suffix)) as partial:
-        write_text(partial / f"estimated{writer.suffix}", writer.text(model.estimate))
+    estimated = f"estimated{writer.suffix}"
+    earlier = [path.name for path in folder.glob(f"sample_*{writer.suffix}")] if folder.is_dir() else []
+    with result_folder(folder, [estimated, TABLE_FILE, *earlier]) as partial:
+        write_text(partial / estimated, writer.text(model.estimate))
         for i, parameters in enumerate([] if drawn is None else drawn):
             write_text(partial / f"sample_{i:0{digits}d}{writer.suffix}", writer.text(parameters))
         if drawn is not None:
@@ -40,13 +68,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _own(folder: Path, suffix: str) -> list[str]:
-    """Return the files of an earlier export, which are replaced."""
-    earlier = [path.name for path in folder.glob(f"sample_*{suffix}")] if folder.is_dir() else []
-    return [f"estimated{suffix}", TABLE_FILE, *earlier]
-
-
 def _read(folder: Path) -> EstimatedModel:
+    from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+    from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
+
     path = folder / POSTERIOR_FILE
     if not path.is_file():
         raise ConfigurationError(

@@ -1,59 +1,112 @@
-"""`inertial-estimation identify`: recordings streamed into the identification, its files and summary."""
+"""Identify inertial parameters and friction from recordings.
+
+Writes identification.json, report.html, identified.urdf and friction.yaml (a parameter file for the nodes)
+into the output folder. Parameters are those of the sections /**, inertial_ekf (rows, friction) and
+identification of the parameter file.
+"""
+
+from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.identify_summary import print_run_warnings, print_summary
-from inertial_estimation.commands.options.identify import DEFAULT_METHOD
-from inertial_estimation.commands.progress_bar import progress_bar
-from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import checked_overrides
-from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
-from inertial_estimation.configuration.provenance import provenance
-from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import (
+    drawing,
+    print_warnings,
+    progress_bar,
+    recording_with_warnings,
+)
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.identification.methods import METHODS, method_named
-from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
-from inertial_estimation.offline.identification_run import (
-    IdentificationRun,
-    block_stream,
-    run_identification,
-)
-from inertial_estimation.offline.identification_setup import (
-    check_different_data,
-    check_split,
-    identification_config,
-    identification_topics,
-)
-from inertial_estimation.parameters import parameter_values, replace_value
-from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.signals import seconds
 
+if TYPE_CHECKING:
+    from inertial_estimation.identification.identification_config import IdentificationConfig
+    from inertial_estimation.identification.identification_result import (
+        IdentificationReport,
+        MethodResult,
+        PayloadResult,
+    )
+    from inertial_estimation.identification.identifier import Identifier
+    from inertial_estimation.offline.identification_run import IdentificationRun
+
+EXAMPLES = (
+    "BAG --config panda --split 14 --compare --output results/panda",
+    "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",
+)
+DEFAULT_METHOD = "consistent"
+METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prior", "ridge", DEFAULT_METHOD)
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    arguments.add_bags(parser)
+    arguments.add_robot(parser, "icub, panda", "offsets, known friction")
+    arguments.add_output(parser)
+    parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
+    arguments.add_switch(parser, "--compare", "run all methods; the result of --method is written")
+    validate = "recording that validates the result; repeat it for more"
+    parser.add_argument("--validate", action="append", default=[], metavar="BAG", help=validate)
+    split = "fit the first S seconds of each bag and validate with the rest"
+    parser.add_argument("--split", type=float, metavar="S", help=split)
+    arguments.add_names(
+        parser, "--links", "LINK", "identify only the bodies of these links, by name or pattern"
+    )
+    payload = "identify a load fixed to this link as a body of its own (identification.payload.link)"
+    parser.add_argument("--payload", default="", metavar="LINK", help=payload)
+    unloaded = "recording of the robot without the load of --payload; repeat it for more"
+    parser.add_argument("--unloaded", action="append", default=[], metavar="BAG", help=unloaded)
+    arguments.add_remap(parser)
+    arguments.add_param(parser, "identification.NAME=VALUE")
+    arguments.add_no_figures(parser, "report.html")
+
+
 def run(args: argparse.Namespace) -> int:
     """Stream the recordings, identify, write the files and print a summary."""
-    method = args.method or DEFAULT_METHOD
-    methods = list(METHODS) if args.compare else [method]
-    method_named(method)
+    from inertial_estimation.configuration.urdf_source import read_urdf
+    from inertial_estimation.identification.identifier import Identifier
+    from inertial_estimation.identification.methods import method_named
+    from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
+
+    method_named(args.method or DEFAULT_METHOD)
     _check_arguments(args)
-    folder = check_output(args)
+    folder = arguments.check_output(args)
     config, folder_of_urdf = _config(args)
     urdf = read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf)
     identifier = Identifier(config, urdf)
-    topics = identification_topics(config, parse_remappings(args.remap))
+    result = _identified(args, config, identifier)
+    source = _source(args, config, identifier, urdf)
+    with result_folder(folder, FILES) as partial:
+        write_identification(partial, result, config, identifier.robot, source)
+        if not args.no_figures:
+            with drawing("report"):
+                from inertial_estimation.plots.identification_report import write_identification_report
+
+                write_identification_report(partial / REPORT_FILE, result, source)
+    print_run_warnings(result)
+    print_summary(folder, result)
+    return 0
+
+
+def _identified(
+    args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier
+) -> IdentificationRun:
+    from inertial_estimation.offline.identification_run import block_stream, run_identification
+    from inertial_estimation.offline.identification_setup import (
+        check_different_data,
+        check_split,
+        identification_topics,
+    )
+    from inertial_estimation.signals import seconds
+
+    method = args.method or DEFAULT_METHOD
+    topics = identification_topics(config, arguments.parse_remappings(args.remap))
     with ExitStack() as stack:
         training = [stack.enter_context(recording_with_warnings(bag)) for bag in args.bags]
         bare = [stack.enter_context(recording_with_warnings(bag)) for bag in args.unloaded]
@@ -70,40 +123,37 @@ def run(args: argparse.Namespace) -> int:
                 check_different_data(recording, other, topics.joints)
             for other in bare:
                 check_different_data(recording, other, topics.joints, SAME_WITHOUT_LOAD)
-        with _progress_bar([*training, *bare, *validation]) as progress:
-            result = run_identification(
+        spans_ns = [recording.end_ns - recording.start_ns for recording in (*training, *bare, *validation)]
+        done: dict[str, float] = {}
+
+        def progress(name: str, done_s: float) -> None:
+            done[name] = done_s
+            show(sum(done.values()))
+
+        with progress_bar("identify", seconds(sum(spans_ns)), "s") as show:
+            return run_identification(
                 identifier,
                 streams,
                 held_out,
-                methods=methods,
+                methods=METHODS if args.compare else [method],
                 chosen=method,
                 unloaded=unloaded,
                 split_s=args.split,
                 progress=progress,
             )
-    source = _source(args, config, identifier, urdf)
-    with result_folder(folder, FILES) as partial:
-        write_identification(partial, result, config, identifier.robot, source)
-        if not args.no_figures:
-            _write_page(partial, result, source)
-    print_run_warnings(result)
-    print_summary(folder, result)
-    return 0
 
 
 def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:
     """Return the parameters, and the folder relative to which the description is given."""
-    file = load_configs(args.config).overridden(
-        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
-    )
-    config = identification_config(file)
-    if args.links:
-        config = replace_value(config, "links", args.links)
+    from inertial_estimation.offline.identification_setup import load_identification
+    from inertial_estimation.parameters import replace_value
+
+    config, folder = load_identification(args.config, args.param, args.links)
     if args.payload:
         config = replace_value(config, "payload.link", args.payload)
     if args.unloaded and not config.payload.link:
         raise ConfigurationError("--unloaded needs the link of the load: give it with --payload LINK")
-    return config, Path(file.name).parent
+    return config, folder
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
@@ -118,7 +168,14 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _source(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier, urdf: str
 ) -> dict[str, Any]:
-    settings = {name: _plain(value) for name, value in parameter_values(config).items()}
+    from inertial_estimation.configuration.node_names import IDENTIFICATION
+    from inertial_estimation.configuration.provenance import provenance
+    from inertial_estimation.parameters import parameter_values
+
+    settings = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in parameter_values(config).items()
+    }
     urdf_source = args.urdf or config.robot.urdf
     return {
         "robot": identifier.robot.model.name,
@@ -140,28 +197,93 @@ def _source(
     }
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def print_run_warnings(result: IdentificationRun) -> None:
+    """Print warnings of the data, what was left out and why there is no URDF, to stderr."""
+    report = result.report
+    print_warnings(report.warnings)
+    for name, data in (("fitted data", report.training), ("other data", report.validation)):
+        if data is not None and data.dropped:
+            left_out = ", ".join(f"{reason} ({count})" for reason, count in data.dropped.items())
+            print(f"left out of the {name}: {left_out}", file=sys.stderr)
+    if result.refusal:
+        print(result.refusal, file=sys.stderr)
 
 
-def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any]) -> None:
-    try:
-        from inertial_estimation.plots.identification_report import write_identification_report
-    except ImportError as error:
-        print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
+def print_summary(folder: Path, run: IdentificationRun) -> None:
+    """Print what was found, and what speaks against it."""
+    from inertial_estimation.offline.identification_run import nominal_error
+    from inertial_estimation.offline.result_diagnostics import result_diagnostics
+
+    report, result = run.report, run.result
+    data = report.training
+    print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")
+    print(f"rank                  {report.rank} of {report.unknowns}, condition {report.condition:.3g}")
+    if len(report.methods) > 1:
+        _print_methods(report)
+    else:
+        print(f"method                {result.method}")
+    print(
+        f"relative error        {_percent(result.relative_error)} on the fitted data "
+        f"(nominal {_percent(nominal_error(result.direct))})"
+    )
+    if result.validation:
+        print(
+            f"                      {_percent(result.relative_error_validation)} on other data "
+            f"(nominal {_percent(nominal_error(result.validation))})"
+        )
+    _print_base(result)
+    bad = [body.link for body in result.bodies if body.violations]
+    print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
+    if result.payload:
+        _print_payload(result.payload)
+    for sentence in result_diagnostics(report):
+        print(f"but                   {sentence}")
+    print(f"results               {folder}")
+
+
+def _print_methods(report: IdentificationReport) -> None:
+    print(f"{'method':<22}{'fitted':>9}{'other':>9}{'cost':>10}{'other':>10}   bodies")
+    for name, one in report.methods.items():
+        bad = sum(1 for body in one.bodies if body.violations)
+        mark = " (written)" if name == report.chosen else ""
+        verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
+        print(
+            f"{name:<22}{_percent(one.relative_error):>9}{_percent(one.relative_error_validation):>9}"
+            f"{one.cost:>10.3g}{one.cost_validation:>10.3g}   {verdict}{mark}"
+        )
+
+
+def _print_base(result: MethodResult) -> None:
+    """Print the prediction error of the base rows if the relative error covers only joint torques."""
+    from inertial_estimation.models.measurement_rows import BASE_ROWS
+
+    for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
+        base = [row for row in rows if row.row in BASE_ROWS]
+        if base and len(base) < len(rows):
+            measured, left, nominal = (
+                math.hypot(*(getattr(row, name) for row in base))
+                for name in ("rms_measured", "rms", "rms_nominal")
+            )
+            if measured > 0.0:
+                print(
+                    f"base rows             {_percent(left / measured)} on the {data} data "
+                    f"(nominal {_percent(nominal / measured)})"
+                )
+
+
+def _print_payload(load: PayloadResult) -> None:
+    import numpy as np
+
+    com, sigma = (", ".join(f"{c:.4f}" for c in values) for values in (load.inertia.com_F, load.com_sigma))
+    moments = ", ".join(f"{value:.3g}" for value in np.diag(load.inertia.inertia_Fcm))
+    spread = ", ".join(f"{value:.2g}" for value in np.diag(load.inertia_sigma))
+    print(f"payload               {load.inertia.mass:.4g} kg (sigma {load.mass_sigma:.2g}) on '{load.link}'")
+    if not load.mass_known:
+        print("                      centre of mass and inertia not determined: the mass may be zero")
         return
-    write_identification_report(folder / REPORT_FILE, result, source)
+    print(f"                      centre of mass {com} m (sigma {sigma}) in the frame of '{load.link}'")
+    print(f"                      moments of inertia about it {moments} kg m^2 (sigma {spread})")
 
 
-@contextmanager
-def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None]]:
-    """Show one progress bar for all recordings."""
-    total_s = seconds(sum(recording.end_ns - recording.start_ns for recording in recordings))
-    done: dict[str, float] = {}
-    with progress_bar("identify", total_s, "s") as show:
-
-        def add(name: str, done_s: float) -> None:
-            done[name] = done_s
-            show(sum(done.values()))
-
-        yield add
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if value == value else "-"

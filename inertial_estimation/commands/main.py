@@ -9,10 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from inertial_estimation.commands.command_parser import WRONG_USE, CommandParser
-from inertial_estimation.commands.completion import complete
+from inertial_estimation import __version__
+from inertial_estimation.commands.command_parser import WRONG_USE, CommandParser, complete
 from inertial_estimation.commands.termination import Terminated, prevailing_signals, unwound_by_signals
-from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
 PROGRAM = "inertial-estimation"
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
         answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
-    complete(COMMANDS, lambda command, parser: _options(command).add_arguments(parser))
+    complete(COMMANDS, lambda command, parser: _load(command).add_arguments(parser))
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
@@ -83,7 +82,7 @@ def _without_command(given: list[str]) -> int:
     """Print the version, the help, or which command may be meant."""
     parser = _parser()
     if parser.parse_args(given).version:
-        print(package_version())
+        print(__version__)
         return 0
     parser.print_help()
     return WRONG_USE
@@ -94,7 +93,8 @@ def _run(chosen: str, arguments: list[str]) -> int:
     begin_ns = time.time_ns()
     try:
         _load_compiler().compiling_within(prevailing_signals)
-        code = int(_load(chosen, chosen).run(args))
+        with prevailing_signals():  # which the import of a library may discard
+            code = int(_load(chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
     except (KeyboardInterrupt, Terminated):
@@ -110,17 +110,13 @@ def command_parser(command: str) -> CommandParser:
     Args:
         command: One of `COMMANDS`.
     """
-    options = _options(command)
+    module = _load(command)
+    examples = "\n".join(f"  {PROGRAM} {command} {example}".rstrip() for example in module.EXAMPLES)
     parser = CommandParser(
-        prog=f"{PROGRAM} {command}", description=options.__doc__, epilog=_examples(command, options)
+        prog=f"{PROGRAM} {command}", description=module.__doc__, epilog=f"examples:\n{examples}"
     )
-    options.add_arguments(parser)
+    module.add_arguments(parser)
     return parser
-
-
-def _examples(chosen: str, module: ModuleType) -> str:
-    lines = "\n".join(f"  {PROGRAM} {chosen} {example}".rstrip() for example in module.EXAMPLES)
-    return f"examples:\n{lines}"
 
 
 def _tell_written(folder: Path | None, begin_ns: int) -> None:
@@ -156,16 +152,11 @@ def _parser() -> CommandParser:
     return parser
 
 
-def _options(command: str) -> ModuleType:
-    """Import what describes a command: a light module, so that help and completion answer at once."""
-    return _load(command, f"options.{command}")
-
-
-def _load(command: str, module: str) -> ModuleType:
-    """Import a module of a command, so that only the used command imports its dependencies."""
+def _load(command: str) -> ModuleType:
+    """Import the module of a command; it imports no library until `run`, so that help answers at once."""
     try:
         with prevailing_signals():
-            return importlib.import_module(f"inertial_estimation.commands.{module}")
+            return importlib.import_module(f"inertial_estimation.commands.{command}")
     except ModuleNotFoundError as error:
         raise _missing(command, error) from error
 

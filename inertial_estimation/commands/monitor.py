@@ -1,20 +1,35 @@
-"""`inertial-estimation monitor`: what live nodes publish, as a table in the terminal."""
+"""Show live nodes in a table: inputs with rates and ages, tilt, masses with deviations, gate, warnings.
+
+The nodes are all those in the namespace that publish telemetry or diagnostics. Ctrl-C ends the command.
+When the output is not a terminal, tables are printed one after the other without colours.
+"""
+
+from __future__ import annotations
 
 import argparse
 import math
 import os
 import signal
-from types import FrameType
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.live import Live
-
-from inertial_estimation.commands.monitor_view import monitor_view
-from inertial_estimation.commands.termination import prevailing_signals
+from inertial_estimation.commands import arguments
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.recordings.watch_record import WatchRecord
 
+if TYPE_CHECKING:
+    from inertial_estimation.recordings.watch_record import WatchRecord
+
+EXAMPLES = ("", "--once --namespace /robot1")
 ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    namespace = "show the nodes in this namespace and below (/)"
+    parser.add_argument("--namespace", default="/", metavar="NS", help=namespace)
+    arguments.add_switch(parser, "--once", "print one table and exit")
+    arguments.add_number(parser, "--period", 0.5, "S", "time between two tables (0.5 s)")
+    arguments.add_number(parser, "--wait", 10.0, "S", "longest time that --once waits for nodes (10 s)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,40 +38,40 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--period is {args.period} s, expected more than 0 s")
     if not 0.0 < args.wait < math.inf:
         raise ConfigurationError(f"--wait is {args.wait} s, expected more than 0 s")
-    with prevailing_signals():
-        from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
+    from rich.console import Console
+    from rich.live import Live
+
+    from inertial_estimation.commands.monitor_view import monitor_view
+    from inertial_estimation.recordings.watch_record import WatchRecord
+    from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+        signal.signal(number, signal.default_int_handler)
     record, console = WatchRecord(), Console()
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     title = f"inertial_estimation   namespace {args.namespace}   ROS_DOMAIN_ID {domain}"
     try:
         if args.once:
-            return _once(args, record, console, title)
-        if not console.is_terminal:
-            watch(
-                record,
-                namespace=args.namespace,
-                show=lambda now_s: console.print(monitor_view(record, now_s, title), "\n", sep=""),
-                done=lambda _now_s: False,
-                period_s=args.period,
-            )
-        with Live(console=console, screen=True, auto_refresh=False) as live:
-            watch(
-                record,
-                namespace=args.namespace,
-                show=lambda now_s: live.update(monitor_view(record, now_s, title), refresh=True),
-                done=lambda _now_s: False,
-                period_s=args.period,
-            )
+            console.print(monitor_view(record, _listened(args, record), title))
+            return 0
+        live = Live(console=console, screen=True, auto_refresh=False) if console.is_terminal else None
+
+        def show(now_s: float) -> None:
+            if live is None:
+                console.print(monitor_view(record, now_s, title), "\n", sep="")
+            else:
+                live.update(monitor_view(record, now_s, title), refresh=True)
+
+        with live or nullcontext():
+            of, endless = args.namespace, lambda _now_s: False
+            watch(record, namespace=of, show=show, done=endless, period_s=args.period)
     except KeyboardInterrupt:
         pass
     return 0
 
 
-def _once(args: argparse.Namespace, record: WatchRecord, console: Console, title: str) -> int:
-    """Receive messages until every node has reported for some time, then print; return 1 without nodes."""
+def _listened(args: argparse.Namespace, record: WatchRecord) -> float:
+    """Receive messages until every node has reported for some time, and return the time then [s]."""
     from inertial_estimation.ros.watch_monitor import watch
 
     begun: float | None = None
@@ -77,9 +92,4 @@ def _once(args: argparse.Namespace, record: WatchRecord, console: Console, title
             f"no node found in namespace '{args.namespace}' within {args.wait:g} s; do the nodes run with "
             f"the same ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?"
         )
-    console.print(monitor_view(record, last, title))
-    return 0
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    return last

@@ -1,33 +1,84 @@
-"""`inertial-estimation synthesize`: a motion and its measurements as a rosbag2."""
+"""Write a synthetic recording with known truth as a rosbag2; joint torques come from inverse dynamics.
+
+The robot rests, then moves smoothly or along a trajectory of the command excite. At a given time a weight is
+attached to one of its links. With --config the robot has the friction of the parameter files, and its
+readings have their joint offsets and drive gains. With --mass-sigma and --com-sigma its inertias differ from
+its description at random. Noise, bias, delay and losses of the sensors come from a seeded generator: the same
+seed writes the same recording. The folder of the bag also holds truth.json, with the true mass, payload,
+sensor errors and inertias over time (replay compares with them), and truth.urdf, the true robot.
+"""
+
+from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import all_parameters
-from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.commands import arguments
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.urdf_inertia import perturbed_urdf
-from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
-from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
-from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
-from inertial_estimation.synthetic.true_inertias import true_inertias
+from inertial_estimation.files.outputs import json_text
+
+if TYPE_CHECKING:
+    from inertial_estimation.models.robot_config import RobotConfig
+    from inertial_estimation.simulation.sensor_noise_config import SensorNoise
+    from inertial_estimation.synthetic.synthetic_truth import Truth
+
+EXAMPLES = (
+    "talos --output bag",
+    "arm --config panda --trajectory trajectory.csv --payload-mass 2 --output bag",
+)
+ROBOTS = ("arm", "panda", "talos")
+PAYLOAD_KG = 5.44  # 12 lb
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    robot = "the robot; arm is any robot with a fixed base, with --urdf or --config"
+    parser.add_argument("robot", choices=ROBOTS, help=robot)
+    arguments.add_output_bag(parser)
+    urdf = "robot description in place of the robot's own"
+    parser.add_argument("--urdf", default="", metavar="SOURCE", help=urdf)
+    config = (
+        "ROS parameter file or the name of a robot, for its description, friction and joint offsets; "
+        "repeat it for more files"
+    )
+    parser.add_argument("--config", action="append", default=[], help=config)
+    trajectory = "trajectory an arm follows, as the command excite writes it"
+    parser.add_argument("--trajectory", type=Path, metavar="CSV", help=trajectory)
+    masses = "standard deviation of the logarithm of the true masses over those of the description (0)"
+    parser.add_argument("--mass-sigma", type=float, default=0.0, help=masses)
+    com_sigma = "standard deviation of the true centres of mass from those of the description (0 m)"
+    arguments.add_number(parser, "--com-sigma", 0.0, "M", com_sigma)
+    payload_mass = f"mass of the weight ({PAYLOAD_KG:g} kg)"
+    arguments.add_number(parser, "--payload-mass", PAYLOAD_KG, "KG", payload_mass)
+    link = "link the weight is attached to (by robot)"
+    parser.add_argument("--payload-link", default="", metavar="LINK", help=link)
+    payload_time = "when the weight is attached (5 s); negative: never"
+    arguments.add_number(parser, "--payload-time", 5.0, "S", payload_time)
+    _add_recording(parser)
+
+
+def _add_recording(parser: argparse.ArgumentParser) -> None:
+    """Declare rate, length and sensor errors of the recording."""
+    arguments.add_number(parser, "--duration", 12.0, "S", "length of the recording (12 s)")
+    arguments.add_number(parser, "--rate", 250.0, "HZ", "rate of the samples (250 Hz)")
+    arguments.add_seed(parser, "motion, noise and true robot")
+    arguments.add_noise_free(parser)
+    delay = "delay of the stamps of joint states and wrenches (0 s)"
+    arguments.add_number(parser, "--delay", 0.0, "S", delay)
+    arguments.add_number(parser, "--dropped", 0.0, "SHARE", "share of the messages that are lost (0)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compute the motion and its measurements, and write them as a recording."""
+    import numpy as np
+
+    from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
+    from inertial_estimation.recordings.truth_file import TRUTH_FILE
+    from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
+    from inertial_estimation.synthetic.synthetic_sensors import measure
+
     if not 0.0 <= args.dropped < 1.0:
         raise ConfigurationError(f"--dropped is {args.dropped}, expected a share in [0, 1)")
     if args.rate <= 0.0 or args.duration <= 0.0:
@@ -35,23 +86,9 @@ def run(args: argparse.Namespace) -> int:
             f"--rate is {args.rate:g} Hz and --duration {args.duration:g} s, expected both to be positive"
         )
     check_bag_folder(args.output, overwrite=args.overwrite)
-    seeds = np.random.SeedSequence(args.seed).spawn(3)
-    motion_rng, noise_rng, robot_rng = (np.random.default_rng(seed) for seed in seeds)
-    robot, folder = _robot_config(args.config)
-    urdf = read_urdf(args.urdf or robot.urdf or synthetic_robot(args.robot).urdf, folder=folder)
-    if args.mass_sigma or args.com_sigma:
-        urdf = perturbed_urdf(urdf, robot_rng, mass_sigma=args.mass_sigma, com_sigma=args.com_sigma)
-    truth = synthetic_truth(
-        args.robot,
-        Timing(duration_s=args.duration, rate_hz=args.rate),
-        motion_rng,
-        urdf=urdf,
-        locked_joints=robot.locked_joints,
-        trajectory=read_trajectory_csv(args.trajectory) if args.trajectory else None,
-        payload_mass=args.payload_mass,
-        payload_time_s=args.payload_time if args.payload_time >= 0.0 else None,
-        payload_link=args.payload_link,
-    )
+    motion_rng, noise_rng, robot_rng = map(np.random.default_rng, np.random.SeedSequence(args.seed).spawn(3))
+    robot, urdf = _robot(args, robot_rng)
+    truth = _truth(args, robot, urdf, motion_rng)
     noise = replace(
         NOISE_FREE if args.noise_free else REALISTIC,
         joint_delay_s=args.delay,
@@ -60,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     )
     recording = measure(truth, noise, noise_rng, robot)
     frames = {"/imu/data": truth.imu.frame if truth.imu is not None else "", "/ground_truth/pose": "world"}
-    summary = json.dumps(_truth_summary(truth, noise, args.seed), indent=2) + "\n"
+    summary = json_text(_truth_summary(truth, noise, args.seed))
     write_recording(
         recording,
         args.output,
@@ -73,18 +110,46 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _robot_config(names: Sequence[str]) -> tuple[RobotConfig, Path | None]:
-    """Return the robot's parameters in the files, and the folder its description is relative to."""
-    if not names:
-        return RobotConfig(), None
-    file = load_configs(names)
-    file.check_shared(all_parameters())
-    known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    config = build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
-    return config, Path(file.name).parent
+def _robot(args: argparse.Namespace, rng: Any) -> tuple[RobotConfig, str]:
+    """Return the robot's parameters in the files, and the text of the true robot's description."""
+    from inertial_estimation.configuration.config_lookup import load_configs
+    from inertial_estimation.configuration.node_configs import robot_config
+    from inertial_estimation.configuration.urdf_source import read_urdf
+    from inertial_estimation.models.robot_config import RobotConfig
+    from inertial_estimation.models.urdf_inertia import perturbed_urdf
+    from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
+
+    file = load_configs(args.config) if args.config else None
+    robot = robot_config(file) if file else RobotConfig()
+    source = args.urdf or robot.urdf or synthetic_robot(args.robot).urdf
+    urdf = read_urdf(source, folder=Path(file.name).parent if file else None)
+    if args.mass_sigma or args.com_sigma:
+        urdf = perturbed_urdf(urdf, rng, mass_sigma=args.mass_sigma, com_sigma=args.com_sigma)
+    return robot, urdf
+
+
+def _truth(args: argparse.Namespace, robot: RobotConfig, urdf: str, rng: Any) -> Truth:
+    from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
+    from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+    from inertial_estimation.synthetic.synthetic_truth import Timing
+
+    return synthetic_truth(
+        args.robot,
+        Timing(duration_s=args.duration, rate_hz=args.rate),
+        rng,
+        urdf=urdf,
+        locked_joints=robot.locked_joints,
+        trajectory=read_trajectory_csv(args.trajectory) if args.trajectory else None,
+        payload_mass=args.payload_mass,
+        payload_time_s=args.payload_time if args.payload_time >= 0.0 else None,
+        payload_link=args.payload_link,
+    )
 
 
 def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any]:
+    from inertial_estimation.recordings.truth_file import inertias_as_json
+    from inertial_estimation.synthetic.true_inertias import true_inertias
+
     payload = None
     if truth.payload is not None:
         inertia = truth.payload.inertia
@@ -92,8 +157,8 @@ def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any
             "link": inertia.link,
             "time_s": truth.payload.time_s,
             "mass": inertia.mass,
-            "com": np.asarray(inertia.com_L).tolist(),
-            "inertia_about_com": np.asarray(inertia.inertia_Lcm).tolist(),
+            "com": inertia.com_L.tolist(),
+            "inertia_about_com": inertia.inertia_Lcm.tolist(),
         }
     return {
         "seed": seed,

@@ -1,56 +1,114 @@
-"""`inertial-estimation tune`: better parameters from recordings, judged on data that were not used."""
+"""Find better parameters of the estimators from recordings, with a reference or without.
+
+Without a reference the tilt is judged by the readings that come after it, the inertial filter by the
+likelihood of its innovations. Values are searched on all parts of the recordings but the last, and judged on
+it. Writes tuned.yaml (a parameter file with what has changed), tuning.json and report.html. The same command
+with the same --storage goes on where it was ended, and several processes or machines share the work.
+"""
+
+from __future__ import annotations
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inertial_estimation.commands.arguments import check_output
-from inertial_estimation.commands.progress_bar import progress_words
-from inertial_estimation.commands.recorded_reference import read_reference
-from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.tune_files import OWN_FILES, print_tuning, write_tuning
-from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
-from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import checked_overrides
-from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.configuration.provenance import provenance
-from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.parallel import open_workers
-from inertial_estimation.replay.replay_metrics import ReplayReference
-from inertial_estimation.tuning.judged_replays import judged_replays
-from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
-from inertial_estimation.tuning.study_storage import check_storage
-from inertial_estimation.tuning.tuning import TuningResult
-from inertial_estimation.tuning.variation import observer_override, parse_variations
-
-MOST_CLUSTER_WORKERS = 64  # that take part
-NODES = (TILT_NODE, INERTIAL_NODE)
-OPTIONS = (
-    "vary",
-    "objective",
-    "method",
-    "trials",
-    "seed",
-    "start",
-    "settle",
-    "folds",
-    "reference",
-    "trusted",
+from inertial_estimation.commands import arguments
+from inertial_estimation.commands.terminal import (
+    drawing,
+    print_warnings,
+    progress_words,
+    recording_with_warnings,
 )
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.files.outputs import result_folder, write_json, write_text
+
+if TYPE_CHECKING:
+    from inertial_estimation.configuration.config_file import ConfigFile
+    from inertial_estimation.replay.replay_metrics import ReplayReference
+    from inertial_estimation.tuning.judged_replays import JudgedMetric
+    from inertial_estimation.tuning.recorded_run import RecordedRun
+    from inertial_estimation.tuning.tuning import TuningResult
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --vary two_stage.alpha1 two_stage.gamma=0.1:3:log --output tuned",
+    "BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 --storage tuning.log "
+    "--output tuned",
+)
+METHODS = ("optimiser", "random", "grid")
+NODES = (TILT_NODE, INERTIAL_NODE)
+MOST_CLUSTER_WORKERS = 64  # that take part
+OPTIONS = (
+    *("vary", "objective", "method", "trials", "seed"),
+    *("start", "settle", "folds", "reference", "trusted"),
+)
+TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
+OBJECTIVES = ("later_readings", "reference", "likelihood", "calibration", "torque")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    arguments.add_bags(parser)
+    arguments.add_robot(parser, "icub, panda", "offsets, friction")
+    arguments.add_output(parser)
+    parser.add_argument(
+        "--vary",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="NAME[=LOW:HIGH[:log]|=A,B]",
+        help="parameters and their ranges or choices; a name alone is varied by a factor of ten up and down",
+    )
+    objective = (
+        "what is made small: for the tilt later_readings or, with --reference, reference (then the "
+        "default); for the filter likelihood (default), calibration or torque; repeat it for both"
+    )
+    parser.add_argument("--objective", action="append", default=[], choices=OBJECTIVES, help=objective)
+    _add_search(parser)
+    _add_judgement(parser)
+    arguments.add_remap(parser)
+    arguments.add_param(parser)
+    arguments.add_no_figures(parser, "report.html")
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """Declare how values are searched."""
+    method = "how values are chosen (optimiser)"
+    parser.add_argument("--method", choices=METHODS, default=METHODS[0], help=method)
+    arguments.add_number(parser, "--trials", 100, "N", "number of trials (100)")
+    arguments.add_seed(parser, "the search")
+    arguments.add_workers(parser, "trials", "a grid and a random search give the same with any number")
+    storage = "journal file, or database (postgresql://USER@HOST/NAME), in which trials are kept and shared"
+    parser.add_argument("--storage", default="", metavar="FILE|URL", help=storage)
+
+
+def _add_judgement(parser: argparse.ArgumentParser) -> None:
+    """Declare by what the estimates are judged."""
+    arguments.add_start(parser, "begin S seconds into the bags")
+    arguments.add_number(parser, "--settle", 2.0, "S", "do not score the first S seconds (2 s)")
+    folds = "parts of equal length of each recording, the last of which is only judged on (3)"
+    arguments.add_number(parser, "--folds", 3, "N", folds)
+    arguments.add_reference(parser, "the tilt is tuned by it, or with --objective later_readings only judged")
+    trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted; one for each bag"
+    parser.add_argument("--trusted", type=Path, action="append", default=[], metavar="CSV", help=trusted)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the recordings, search, judge and write the files."""
+    from inertial_estimation.configuration.config_lookup import load_configs
+    from inertial_estimation.configuration.node_configs import checked_overrides
+    from inertial_estimation.parallel import open_workers
+    from inertial_estimation.tuning.judged_replays import judged_replays
+    from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
+    from inertial_estimation.tuning.variation import parse_variations
+
     _check_arguments(args)
-    folder = check_output(args)
+    folder = arguments.check_output(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     runs, references = _recordings(args, config)
     selected = _observer_to_tune(args.vary, runs[0])
@@ -77,14 +135,16 @@ def run(args: argparse.Namespace) -> int:
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
         show("replays with the present and the tuned values")
         judged = judged_replays(runs, references, changes)
-    with result_folder(folder, OWN_FILES) as partial:
-        write_tuning(partial, results, judged, source, figures=not args.no_figures)
-    print_tuning(folder, results, judged)
+    with result_folder(folder, (TUNED_FILE, JSON_FILE, REPORT_FILE)) as partial:
+        _write(partial, results, judged, source, figures=not args.no_figures)
+    _print(folder, results, judged)
     return 0
 
 
 def _observer_to_tune(vary: Sequence[str], run: RecordedRun) -> list[tuple[str, str, str]]:
     """Return what selects the observer whose gains are varied, where another one is in use, and say so."""
+    from inertial_estimation.tuning.variation import observer_override
+
     override = observer_override(vary, run.configs)
     for _node, _name, observer in override:
         used = run.configs[TILT_NODE].observer
@@ -121,8 +181,11 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _recordings(
     args: argparse.Namespace, config: ConfigFile
 ) -> tuple[list[RecordedRun], list[ReplayReference]]:
+    from inertial_estimation.replay.replay_metrics import read_reference
+    from inertial_estimation.tuning.recorded_run import RecordedRun
+
     runs, references = [], []
-    remappings = parse_remappings(args.remap)
+    remappings = arguments.parse_remappings(args.remap)
     for number, bag in enumerate(args.bags):
         with recording_with_warnings(bag) as recording:
             trusted = args.trusted[number] if args.trusted else None
@@ -137,6 +200,8 @@ def _recordings(
 @contextmanager
 def _storage(args: argparse.Namespace) -> Iterator[str]:
     """Yield where trials are kept: where the user wants them, else in a file that is removed."""
+    from inertial_estimation.tuning.study_storage import check_storage
+
     if args.storage:
         check_storage(args.storage)
         yield args.storage
@@ -146,6 +211,8 @@ def _storage(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _provenance(args: argparse.Namespace, runs: Sequence[RecordedRun]) -> dict[str, Any]:
+    from inertial_estimation.configuration.provenance import provenance
+
     first = runs[0]
     return provenance(
         bags=args.bags,
@@ -163,3 +230,49 @@ def _identity(source: dict[str, Any]) -> str:
     files = [file["sha256"] for bag in source["bags"] for file in bag["files"]]
     options = {name: value for name, value in source["options"].items() if name != "trusted"}
     return repr((files, source["urdf"]["sha256"], source["parameters"], options, source["version"]))
+
+
+def _write(
+    folder: Path,
+    results: Sequence[TuningResult],
+    judged: Sequence[JudgedMetric],
+    source: Mapping[str, Any],
+    *,
+    figures: bool,
+) -> None:
+    """Write parameter file, JSON and report."""
+    from inertial_estimation.tuning.tuned_file import tuned_text
+    from inertial_estimation.tuning.tuning_json import as_json
+
+    bags = ", ".join(Path(bag["path"]).name for bag in source["bags"])
+    write_text(folder / TUNED_FILE, tuned_text(results, bags))
+    write_json(folder / JSON_FILE, as_json(results, judged, source))
+    if figures:
+        with drawing("report"):
+            from inertial_estimation.plots.tuning_report import write_tuning_report
+
+            write_tuning_report(folder / REPORT_FILE, results, judged, source)
+
+
+def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[JudgedMetric]) -> None:
+    """Print what was found and what speaks against it."""
+    from inertial_estimation.tuning.tuned_file import interval_in_words, judgement_in_words, value_in_words
+
+    for result in results:
+        objective = result.objective
+        print(f"{objective.node}: {len(result.trials)} trials, {objective.title}")
+        print(f"  {'searched on':<22}{judgement_in_words(objective, result.training)}")
+        for fold in result.folds:
+            words = judgement_in_words(objective, fold.judgement)
+            print(f"  {f'  part {fold.part + 1} left out':<22}{words}")
+        print(f"  {'held out':<22}{judgement_in_words(objective, result.held_out)}")
+        for parameter in result.parameters:
+            shipped, value = (value_in_words(v) for v in (parameter.variation.shipped, parameter.value))
+            change = f"{shipped} -> {value}" if parameter.changed else f"{shipped} stays"
+            unit = f" {parameter.variation.unit}" if parameter.variation.unit else ""
+            print(f"  {parameter.variation.name:<22}{change}{unit}; {interval_in_words(parameter)}")
+        print_warnings(result.warnings)
+    for metric in judged:
+        unit = f" {metric.unit}" if metric.unit else ""
+        print(f"{metric.title:<36}{metric.shipped:.4g} -> {metric.tuned:.4g}{unit}")
+    print(f"results               {folder}")

@@ -109,8 +109,8 @@ def _row(name: str, values: Sequence[Value | None]) -> Row:
 
 
 def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
-    nodes = [set(result.provenance.get("parameters", {})) for result in results if result.provenance]
-    everywhere = set.intersection(*nodes) if nodes else set()
+    nodes = [set(result.provenance.get("parameters", {})) for result in results]
+    everywhere = set.intersection(*nodes)
     described = [dict(_described(result.provenance, everywhere)) for result in results]
     for group, name in dict.fromkeys(key for one in described for key in one):
         values = tuple(one.get((group, name), "") for one in described)
@@ -155,9 +155,6 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
     kinds = list(dict.fromkeys(result.kind for result in results))
     if len(kinds) > 1:
         yield f"the results are of different commands ({listing(kinds)}): only what both have is compared"
-    old = [result.name for result in results if not result.provenance]
-    if old:
-        yield f"{listing(old)}: written by a version that did not store where results come from"
     bare = [result.name for result in results if not result.has_curves]
     if bare:
         yield f"{listing(bare)}: no curves, as it was replayed with --format mcap (csv or both has them)"

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,14 @@ class RunResult:
         folder: The folder.
         kind: Command that wrote it: ``replay`` or ``identify``.
         values: What is compared, by name.
-        provenance: Where it came from; empty where an older version wrote it.
+        provenance: Where it came from.
     """
 
     name: str
     folder: Path
     kind: str
     values: Mapping[str, Value]
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any]
 
     @property
     def has_curves(self) -> bool:
@@ -94,7 +94,7 @@ def _read(folder: Path, name: str) -> RunResult:
         text = read_text(path, "result", limit=LARGEST_TABLE, error_class=RecordingError)
         try:
             content = json.loads(text)
-            return RunResult(name, folder, kind, values_of(content), content.get("provenance") or {})
+            return RunResult(name, folder, kind, values_of(content), dict(content["provenance"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RecordingError(f"'{path}' is no result of {kind}: {one_line(repr(error))}") from error
     there = sorted(item.name for item in folder.iterdir()) if folder.is_dir() else []

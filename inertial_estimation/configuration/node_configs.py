@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.configuration.config_file import ALL_NODES, ConfigFile, parse_overrides
 from inertial_estimation.configuration.node_names import (
     CONTROLLER_NODE,
     IDENTIFICATION,
@@ -25,7 +25,8 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.parameters import iterate_parameters, unknown_name
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.parameters import build_config, iterate_parameters, unknown_name
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
@@ -46,6 +47,17 @@ def parameters_of(node: str) -> frozenset[str]:
 def all_parameters() -> frozenset[str]:
     """Return the dotted parameter names of all nodes, which a section for all nodes (``/**``) may contain."""
     return frozenset().union(*map(parameters_of, NODE_CONFIGS))
+
+
+def robot_config(file: ConfigFile) -> RobotConfig:
+    """Return the parameters of the robot, whichever node's section they are in.
+
+    Raises:
+        ConfigurationError: If a value is out of bounds, or a shared name is a parameter of no node.
+    """
+    file.check_shared(all_parameters())
+    known = {spec.name for spec in iterate_parameters(RobotConfig)}
+    return build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
 
 
 def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[str, str, Any]]:

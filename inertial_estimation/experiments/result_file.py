@@ -1,14 +1,10 @@
 """A result as a JSON file: numbers, seeds, settings, versions; what is not finite becomes null."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.registry import RegisteredExperiment
-from inertial_estimation.files.outputs import write_text
-from inertial_estimation.recordings.json_values import finite_values
 
 
 def result_document(
@@ -27,9 +23,9 @@ def result_document(
         quick: Whether it was the shortened version.
 
     Returns:
-        Mappings, lists, strings, numbers and None only; every number finite.
+        Mappings, lists, strings, numbers and None only.
     """
-    document = {
+    return {
         "experiment": experiment.name,
         "source": experiment.source,
         "summary": experiment.summary,
@@ -43,13 +39,6 @@ def result_document(
         "caveat": result.caveat,
         "versions": dict(versions),
     }
-    finite: dict[str, Any] = finite_values(document)
-    return finite
-
-
-def write_result(path: Path, document: Mapping[str, Any]) -> Path:
-    """Write a document of `result_document` and return the path."""
-    return write_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def _row(row: TableRow) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from xml.dom import minidom
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.export.mjcf import mjcf_bodies, mjcf_from_urdf, mjcf_mass, mjcf_with_inertias
 from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, sdf_with_inertias
-from inertial_estimation.export.xml_model import read_model
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.fused_links import FusedLinks
+from inertial_estimation.models.urdf_document import parsed_document
 from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_for_simulators
+from inertial_estimation.models.xml_text import LARGEST_TEXT
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -143,3 +145,21 @@ def _unlike(
                 f"{np.round(expected.com_F, 4).tolist()} m in the description: is it the same frame?"
             )
     return tuple(said)
+
+
+def read_model(path: Path, root: str) -> str:
+    """Read a model file.
+
+    Args:
+        path: The file.
+        root: Tag of its root element.
+
+    Raises:
+        ModelError: If it cannot be read, or is of another format.
+    """
+    text = read_text(path, "model", limit=LARGEST_TEXT, error_class=ModelError)
+    found = parsed_document(text, str(path)).documentElement
+    if found is None or found.tagName != root:
+        tag = None if found is None else found.tagName
+        raise ModelError(f"'{path}' has the root element <{tag}>, expected <{root}>")
+    return text

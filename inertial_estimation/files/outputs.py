@@ -3,11 +3,13 @@
 import csv
 import fcntl
 import hashlib
+import json
+import math
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -105,6 +107,29 @@ def write_text(path: Path, text: str) -> Path:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
     return path
+
+
+def write_json(path: Path, document: Any) -> Path:
+    """Write a document of `json_text`, whole or not at all; errors are those of `write_text`."""
+    return write_text(path, json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """Return a document as JSON: mappings, lists, tuples, strings, numbers and None, nested.
+
+    Numbers that are not finite, which JSON cannot represent, become null.
+    """
+    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float):  # numpy's float64 is one
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

@@ -1,6 +1,5 @@
 """Files of a calibration: the offsets as a ROS parameter file, the report as JSON."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from inertial_estimation.calibration.calibration_report import (
     ChannelError,
     JointOffset,
 )
-from inertial_estimation.files.outputs import write_text
-from inertial_estimation.recordings.json_values import finite_values
+from inertial_estimation.files.outputs import write_json, write_text
 
 
 def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
@@ -56,7 +54,7 @@ def write_report(path: Path, report: CalibrationReport, known: Mapping[str, floa
         ConfigurationError: If it cannot be written.
     """
     document = {**report_document(report), "known_offsets_rad": dict(known or {})}
-    return write_text(path, json.dumps(document, indent=2) + "\n")
+    return write_json(path, document)
 
 
 def report_document(report: CalibrationReport) -> dict[str, Any]:
@@ -84,17 +82,16 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
         ],
         "unknown_combinations": list(report.unknown_combinations),
         "errors_rms": {channel.name: _channel(channel) for channel in report.channels},
-        "noise": {name: finite_values(value) for name, value in report.noise.items()},
+        "noise": dict(report.noise),
         "nuisances": {
-            name: {"value": finite_values(value), "sigma": finite_values(sigma)}
-            for name, (value, sigma) in report.nuisances.items()
+            name: {"value": value, "sigma": sigma} for name, (value, sigma) in report.nuisances.items()
         },
         "trials": [
             {
                 "offset_sigma_rad": t.offset_sigma,
                 "placement_position_sigma_m": t.placement_position_sigma,
                 "placement_rotation_sigma_rad": t.placement_rotation_sigma,
-                "leave_one_out": {name: finite_values(float(value)) for name, value in t.errors.items()},
+                "leave_one_out": {name: float(value) for name, value in t.errors.items()},
                 "chosen": t.chosen,
             }
             for t in report.trials
@@ -105,12 +102,11 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
 def _offset(joint: JointOffset) -> Mapping[str, float | str | None]:
     """Return offset and deviation with their units: rad and deg, of a prismatic joint m and mm."""
     factor, unit = DISPLAY_UNITS[joint.unit]
-    values = {
+    return {
         f"offset_{joint.unit}": joint.offset,
         f"offset_{unit}": factor * joint.offset,
         f"sigma_{unit}": factor * joint.sigma,
     }
-    return {name: finite_values(value) for name, value in values.items()}
 
 
 def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
@@ -121,4 +117,4 @@ def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
         *("held_out_before", "held_out", "held_out_written"),
     )
     values = {name: getattr(channel, name) for name in names}
-    return {"unit": unit, **{n: None if v is None else finite_values(scale * v) for n, v in values.items()}}
+    return {"unit": unit, **{n: None if v is None else scale * v for n, v in values.items()}}

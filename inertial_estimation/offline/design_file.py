@@ -1,23 +1,20 @@
 """The result of an excitation design as JSON."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.files.outputs import write_text
+from inertial_estimation.files.outputs import write_json
 from inertial_estimation.identification.excitation.design_report import Curve, Precision
 from inertial_estimation.identification.excitation.excitation import EvaluatedMotion, ExcitationDesign
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.json_values import finite_values
 
 
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
     """Write `design_document` as JSON; infinite values become null."""
-    content = json.dumps(finite_values(design_document(result, config, seed)), indent=2, allow_nan=False)
-    write_text(Path(path), content + "\n")
+    write_json(Path(path), design_document(result, config, seed))
 
 
 def design_document(result: ExcitationDesign, config: ExcitationConfig, seed: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Files of an identification: JSON report, robot description, and friction parameters for the nodes."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from inertial_estimation.files.outputs import write_text
+from inertial_estimation.files.outputs import json_text, write_text
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     BodyResult,
@@ -25,7 +24,6 @@ from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import IdentificationRun
-from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -58,7 +56,7 @@ def write_identification(
     """
     friction = friction_parameters(run.result.friction, config, robot)
     texts = {
-        JSON_FILE: json.dumps(finite_values({**source, **report_values(run.report)}), indent=1) + "\n",
+        JSON_FILE: json_text({**source, **report_values(run.report)}),
         URDF_FILE: run.urdf,
         POSTERIOR_FILE: run.model.json_text(),
         FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),

@@ -1,19 +1,20 @@
 """Parameters and inputs of an offline identification, from the same parameter file the nodes read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import Array, JointReading, seconds
@@ -56,6 +57,27 @@ def identification_config(config: ConfigFile) -> IdentificationConfig:
         where=f"section '{IDENTIFICATION}' of {config.name}",
         origins=config.origins_of(INERTIAL_NODE, IDENTIFICATION),
     )
+
+
+def load_identification(
+    names: Sequence[str], overrides: Sequence[str], links: Sequence[str]
+) -> tuple[IdentificationConfig, Path]:
+    """Read the parameters of an identification as a command gets them.
+
+    Args:
+        names: Parameter files, by path or by a robot's name.
+        overrides: Texts of ``--param``.
+        links: Links to identify; none: those of the files.
+
+    Returns:
+        The parameters, and the folder relative to which the description is given.
+
+    Raises:
+        ConfigurationError: If a file, a text or a value is wrong.
+    """
+    file = load_configs(names).overridden(checked_overrides(overrides, (IDENTIFICATION, INERTIAL_NODE)))
+    config = identification_config(file)
+    return replace_value(config, "links", links) if links else config, Path(file.name).parent
 
 
 def identification_topics(config: IdentificationConfig, remappings: Mapping[str, str]) -> RecordedTopics:

@@ -9,10 +9,10 @@ from inertial_estimation.plots.inertia_figures import (
     figure_of_inertias,
     figure_of_masses,
     figure_of_nis,
+    figures_of_torques,
 )
 from inertial_estimation.plots.payload_figure import figure_of_trunk
 from inertial_estimation.plots.style import save
-from inertial_estimation.plots.torque_figures import figures_of_torques
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
     BASE_STATE_FIGURE,

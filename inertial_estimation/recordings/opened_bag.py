@@ -16,11 +16,9 @@ from inertial_estimation.errors import (
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.bag_file import BagFile
-from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
-from inertial_estimation.recordings.complete_mcap import CompleteMcap
+from inertial_estimation.recordings.complete_bag_file import CompleteBagFile, CompleteMcap, WatchedBagFile
 from inertial_estimation.recordings.cut_mcap import CutMcap
 from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
-from inertial_estimation.recordings.watched_bag_file import WatchedBagFile
 from inertial_estimation.signals import seconds
 
 METADATA = "metadata.yaml"

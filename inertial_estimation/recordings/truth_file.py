@@ -87,8 +87,7 @@ def read_truth(bag: Path) -> TrueInertias | None:
         bag: Folder of the bag, or a file in it.
 
     Returns:
-        The inertias; None if there is no such file, or it is another one or of a version that did not
-        write them.
+        The inertias; None if there is no such file, or it holds something else.
 
     Raises:
         RecordingError: If the file is damaged.

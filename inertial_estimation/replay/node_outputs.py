@@ -1,8 +1,11 @@
-"""Messages that the nodes would have published in a replay, topic by topic."""
+"""Messages that the nodes would have published in a replay, topic by topic, and a bag of them."""
 
+import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
@@ -13,6 +16,7 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvents
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.recordings.bag_writer import BagWriter
 from inertial_estimation.recordings.estimate_messages import (
     base_reference_to_msg,
     event_to_msg,
@@ -43,6 +47,7 @@ from inertial_estimation.recordings.message_conversion import (
     wrench_to_msg,
 )
 from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import Health, InertialEstimate
@@ -276,3 +281,44 @@ def _marker_types(new: NewMessage) -> MarkerTypes:
 def _event(event: Health, stamp_ns: int, node: str, new: NewMessage) -> Any:
     status, key_value = partial(new, STATUS_TYPE), partial(new, KEY_VALUE_TYPE)
     return event_to_msg(event, stamp_ns, node, new(DIAGNOSTICS_TYPE), status, key_value)
+
+
+def write_estimates_bag(
+    path: Path, recording: BagRecording, inputs: Collection[str], run: ReplayRun, pipelines: Pipelines
+) -> None:
+    """Write the estimates of a replay and its inputs as a rosbag2 folder (mcap, compressed).
+
+    Topics and message types are those that the nodes publish in the root namespace. The log time of an
+    estimate is its stamp, by the clock of the recording's log times.
+
+    Args:
+        path: Folder to make.
+        recording: The recording.
+        inputs: Topics of it that are copied, other than those of the estimates.
+        run: The replay.
+        pipelines: What was replayed.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If the recording is damaged.
+        ~inertial_estimation.errors.MissingDependencyError: If `rosbags` is not installed.
+    """
+    nodes = node_outputs(run, pipelines)
+    made = {topic: kind for node in nodes for topic, kind in node.topics.items()}
+    copied = {topic: recording.topics[topic] for topic in inputs if topic not in made}
+    begin_ns = run.begin_ns - run.clock_offset_ns
+    with BagWriter(path, {**copied, **made}, compressed=True) as writer:
+        outputs = heapq.merge(*(node.outputs(writer.new) for node in nodes), key=itemgetter(0))
+        estimates = ((stamp_ns - run.clock_offset_ns, *output) for stamp_ns, *output in outputs)
+        inputs_again = _copied(recording, copied, begin_ns)
+        for log_ns, topic, content in heapq.merge(inputs_again, estimates, key=itemgetter(0)):
+            if topic in made:
+                writer.write(topic, log_ns, content)
+            else:
+                writer.write_bytes(topic, log_ns, content)
+
+
+def _copied(
+    recording: BagRecording, topics: Collection[str], begin_ns: int
+) -> Iterator[tuple[int, str, Any]]:
+    for topic, _kind, log_ns, data in recording.raw_messages(topics, begin_ns):
+        yield log_ns, topic, data

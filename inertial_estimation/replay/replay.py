@@ -1,7 +1,9 @@
 """Replay of a recording through the pipelines, with the steps of a live node but faster."""
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import RecordingError, listing
@@ -17,7 +19,6 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
-from inertial_estimation.replay.cycle_collection import no_cycle_collection
 from inertial_estimation.replay.replay_driver import ReplayDriver, ReplayReaders
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
@@ -129,3 +130,21 @@ def _check_times(recording: Recording, start_s: float, hold_out_s: float | None)
             f"--hold-out is {hold_out_s:g} s, expected a time from the start ({start_s:g} s) to the end "
             f"({length_s:.1f} s) of '{recording.name}'"
         )
+
+
+@contextmanager
+def no_cycle_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would only traverse all stored estimates repeatedly.
+
+    What has been stored then counts as old: the next collection of new objects does not traverse it, either.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            if not gc.get_freeze_count():  # else somebody has put objects aside, which are to stay there
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()

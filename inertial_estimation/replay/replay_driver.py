@@ -19,12 +19,10 @@ from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.replay.message_way import MessageWay
-from inertial_estimation.replay.replay_lane import Made, PipelineLane, ReplayLane
+from inertial_estimation.replay.replay_lane import Made, MessageWay, PipelineLane, ReplayLane, Stretch
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.replay.replay_ways import ways_into_checks, ways_into_fed, ways_into_tilt
-from inertial_estimation.replay.stretch import Stretch
 from inertial_estimation.signals import NANOSECONDS, BaseEstimate
 
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress, and of the longest stretch

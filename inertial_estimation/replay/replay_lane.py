@@ -1,18 +1,77 @@
-"""One reader of a recording, given a stretch of its messages at a time."""
+"""Readers of a recording, given a stretch of its messages at a time."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
+from inertial_estimation.estimators.inputs.joint_entry import JointEntry
 from inertial_estimation.estimators.inputs.message_run import PUSHED, UNREAD, MessageRun
 from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED
+from inertial_estimation.estimators.inputs.sensor_entry import SensorEntry
 from inertial_estimation.estimators.inputs.stepper import ReadySteps, Stepper
-from inertial_estimation.replay.message_way import MessageWay
-from inertial_estimation.replay.stretch import Stretch
+from inertial_estimation.message_numbers import MessageSeries
+from inertial_estimation.recordings.recorded_message import RecordedMessage
+from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import BaseEstimate, BaseState
 
 Made = Mapping[int, Sequence[Any]]
 """Estimates of one pipeline, by the number of the message after which it made them."""
+
+
+class Stretch:
+    """Messages in a row, and those of their values that have been read.
+
+    Attributes:
+        messages: The messages.
+        clock_offset_ns: From their log times to the times of ticks after them [ns].
+        unfit: Numbers of those that have been read and whose fields do not fit together: they are left out.
+    """
+
+    def __init__(self, messages: Sequence[RecordedMessage], clock_offset_ns: int) -> None:
+        """Begin before the first reader."""
+        self.messages, self.clock_offset_ns = messages, clock_offset_ns
+        self.unfit: set[int] = set()
+        self._samples: dict[int, Sample] = {}
+
+    def read(self, number: int) -> Sample | None:
+        """Return the value of a message; None where its fields do not fit together."""
+        sample = self._samples.get(number)
+        if sample is None and number not in self.unfit:
+            sample = self.messages[number].read()
+            if sample is None:
+                self.unfit.add(number)
+            else:
+                self._samples[number] = sample
+        return sample
+
+    def now_ns(self, number: int) -> int:
+        """Return the time of the ticks after a message [ns]."""
+        return self.messages[number].log_ns + self.clock_offset_ns
+
+    @property
+    def fitting(self) -> Sequence[RecordedMessage]:
+        """The messages without those that are left out."""
+        if not self.unfit:
+            return self.messages
+        return [message for k, message in enumerate(self.messages) if k not in self.unfit]
+
+    @cached_property
+    def serialised(self) -> MessageSeries:
+        """The bytes of the messages."""
+        return MessageSeries(message.data for message in self.messages)
+
+
+class MessageWay(NamedTuple):
+    """The way of the messages of one topic into what reads them.
+
+    Attributes:
+        push: Takes the value of a message.
+        entry: Takes usual messages serialised; None: none is taken so.
+    """
+
+    push: Callable[..., None]
+    entry: JointEntry | SensorEntry | None = None
 
 
 class ReplayLane:

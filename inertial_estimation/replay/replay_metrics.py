@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import as_json
-from inertial_estimation.recordings.truth_file import TrueInertias
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.recordings.recording import BagRecording, read_orientations
+from inertial_estimation.recordings.truth_file import TrueInertias, read_truth
 from inertial_estimation.replay.base_errors import BaseErrors, base_errors
 from inertial_estimation.replay.consistency import innovation_metrics
 from inertial_estimation.replay.estimate_series import (
@@ -28,12 +31,16 @@ from inertial_estimation.replay.payload_series import (
     payload_series_of,
     trunk_metrics,
 )
-from inertial_estimation.replay.plausibility import implausible_metrics
 from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries, torque_error, torque_series
 from inertial_estimation.replay.truth_errors import true_tilt_errors, truth_metrics
 from inertial_estimation.signals import NANOSECONDS, Array, Decision, InertialEstimate, OrientationSample
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+
+MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
+TORQUE_ERROR = 1.0  # relative; a prediction of zero torque has this error
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +65,38 @@ class ReplayReference:
     def settle_ns(self) -> int:
         """How long after the first estimate the base is not compared [ns]."""
         return round(self.settle_s * NANOSECONDS)
+
+
+def read_reference(
+    recording: BagRecording, bag: Path, given: str | None, trusted_file: Path | None, settle_s: float
+) -> tuple[str, ReplayReference]:
+    """Read the reference of a recording, and its truth if it is simulated.
+
+    Args:
+        recording: The recording.
+        bag: Where it is.
+        given: Topic of the reference; without one it is that of the truth of a simulation.
+        trusted_file: File that says which of its samples are trusted.
+        settle_s: Time at the begin that is not compared [s].
+
+    Returns:
+        The topic, empty if there is none, and what the estimates are compared with.
+
+    Raises:
+        RecordingError: If the topic or a file cannot be read, or the file does not fit the topic.
+    """
+    trusted = read_trusted(trusted_file) if trusted_file else None
+    truth = read_truth(bag)
+    simulated = truth is not None and GROUND_TRUTH_TOPIC in recording.topics
+    topic = given or (GROUND_TRUTH_TOPIC if simulated else "")
+    samples = read_orientations(recording, topic) if topic else []
+    if trusted is not None and len(trusted) != len(samples):
+        raise RecordingError(
+            f"'{trusted_file}' has {len(trusted)} flags, expected one for each of the "
+            f"{len(samples)} messages on '{topic}'"
+        )
+    exact = simulated and topic == GROUND_TRUTH_TOPIC
+    return topic, ReplayReference(samples, trusted, exact, truth, settle_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,3 +263,20 @@ def _force_magnitudes(run: ReplayRun) -> dict[str, tuple[NDArray[np.int64], Arra
         for contact, samples in run.wrenches.items()
         if samples
     }
+
+
+def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict[str, str]:
+    """Return why metrics are implausible, by their names.
+
+    Args:
+        metrics: Metrics of a replay.
+        nominal_mass: Sum of the masses of the description [kg].
+    """
+    found = {}
+    mass = metrics.get("total_mass_kg")
+    if mass is not None and not nominal_mass / MASS_FACTOR < mass < nominal_mass * MASS_FACTOR:
+        found["total_mass_kg"] = f"{mass:.4g} kg, the description has {nominal_mass:.4g} kg"
+    error = metrics.get("torque_error_relative")
+    if error is not None and not error < TORQUE_ERROR:
+        found["torque_error_relative"] = f"{100 * error:.4g} %, no prediction at all has 100 %"
+    return found

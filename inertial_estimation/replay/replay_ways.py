@@ -7,7 +7,7 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.replay.message_way import MessageWay
+from inertial_estimation.replay.replay_lane import MessageWay
 
 Ways = dict[str, list[MessageWay]]
 Pipeline = TiltPipeline | InertialPipeline | TrunkPayloadPipeline

@@ -8,8 +8,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.recordings.estimate_messages import health_to_msg
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
-from inertial_estimation.ros.qos_overrides import overridable_publisher
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable_publisher
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"

@@ -13,10 +13,8 @@ from rclpy.timer import Timer
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
-from inertial_estimation.ros.qos_overrides import overridable_publisher
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable_publisher
 from inertial_estimation.ros.rclpy_internals import HAS_LIFECYCLE, LifecycleStates, TransitionCallbackReturn
-from inertial_estimation.ros.services import switch_callback, trigger_callback
 
 
 class ManagedNode(LifecycleStates, Node, ABC):
@@ -168,3 +166,37 @@ class ManagedNode(LifecycleStates, Node, ABC):
         """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
         if self.active:
             publisher.publish(message)
+
+
+def trigger_callback(call: Callable[[], str]) -> Callable[[Trigger.Request, Trigger.Response], Any]:
+    """Return the callback of a Trigger service.
+
+    Args:
+        call: Executes the request and returns the message of the response.
+    """
+
+    def on_request(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return _answered(response, call)
+
+    return on_request
+
+
+def switch_callback(call: Callable[[bool], str]) -> Callable[[SetBool.Request, SetBool.Response], Any]:
+    """Return the callback of a SetBool service.
+
+    Args:
+        call: Switches on or off and returns the message of the response.
+    """
+
+    def on_request(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        return _answered(response, lambda: call(bool(request.data)))
+
+    return on_request
+
+
+def _answered(response: Any, call: Callable[[], str]) -> Any:
+    try:
+        response.message, response.success = call(), True
+    except (InertialEstimationError, OSError) as error:
+        response.message, response.success = str(error), False
+    return response

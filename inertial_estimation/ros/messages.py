@@ -1,4 +1,4 @@
-"""Messages of rclpy read from their bytes, transforms, and events.
+"""Messages of rclpy read from their bytes, transforms, events, and requests.
 
 All other conversions are those of `recordings.message_conversion` and `recordings.estimate_messages`, which
 bags use, too.
@@ -11,9 +11,12 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped
 from rclpy.serialization import deserialize_message
+from std_msgs.msg import Bool
 
-from inertial_estimation.recordings.estimate_messages import event_to_msg
-from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
+from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
+from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseState, Health
 
 
@@ -52,3 +55,28 @@ def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticAr
         node_name: Name of the node.
     """
     return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)
+
+
+def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
+    """Inverse of `messages.event_to_array` for a `PayloadEvent`.
+
+    Raises:
+        MeasurementError: If there is not one status with a kind.
+    """
+    reports = [health_from_msg(status)[1] for status in msg.status]
+    if len(reports) != 1 or KIND not in reports[0].values:
+        raise MeasurementError(f"{len(reports)} statuses, expected one with the value '{KIND}'")
+    (report,) = reports
+    values = {key: value for key, value in report.values.items() if key != KIND}
+    kind, stamp_ns = report.values[KIND], stamp_from_msg(msg.header.stamp)
+    return PayloadEvent(stamp_ns, kind, report.level, report.message, values)
+
+
+def hold_to_msg(held: bool) -> Bool:
+    """Convert the request to stand still to std_msgs/Bool."""
+    return Bool(data=held)
+
+
+def hold_from_msg(msg: Bool) -> bool:
+    """Inverse of `hold_to_msg`."""
+    return bool(msg.data)

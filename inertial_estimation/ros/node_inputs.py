@@ -12,8 +12,7 @@ from rclpy.qos import QoSProfile
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.messages import message_reader
-from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT
-from inertial_estimation.ros.qos_overrides import overridable_subscription
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, overridable_subscription
 from inertial_estimation.ros.rclpy_internals import MessageQueue
 from inertial_estimation.ros.reading_delay import ReadingDelay
 

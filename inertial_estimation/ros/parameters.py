@@ -21,7 +21,7 @@ from inertial_estimation.parameters import (
     parameter_values,
     replace_value,
 )
-from inertial_estimation.ros.qos_overrides import PREFIX as QOS_OVERRIDES
+from inertial_estimation.ros.qos import PREFIX as QOS_OVERRIDES
 from inertial_estimation.ros.rclpy_internals import given_parameters
 
 ConfigT = TypeVar("ConfigT")

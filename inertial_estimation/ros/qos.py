@@ -1,20 +1,34 @@
-"""Quality of service: sensor data in, reliable out, latched descriptions.
+"""Quality of service: sensor data in, reliable out, latched descriptions, and overrides by parameters.
 
 Each event handler of a publisher or subscription is part of the executor's wait set, which rclpy rebuilds
 for every message. Inputs that accept any offered profile and outputs that offer the strictest one need no
-handler. Overrides by parameters are in `qos_overrides`.
+handler.
 """
 
+import copy
 import math
+from collections.abc import Mapping
+from typing import Any
 
-from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSPolicyKind, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from inertial_estimation.ros.rclpy_internals import PublisherEventCallbacks, SubscriptionEventCallbacks
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.ros.rclpy_internals import (
+    PublisherEventCallbacks,
+    SubscriptionEventCallbacks,
+    given_parameters,
+)
 
 NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
 LONGEST_STALL = 0.2  # time for which a node may be unable to read without losing a message [s]
+PREFIX = "qos_overrides."
+POLICIES = (QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
+CHOICES = {"reliability": ("reliable", "best_effort"), "durability": ("volatile", "transient_local")}
+SHORTEST_QUEUE, LONGEST_QUEUE = 10, 100_000
 
 
 def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
@@ -27,37 +41,88 @@ def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
     Returns:
         Profile with a queue for the messages of a period and the longest stall.
     """
-    return QoSProfile(
-        history=QoSHistoryPolicy.KEEP_LAST,
-        depth=max(SHORTEST_QUEUE, math.ceil(rate * (period + LONGEST_STALL))),
-        reliability=QoSReliabilityPolicy.BEST_EFFORT,
-        durability=QoSDurabilityPolicy.VOLATILE,
+    depth = max(SHORTEST_QUEUE, math.ceil(rate * (period + LONGEST_STALL)))
+    return _kept_last(depth, QoSReliabilityPolicy.BEST_EFFORT)
+
+
+def _kept_last(
+    depth: int,
+    reliability: QoSReliabilityPolicy = QoSReliabilityPolicy.RELIABLE,
+    durability: QoSDurabilityPolicy = QoSDurabilityPolicy.VOLATILE,
+) -> QoSProfile:
+    history = QoSHistoryPolicy.KEEP_LAST
+    return QoSProfile(history=history, depth=depth, reliability=reliability, durability=durability)
+
+
+SENSOR_INPUT = sensor_input()
+COMMAND_INPUT = _kept_last(50)  # a command is sent only once, so it must be delivered reliably
+RELIABLE_OUTPUT = _kept_last(50)
+EVENTS = _kept_last(10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)  # late joiners receive the last ones
+LATCHED = _kept_last(1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def overridable_publisher(node: Node, topic: str, qos: QoSProfile) -> dict[str, Any]:
+    """Return the arguments of `create_publisher` that let a user override a profile.
+
+    Args:
+        node: Node that publishes.
+        topic: Name of the topic.
+        qos: The profile without overrides.
+
+    Raises:
+        ConfigurationError: If an override names a policy that cannot be overridden, or a bad value.
+    """
+    return _overridable(
+        qos, {} if _given(node, topic, "publisher") else {"event_callbacks": NO_OUTPUT_EVENTS}
     )
 
 
-SHORTEST_QUEUE = 10
-SENSOR_INPUT = sensor_input()
-COMMAND_INPUT = QoSProfile(  # a command is sent only once, so it must be delivered reliably
-    history=QoSHistoryPolicy.KEEP_LAST,
-    depth=50,
-    reliability=QoSReliabilityPolicy.RELIABLE,
-    durability=QoSDurabilityPolicy.VOLATILE,
-)
-RELIABLE_OUTPUT = QoSProfile(
-    history=QoSHistoryPolicy.KEEP_LAST,
-    depth=50,
-    reliability=QoSReliabilityPolicy.RELIABLE,
-    durability=QoSDurabilityPolicy.VOLATILE,
-)
-EVENTS = QoSProfile(  # late joiners receive the last events
-    history=QoSHistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=QoSReliabilityPolicy.RELIABLE,
-    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
-)
-LATCHED = QoSProfile(
-    history=QoSHistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=QoSReliabilityPolicy.RELIABLE,
-    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
-)
+def overridable_subscription(
+    node: Node, topic: str, qos: QoSProfile, *, quiet: bool = True
+) -> dict[str, Any]:
+    """Return the arguments of `create_subscription` that let a user override a profile.
+
+    Args:
+        node: Node that reads.
+        topic: Name of the topic.
+        qos: The profile without overrides.
+        quiet: Whether rclpy's warning of a publisher that does not match is left out, unless a profile is
+            overridden.
+
+    Raises:
+        ConfigurationError: If an override names a policy that cannot be overridden, or a bad value.
+    """
+    given = _given(node, topic, "subscription")
+    return _overridable(qos, {"event_callbacks": NO_INPUT_EVENTS} if quiet and not given else {})
+
+
+def _overridable(qos: QoSProfile, events: dict[str, Any]) -> dict[str, Any]:
+    return {"qos_profile": copy.copy(qos), "qos_overriding_options": QoSOverridingOptions(POLICIES), **events}
+
+
+def unused_overrides(node: Node) -> list[str]:
+    """Return the names of the given overrides that no publisher or subscription of a node has taken."""
+    given = given_parameters(node) or {}
+    return [name for name in given if name.startswith(PREFIX) and not node.has_parameter(name)]
+
+
+def _given(node: Node, topic: str, entity: str) -> Mapping[str, Any]:
+    """Return the overrides of one publisher or subscription by policy, checked."""
+    prefix = f"{PREFIX}{node.resolve_topic_name(topic)}.{entity}."
+    given = given_parameters(node) or {}
+    found = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
+    for policy, value in found.items():
+        expected = _expected(policy, value)
+        if expected:
+            raise ConfigurationError(f"'{prefix}{policy}' is {value!r}: {expected}")
+    return found
+
+
+def _expected(policy: str, value: Any) -> str:
+    """Return the expected value of an invalid override; empty for a valid one."""
+    if policy == "depth":
+        good = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_QUEUE
+        return "" if good else f"expected a whole number from 1 to {LONGEST_QUEUE}"
+    if policy in CHOICES:
+        return "" if value in CHOICES[policy] else f"expected one of {listing(CHOICES[policy])}"
+    return f"this policy cannot be overridden; expected one of {listing(('depth', *CHOICES))}"

@@ -26,8 +26,7 @@ from inertial_estimation.recordings.message_conversion import link_inertia_to_ms
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.markers import MarkerOutput
-from inertial_estimation.ros.messages import event_to_array
-from inertial_estimation.ros.payload_messages import hold_to_msg
+from inertial_estimation.ros.messages import event_to_array, hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.telemetry import TelemetryOutput

@@ -26,8 +26,8 @@ from inertial_estimation.ros.command_messages import (
     torque_command_from_msg,
     walk_command_from_msg,
 )
+from inertial_estimation.ros.messages import hold_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
-from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
 

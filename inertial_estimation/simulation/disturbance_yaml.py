@@ -16,7 +16,6 @@ from typing import Any
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.simulation.disturbances import Disturbance, Impact, MassWaveform, Push, Vector
-from inertial_estimation.simulation.old_disturbance_text import mapping_from_old_text
 from inertial_estimation.simulation.payload import attached_ball
 
 KINDS: Mapping[str, Callable[..., Disturbance]] = {
@@ -30,7 +29,7 @@ YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAM
 
 
 def parse_disturbance(text: str) -> Disturbance:
-    """Read one disturbance from a YAML mapping, or from the old form (`old_disturbance_text`).
+    """Read one disturbance from a YAML mapping.
 
     Args:
         text: For instance ``{kind: ball, link: trunk, mass: 10, at: [-0.5, 0.2, 0], start: 5}``.
@@ -44,10 +43,7 @@ def parse_disturbance(text: str) -> Disturbance:
     """
     if not text.strip():
         raise ConfigurationError(f"an empty text is no disturbance, expected one such as {EXAMPLE}")
-    value = load_yaml(text, f"the disturbance '{one_line(text, limit=80)}'")
-    if isinstance(value, str):
-        value = mapping_from_old_text(text)
-    return disturbance_from_mapping(value)
+    return disturbance_from_mapping(load_yaml(text, f"the disturbance '{one_line(text, limit=80)}'"))
 
 
 def disturbances_from_list(values: Any, where: str) -> list[Disturbance]:
@@ -102,7 +98,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """A number, also as text: YAML 1.1 reads 1e3 as text, and the old form is text throughout."""
+    """A number, also as text: YAML 1.1 reads 1e3 as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
     return float(value)

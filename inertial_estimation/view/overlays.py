@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Overlays:
         stamp_ns, base = moment.stamp_ns, self._base_link
         if moment.base is not None:
             up = rotation_from_quaternion(moment.base.quaternion_xyzw)[2]
-            self._add("gravity/estimated", base, stamp_ns, -GRAVITY_LENGTH * up, _gravity(ESTIMATED))
+            self._add("gravity/estimated", base, stamp_ns, -GRAVITY_LENGTH * up, partial(_gravity, ESTIMATED))
         if moment.truth.up_B is not None:
             self.draw_truth(stamp_ns, moment.truth.up_B)
         for load in moment.loads:
@@ -72,16 +73,16 @@ class Overlays:
 
     def draw_truth(self, stamp_ns: int, up_B: Array) -> None:
         """Add the true direction of gravity, from the vertical in the base frame, shape (3,)."""
-        self._add("gravity/true", self._base_link, stamp_ns, -GRAVITY_LENGTH * up_B, _gravity(TRUE))
+        self._add("gravity/true", self._base_link, stamp_ns, -GRAVITY_LENGTH * up_B, partial(_gravity, TRUE))
 
     def _draw_centres(self, q: Array, moment: Moment) -> None:
         self._bodies.update(q)
         estimates = [link.estimate for link in moment.links if not math.isinf(link.mass_sigma)]
         base, stamp_ns = self._base_link, moment.stamp_ns
-        self._add("centre_of_mass/nominal", base, stamp_ns, self._bodies.com_B(), _points(NOMINAL))
+        self._add("centre_of_mass/nominal", base, stamp_ns, self._bodies.com_B(), partial(_points, NOMINAL))
         if estimates:
             com = self._bodies.com_B(estimates)
-            self._add("centre_of_mass/estimated", base, stamp_ns, com, _points(ESTIMATED))
+            self._add("centre_of_mass/estimated", base, stamp_ns, com, partial(_points, ESTIMATED))
 
     def _draw_link(self, stamp_ns: int, link: ShownLink) -> None:
         name = link.estimate.link
@@ -100,12 +101,9 @@ class Overlays:
         self._columns.add(entity, stamp_ns, value, columns)
 
 
-def _gravity(colour: tuple[int, int, int]) -> Callable[[list[Array]], Any]:
-    def columns(vectors: list[Array]) -> Any:
-        n = len(vectors)
-        return rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n, radii=[ARROW_RADIUS] * n)
-
-    return columns
+def _gravity(colour: tuple[int, int, int], vectors: list[Array]) -> Any:
+    n = len(vectors)
+    return rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n, radii=[ARROW_RADIUS] * n)
 
 
 def _forces(loads: list[ContactLoad]) -> Any:
@@ -118,12 +116,9 @@ def _forces(loads: list[ContactLoad]) -> Any:
     )
 
 
-def _points(colour: tuple[int, int, int]) -> Callable[[list[Array]], Any]:
-    def columns(points: list[Array]) -> Any:
-        n = len(points)
-        return rr.Points3D.columns(positions=points, colors=[colour] * n, radii=[COM_RADIUS] * n)
-
-    return columns
+def _points(colour: tuple[int, int, int], points: list[Array]) -> Any:
+    n = len(points)
+    return rr.Points3D.columns(positions=points, colors=[colour] * n, radii=[COM_RADIUS] * n)
 
 
 def _com_columns(links: list[ShownLink]) -> Any:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from support.worker_calls import sums
 
-from inertial_estimation.commands import experiment as command
+from inertial_estimation.commands import experiment
 from inertial_estimation.commands.main import main
-from inertial_estimation.commands.options import experiment
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
 from inertial_estimation.experiments.experiment import Experiment, Trials
@@ -74,8 +73,7 @@ def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = ModuleType("fake_fruit")
     fake.Apple, fake.Pear, fake.Cherry = Apple, Pear, Cherry  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "fake_fruit", fake)
-    for where in (command, registry):
-        monkeypatch.setattr(where, "EXPERIMENTS", (BAD, GOOD))
+    monkeypatch.setattr(registry, "EXPERIMENTS", (BAD, GOOD))
 
 
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,8 +103,7 @@ def test_figure_is_written(tmp_path: Path) -> None:
 
 def test_number_of_jobs_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cherry = RegisteredExperiment("cherry", "Newton, Fig. 3", "a cherry falls", "fake_fruit:Cherry", seeds=3)
-    for where in (command, registry):
-        monkeypatch.setattr(where, "EXPERIMENTS", (cherry,))
+    monkeypatch.setattr(registry, "EXPERIMENTS", (cherry,))
     for jobs in ("1", "2"):
         assert main(["experiment", "cherry", "--jobs", jobs, "--output", str(tmp_path / jobs)]) == 0
     assert (tmp_path / "1" / "cherry.json").read_bytes() == (tmp_path / "2" / "cherry.json").read_bytes()

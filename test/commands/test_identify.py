@@ -11,7 +11,7 @@ import pytest
 from support.arm_robot import URDF
 from support.identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
 
-from inertial_estimation.commands import identify_summary
+from inertial_estimation.commands import identify
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines
@@ -282,7 +282,7 @@ def test_a_load_that_may_be_zero_has_no_place(capsys: pytest.CaptureFixture[str]
     """Its centre of mass has a standard deviation of first moments over nearly nothing, kilometres."""
     inertia = InertialParameters(1e-6, np.zeros(3), 1e-7 * np.eye(3))
     far = PayloadResult("hand", "hand_payload", inertia, 0.7, np.full(3, 8e4), np.full((3, 3), 0.1), ())
-    identify_summary._print_payload(far)
+    identify._print_payload(far)
     said = capsys.readouterr().out
     assert "not determined: the mass may be zero" in said
     assert "80000" not in said
@@ -295,5 +295,5 @@ def test_a_load_that_may_be_zero_has_no_place(capsys: pytest.CaptureFixture[str]
         np.full((3, 3), 1e-3),
         (),
     )
-    identify_summary._print_payload(known)
+    identify._print_payload(known)
     assert "centre of mass 0.1000, 0.0000, 0.0000 m" in capsys.readouterr().out

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation.commands import arguments as declared
+from inertial_estimation.commands import export, identify, init, replay, simulate, synthesize
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.command_parser import CommandParser
 from inertial_estimation.commands.main import COMMANDS, command_parser, main
-from inertial_estimation.commands.options import export, identify, init, replay, simulate, synthesize
-from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.commands.terminal import progress_bar
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError
 
@@ -69,7 +69,7 @@ def test_help_of_every_command_loads_no_library() -> None:
         "from inertial_estimation.commands.main import COMMANDS, command_parser, main\n"
         "codes = main(['--version']), main([])\n"
         "assert all(command_parser(name).format_help() for name in COMMANDS)\n"
-        "found = {'numpy', 'pinocchio', 'rich', 'tqdm', 'yaml'} & set(sys.modules)\n"
+        "found = {'numpy', 'pinocchio', 'rclpy', 'rich', 'tqdm', 'yaml'} & set(sys.modules)\n"
         "sys.exit(str(found) if found or codes != (0, 2) else 0)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -78,7 +78,7 @@ def test_help_of_every_command_loads_no_library() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_of_the_help_are_command_lines(command: str) -> None:
-    examples = importlib.import_module(f"inertial_estimation.commands.options.{command}").EXAMPLES
+    examples = importlib.import_module(f"inertial_estimation.commands.{command}").EXAMPLES
     assert all(command_parser(command).parse_args(shlex.split(example)) for example in examples)
 
 
@@ -114,7 +114,7 @@ def test_progress_in_a_pipe_is_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("inertial_estimation.commands.progress_bar.time.monotonic", lambda: now)
+    monkeypatch.setattr("inertial_estimation.commands.terminal.time.monotonic", lambda: now)
     with progress_bar("replay", 60.0, "s") as show:
         for now in range(1, 26):
             show(2.0 * now)

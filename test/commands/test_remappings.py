@@ -1,6 +1,6 @@
 import pytest
 
-from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.arguments import parse_remappings
 from inertial_estimation.errors import ConfigurationError
 
 

@@ -13,9 +13,8 @@ pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.commands.disturbance_arguments import disturbance_texts, given_disturbances
 from inertial_estimation.commands.main import main
-from inertial_estimation.commands.options.simulate import add_arguments
+from inertial_estimation.commands.simulate import add_arguments, given_disturbances
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
@@ -75,8 +74,8 @@ def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path)
     add_arguments(parser)
     required = ["--config", "go2", "--output", "bag"]
     args = parser.parse_args([*required, "--disturbance", BALL, "--disturbances", str(path)])
-    assert [disturbance.link for disturbance in given_disturbances(args)] == ["base", "trunk", "leg"]
-    texts = disturbance_texts(args)
+    texts, built = given_disturbances(args)
+    assert [disturbance.link for disturbance in built] == ["base", "trunk", "leg"]
     assert texts[0] == BALL
     assert [parse_disturbance(text).link for text in texts] == ["base", "trunk", "leg"]
 

@@ -13,8 +13,8 @@ from support.leg_robot import CONFIG, URDF, Stance
 pytest.importorskip("optuna")
 pytest.importorskip("rosbags")
 
+from inertial_estimation.commands import tune as declared
 from inertial_estimation.commands.main import main
-from inertial_estimation.commands.options import tune as declared
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,

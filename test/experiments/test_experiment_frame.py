@@ -14,8 +14,9 @@ from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, thinned
 from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
-from inertial_estimation.experiments.result_file import result_document, write_result
+from inertial_estimation.experiments.result_file import result_document
 from inertial_estimation.experiments.result_table import result_lines, verdict
+from inertial_estimation.files.outputs import write_json
 
 EXPERIMENT = RegisteredExperiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:Apple")
 
@@ -84,8 +85,10 @@ def test_quick_is_said_in_table_and_file() -> None:
 
 def test_file_gives_back_every_number_and_null_for_what_is_none(tmp_path: object) -> None:
     document = result_document(EXPERIMENT, result(), {"numpy": "1"})
-    path = write_result(tmp_path / "apple.json", document)  # type: ignore[operator]
+    path = write_json(tmp_path / "apple.json", document)  # type: ignore[operator]
     read = json.loads(path.read_text(encoding="utf-8"))
+    document["per_seed"]["fall time"][1] = None
+    document["table"][2]["ours"] = None
     assert read == document
     assert read["seeds"] == [0, 1]
     assert read["per_seed"] == {"fall time": [0.9, None], "count": [1.5, 2.0]}

@@ -1,15 +1,30 @@
 """Results are checked for before the work, and written whole or not at all."""
 
+import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import check_output_folder, output_file, result_folder, write_text
+from inertial_estimation.files.outputs import (
+    check_output_folder,
+    output_file,
+    result_folder,
+    write_json,
+    write_text,
+)
 from inertial_estimation.files.text_file import resolved_path
+
+
+def test_what_is_not_finite_becomes_null_at_any_depth(tmp_path: Path) -> None:
+    document = {"a": (1.0, math.inf, {"b": [math.nan, "x"]}), 3: None, "c": np.float64(2.5), "d": -math.inf}
+    text = write_json(tmp_path / "m.json", document).read_text()
+    assert json.loads(text) == {"a": [1.0, None, {"b": [None, "x"]}], "3": None, "c": 2.5, "d": None}
 
 
 def test_a_folder_is_left_as_it_was_found(tmp_path: Path) -> None:

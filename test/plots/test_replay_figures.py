@@ -23,11 +23,11 @@ from inertial_estimation.plots.inertia_figures import (
     figure_of_inertias,
     figure_of_masses,
     figure_of_nis,
+    figures_of_torques,
 )
 from inertial_estimation.plots.payload_figure import figure_of_trunk
 from inertial_estimation.plots.replay_figures import replay_figures, write_figures
 from inertial_estimation.plots.style import MAX_POINTS, draw_line, new_figure
-from inertial_estimation.plots.torque_figures import figures_of_torques
 
 N = 300
 STAMPS = 1_700_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)

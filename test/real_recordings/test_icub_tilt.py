@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import yaml
 
-from inertial_estimation.commands import replay as replay_command
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
@@ -88,7 +87,7 @@ def whole(tmp_path_factory, processor_time):
         return runs[-1]
 
     with pytest.MonkeyPatch.context() as patch, processor_time():
-        patch.setattr(replay_command, "replay_recording", kept)
+        patch.setattr("inertial_estimation.replay.replay.replay_recording", kept)
         metrics = replayed(tmp_path_factory.mktemp("icub"), CONFIG)
     return metrics, runs[0]
 

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from inertial_estimation.replay.cycle_collection import no_cycle_collection
+from inertial_estimation.replay.replay import no_cycle_collection
 
 
 @pytest.fixture(autouse=True)

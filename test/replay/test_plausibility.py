@@ -2,9 +2,9 @@
 
 import pytest
 
-from inertial_estimation.commands.replay_summary import _number
+from inertial_estimation.commands.replay_output import _number
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
-from inertial_estimation.replay.plausibility import implausible_metrics
+from inertial_estimation.replay.replay_metrics import implausible_metrics
 
 
 @pytest.mark.parametrize(

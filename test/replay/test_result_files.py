@@ -1,7 +1,6 @@
 """Results have the columns that were promised and hold what was estimated."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,
     write_link_inertias,
-    write_metrics,
 )
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -85,11 +83,6 @@ def test_history_of_rows_that_come_and_go() -> None:
 def test_empty_histories() -> None:
     assert len(tilt_series([]).stamps_ns) == 0
     assert inertial_series([]).links == ()
-
-
-def test_metrics_are_valid_json_even_if_not_finite(tmp_path: Path) -> None:
-    write_metrics(tmp_path / "m.json", {"a": {"b": float("nan")}, "c": 1.5})
-    assert json.loads((tmp_path / "m.json").read_text()) == {"a": {"b": None}, "c": 1.5}
 
 
 def test_trusted_flags(tmp_path: Path) -> None:

@@ -326,7 +326,7 @@ def test_a_simulator_that_cannot_keep_real_time_reports_and_hears_a_controller_t
 @pytest.mark.parametrize(
     ("name", "parameters", "expected"),
     [
-        ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in {kind: ball, mass: 2}"),
+        ("simulator", {"disturbances": '["{kind: ball, mass: 2}"]'}, "link missing in {kind: ball, mass: 2}"),
         ("simulator", {"viewer": "true"}, "the viewer needs a display"),
         ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'"),
         (

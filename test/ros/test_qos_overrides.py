@@ -9,8 +9,7 @@ import yaml
 from geometry_msgs.msg import QuaternionStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, SENSOR_INPUT
-from inertial_estimation.ros.qos_overrides import LONGEST_QUEUE, unused_overrides
+from inertial_estimation.ros.qos import LONGEST_QUEUE, RELIABLE_OUTPUT, SENSOR_INPUT, unused_overrides
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 
 BEST_EFFORT, RELIABLE = QoSReliabilityPolicy.BEST_EFFORT, QoSReliabilityPolicy.RELIABLE

@@ -32,8 +32,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.ros.messages import event_to_array
-from inertial_estimation.ros.payload_messages import load_change_from_msg
+from inertial_estimation.ros.messages import event_to_array, load_change_from_msg
 from inertial_estimation.signals import HealthLevel
 
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)

@@ -11,10 +11,9 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.example_robots import example_source
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.joint_limits import urdf_limits

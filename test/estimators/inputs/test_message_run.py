@@ -17,9 +17,8 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.estimators.inputs.message_run import MessageRun
 from inertial_estimation.message_numbers import MessageNumbers, MessageSeries
 from inertial_estimation.recordings.recorded_message import SerialisedMessage
-from inertial_estimation.replay.replay_lane import PipelineLane
+from inertial_estimation.replay.replay_lane import PipelineLane, Stretch
 from inertial_estimation.replay.replay_ways import ways_into_fed, ways_into_tilt
-from inertial_estimation.replay.stretch import Stretch
 
 MS = 1_000_000
 

@@ -1,24 +1,90 @@
-"""Summary of a replay in the terminal."""
+"""What a replay leaves: its files, and the summary in the terminal."""
 
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from inertial_estimation.commands.terminal import drawing
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentence
 from inertial_estimation.estimators.payload.payload_estimate import Phase
+from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
+from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.files.outputs import write_json, write_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.replay.result_files import BASE_ERRORS
+from inertial_estimation.replay.result_files import (
+    BASE_ERRORS,
+    BASE_FILE,
+    ERRORS_FILE,
+    ESTIMATES_BAG,
+    FIGURES,
+    LINK_FILE,
+    METRICS_FILE,
+    REPORT_FILE,
+    STATE_FILE,
+    TABLES,
+    TELEMETRY_FILES,
+    TRUNK_FILE,
+    write_base_errors,
+    write_base_orientation,
+    write_base_state,
+    write_link_inertias,
+    write_telemetry,
+    write_trunk_inertia,
+)
 from inertial_estimation.signals import Health
 
+OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
 MOST_LINKS = 40  # lines of the table of links
+
+
+def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
+    """Write metrics of a replay to a folder, and figures and report if they are wanted."""
+    write_json(folder / METRICS_FILE, evaluation.metrics)
+    if figures:
+        with drawing("figures and no report"):
+            from inertial_estimation.plots.replay_figures import replay_figures, write_figures
+            from inertial_estimation.plots.replay_report import write_replay_report
+
+            written = write_figures(folder, replay_figures(evaluation))
+            write_replay_report(folder / REPORT_FILE, evaluation, written)
+
+
+def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
+    """Write the estimates of a replay to a folder, as tables."""
+    time, tilt, inertial = evaluation.time, evaluation.tilt, evaluation.inertial
+    if len(tilt.stamps_ns) and pipelines.tilt is not None:
+        write_base_orientation(folder / BASE_FILE, tilt)
+        write_base_state(folder / STATE_FILE, tilt, time)
+        figures = TiltTelemetry(pipelines.tilt.contacts)
+        write_telemetry(folder / TELEMETRY_FILES[TILT_NODE], figures, run.base, tilt.stamps_ns, time)
+    if evaluation.tilt_errors is not None:
+        write_base_errors(folder / ERRORS_FILE, evaluation.tilt_errors, evaluation.base_errors, time)
+    if len(inertial.stamps_ns) and pipelines.inertial is not None:
+        write_link_inertias(folder / LINK_FILE, inertial)
+        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
+        names = [link.link for link in inertial.links]
+        links = InertialTelemetry(names, model.friction_names, noise, model.error_names)
+        path = folder / TELEMETRY_FILES[INERTIAL_NODE]
+        write_telemetry(path, links, run.inertial, inertial.stamps_ns, time)
+        write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
+    if evaluation.payload is not None and pipelines.payload is not None:
+        write_trunk_inertia(folder / TRUNK_FILE, evaluation.payload)
+        stamps = np.array([estimate.stamp_ns for estimate in run.payload], dtype=np.int64)
+        trunk = PayloadTelemetry(pipelines.payload.trunk)
+        write_telemetry(folder / TELEMETRY_FILES[PAYLOAD_NODE], trunk, run.payload, stamps, time)
 
 
 def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
@@ -36,13 +102,7 @@ def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
 
 
 def print_summary(folder: Path, evaluation: ReplayResults, results: list[CheckResult]) -> None:
-    """Print the verdicts on the data, and what was estimated.
-
-    Args:
-        folder: Where the results were written.
-        evaluation: The results.
-        results: Verdicts on the data.
-    """
+    """Print the verdicts on the data, what was estimated, and in which folder it is."""
     metrics = evaluation.metrics
     _print_checks(results)
     _print_base(metrics)

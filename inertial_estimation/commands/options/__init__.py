@@ -1,1 +1,0 @@
-"""Descriptions, examples and options of the commands, declared without loading what the commands need."""

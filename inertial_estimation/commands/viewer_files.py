@@ -1,0 +1,231 @@
+"""Recordings for the viewer (``--rrd``) of a replay, a simulation and the runs of the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from inertial_estimation.configuration.node_configs import robot_config
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.replay.replay_driver import CLOCK_OFFSET_NS
+from inertial_estimation.signals import BaseEstimate, InertialEstimate, seconds
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command may do without
+    from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+    from inertial_estimation.configuration.config_file import ConfigFile
+    from inertial_estimation.configuration.pipelines import Pipelines
+    from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+    from inertial_estimation.models.robot_model import RobotModel
+    from inertial_estimation.recordings.recorded_topics import RecordedTopics
+    from inertial_estimation.recordings.recording import Recording
+    from inertial_estimation.replay.metrics import TiltErrors
+    from inertial_estimation.replay.payload_response import PayloadScene
+    from inertial_estimation.replay.replay_metrics import ReplayReference
+    from inertial_estimation.replay.replay_watcher import ReplayWatcher
+    from inertial_estimation.simulation.ground_truth import SensorReadings
+    from inertial_estimation.view.demo_run_view import DemoRunView
+    from inertial_estimation.view.estimate_view import EstimateView
+    from inertial_estimation.view.moment import Truth
+    from inertial_estimation.view.robot_view import RobotView
+
+EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, "PayloadEstimate")
+
+
+@dataclass(frozen=True)
+class ReplayView:
+    """What a replay shows.
+
+    Attributes:
+        watcher: Looks on while the recording is replayed; None: nobody does.
+        view: Where it is shown, None without ``--rrd``.
+    """
+
+    watcher: ReplayWatcher | None = None
+    view: RobotView | None = None
+
+    def show_reference(self, errors: TiltErrors | None) -> None:
+        """Add the reference after its alignment, which needs the whole replay; None: there is none."""
+        if self.view is not None and errors is not None:
+            good = errors.trusted
+            stamps = errors.stamps_ns[good]
+            self.view.show_truth(stamps, errors.reference_B[good], errors.errors[good])
+
+
+@contextmanager
+def replay_view(
+    path: Path | None,
+    recording: Recording,
+    topics: RecordedTopics,
+    pipelines: Pipelines,
+    reference: ReplayReference,
+) -> Iterator[ReplayView]:
+    """Show a replay while the context lasts.
+
+    Args:
+        path: File of the viewer's recording; None: nothing is shown.
+        recording: What is replayed.
+        topics: Topics of its inputs.
+        pipelines: What it is replayed through.
+        reference: What it is compared with.
+
+    Yields:
+        What is shown.
+    """
+    if path is None:
+        yield ReplayView()
+        return
+    from inertial_estimation.view.moment import Truth
+
+    estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
+    first = next(pipeline for pipeline in estimators if pipeline is not None)
+    origin_ns = _origin_ns(recording, topics)
+    true_inertias = reference.truth
+
+    def truth(stamp_ns: int) -> Truth:
+        if true_inertias is None:
+            return Truth()
+        now = np.array([seconds(stamp_ns - origin_ns)])
+        return Truth(masses={link: float(true_inertias.masses(link, now)[0]) for link in true_inertias.steps})
+
+    robot, exact = (first.robot, first.config.robot, pipelines.urdf), bool(reference.samples)
+    with _recorded_view(path, robot, pipelines, origin_ns, truth, tilt_error=exact) as (estimates, view):
+        yield ReplayView(estimates, view)
+
+
+def _origin_ns(recording: Recording, topics: RecordedTopics) -> int:
+    """Stamp at the start of the recording, also where its log times are of another clock [ns]."""
+    first = next(iter(recording.entries([topics.joints])), None)
+    offset = 0 if first is None else first.sample.stamp_ns - first.log_ns
+    return recording.start_ns + (offset if abs(offset) > CLOCK_OFFSET_NS else 0)
+
+
+@contextmanager
+def simulation_view(
+    path: Path | None, loop: ClosedLoop, config: RobotConfig, urdf: str, links: Sequence[str]
+) -> Iterator[None]:
+    """Show a closed loop while the context lasts, from the hoist on.
+
+    Args:
+        path: File of the viewer's recording; None: nothing is shown.
+        loop: The loop; a listener that it has stays.
+        config: Parameters of the robot.
+        urdf: Text of its description.
+        links: Links whose true masses are shown.
+    """
+    if path is None:
+        yield
+        return
+    from inertial_estimation.view.moment import Truth
+
+    simulation = loop.simulation
+
+    def truth(_stamp_ns: int) -> Truth:
+        now = simulation.truth(links)
+        masses = {link: inertia.mass for link, inertia in now.inertias.items()}
+        return Truth(rotation_from_quaternion(now.base.quaternion_xyzw)[2], masses)
+
+    robot, known = (simulation.robot, config, urdf), loop.tilt is not None
+    with _recorded_view(path, robot, loop, simulation.stamp_ns, truth, tilt_error=known) as (estimates, _):
+        loop.on_readings = _Listener(loop, estimates).take
+        yield
+
+
+def _recorded_view(
+    path: Path,
+    robot: tuple[RobotModel, RobotConfig, str],
+    of: Pipelines | ClosedLoop,
+    origin_ns: int,
+    truth: Callable[[int], Truth],
+    *,
+    tilt_error: bool,
+) -> AbstractContextManager[tuple[EstimateView, RobotView]]:
+    """Return the recording of a robot (model, parameters, URDF) with the panels of the estimators in use."""
+    from inertial_estimation.view.blueprint import Panels
+    from inertial_estimation.view.recorded_view import recorded_view
+
+    tilt = of.tilt
+    panels = Panels(
+        tilt=tilt is not None,
+        tilt_error=tilt_error,
+        forces=tilt is not None,
+        nis=of.inertial is not None,
+        masses=of.inertial is not None or of.payload is not None,
+    )
+    loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
+    return recorded_view(path, *robot, panels=panels, origin_ns=origin_ns, contact_loads=loads, truth=truth)
+
+
+class _Listener:
+    """Takes the readings of a loop for its first listener, and for a view with the estimates before them."""
+
+    def __init__(self, loop: ClosedLoop, estimates: EstimateView) -> None:
+        self._loop, self._estimates = loop, estimates
+        self._first = loop.on_readings
+        self._base: BaseEstimate | None = None
+        self._inertial: InertialEstimate | None = None
+        self._payload: PayloadEstimate | None = None
+
+    def take(self, readings: SensorReadings) -> None:
+        """Pass readings on."""
+        if self._first is not None:
+            self._first(readings)
+        loop = self._loop
+        self._estimates.see(
+            _new(loop.base, self._base),
+            _new(loop.inertias, self._inertial),
+            _new(loop.identified, self._payload),
+        )
+        self._base, self._inertial, self._payload = loop.base, loop.inertias, loop.identified
+        if readings.joints is not None:
+            self._estimates.push_joints(readings.joints)
+
+
+def _new(newest: EstimateT | None, seen: EstimateT | None) -> list[EstimateT]:
+    return [] if newest is None or newest is seen else [newest]
+
+
+@contextmanager
+def demo_view(
+    path: Path | None, scene: PayloadScene, adaptations: Sequence[bool], files: ConfigFile, urdf: str
+) -> Iterator[Sequence[DemoRunView | None]]:
+    """Write a recording of all runs while the context lasts.
+
+    Args:
+        path: The file; None: nothing is shown.
+        scene: What happens.
+        adaptations: Whether the controller of each run uses the estimated inertias.
+        files: Parameter files of robot and scene.
+        urdf: Text of the robot's description.
+
+    Yields:
+        What shows each run, None without a file.
+    """
+    if path is None:
+        yield [None] * len(adaptations)
+        return
+    from inertial_estimation.view.blueprint import Panels, blueprint, front_eye
+    from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
+    from inertial_estimation.view.recorded_view import rerun_file
+
+    setup = robot_from_config(robot_config(files), urdf)
+    panels = Panels(
+        tilt=True,
+        tilt_error=False,
+        forces=True,
+        nis=False,
+        masses=True,
+        further=((ELBOW, "elbow: angle less reference [deg]"),),
+    )
+    roots = [root_of_run(adaptation) for adaptation in adaptations]
+    layout = blueprint(panels, front_eye(setup.robot), roots=roots)
+    with rerun_file(path, layout, "demo") as stream:
+        views = [DemoRunView(stream, setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
+        yield views
+        for view in views:
+            view.finish()
