@@ -54,6 +54,12 @@ class StampedBuffer:
         return int(self._n[END] - self._n[BEGIN])
 
     @property
+    def kept(self) -> Array:
+        """The rows that are kept, the oldest first, shape (n, width); a view that later rows change."""
+        rows: Array = self.rows[self._n[BEGIN] : self._n[END]]
+        return rows
+
+    @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
         n, end = self._n, self._n[END]

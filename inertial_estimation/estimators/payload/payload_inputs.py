@@ -27,7 +27,7 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
-from inertial_estimation.models.drop_reasons import REPORTED_NS, DropReason, misfit
+from inertial_estimation.models.drop_reasons import DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading
@@ -107,8 +107,8 @@ class PayloadInputs:
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self._refused = "", 0  # why a joint state was refused; number of all received until then
-        self._faults = 0, 0  # of sensors, noted and present, at the last step
-        self._fault_ns: int | None = None  # time of their last change
+        self._faults = 0  # of sensors, noted until the last step
+        self._fault_ns: int | None = None  # time of the last one
 
     @property
     def velocity_source(self) -> str:
@@ -190,13 +190,11 @@ class PayloadInputs:
         Args:
             time_ns: Time of the step [ns].
         """
-        (noted, doubtful), before = self.aligner.sensor_faults, self._faults
-        self._faults = noted, doubtful
-        if noted > before[0] or doubtful != before[1]:
+        noted, before = self.aligner.sensor_faults, self._faults
+        self._faults = noted
+        if noted > before:
             self._fault_ns = time_ns
-        if self._fault_ns is None:
-            return False
-        return 0 <= time_ns - self._fault_ns < (REPORTED_NS if doubtful else FAULT_NS)
+        return self._fault_ns is not None and 0 <= time_ns - self._fault_ns < FAULT_NS
 
     def _means(self) -> MeanState:
         joints, first = self._joint_row, self._joint_row.width
