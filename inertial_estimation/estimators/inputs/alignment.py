@@ -247,7 +247,7 @@ class SignalAligner:
     def sensor_faults(self) -> int:
         """Number of readings dropped until now for a fault of their sensor, and of inputs remarked on now."""
         return sum(
-            stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark)
+            stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark())
             for stream in self._streams.values()
         )
 

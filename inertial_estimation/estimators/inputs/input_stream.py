@@ -1,6 +1,7 @@
 """One input stream: its rows by time, and counters of received and dropped readings."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,7 +118,7 @@ class InputStream:
         buffer: The rows by time.
         drops: Number of dropped readings by reason.
         candidate: Readings whose stamps do not continue those before; None if there are none.
-        remark: What is doubtful about readings that are used, for people; empty where nothing is.
+        remark: Returns what is doubtful about readings that are used, for people; empty where nothing is.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig, memory: AlignerMemory, number: int) -> None:
@@ -136,7 +137,7 @@ class InputStream:
         self.buffer = StampedBuffer(spec.width, CAPACITY, own.buffer)
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None
-        self.remark = ""
+        self.remark: Callable[[], str] = str
         self._jump_ns = round(config.jump * NANOSECONDS)
         self._n[DELAY_NS] = round(spec.delay * NANOSECONDS)
         self._n[LONGEST_NS] = min(round(config.max_gap * NANOSECONDS), self._jump_ns)

@@ -1,6 +1,7 @@
 """The way of a usual joint state from its bytes to the checks of the data and the aligner."""
 
 from collections.abc import Callable
+from typing import Any
 
 from inertial_estimation.compilation import (
     Column,
@@ -18,12 +19,12 @@ from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inputs.aligner_memory import ROW, part_of, stream_of
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
-from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WANTED, accept
+from inertial_estimation.estimators.inputs.row_entry import ANOTHER, REFUSED, STORED, WANTED, accept
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.message_numbers import stamp_of
-from inertial_estimation.models.continuity_steps import FOLLOWS, NOT_USUAL, continued
-from inertial_estimation.models.drop_reasons import misfit
-from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.drop_reasons import DropReason, misfit
+from inertial_estimation.models.joint_checks import FOLLOWS, check_joints
+from inertial_estimation.models.joint_map import EFFORT, NAMED, NAMES, ORDER, READY, JointMap
 from inertial_estimation.models.joint_message import (
     COUNT,
     OF_CHECKS,
@@ -32,13 +33,11 @@ from inertial_estimation.models.joint_message import (
     efforts_of,
     in_order,
 )
-from inertial_estimation.models.joint_tracks import EFFORT, NAMED, NAMES, ORDER, READY
 from inertial_estimation.signals import Array, JointReading
 
 _joint_reading = made_of_checked(JointReading)
 
 GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state
-DIFFERS = 16  # with the number of a joint, added where its position does not follow its velocity
 
 
 class JointEntry:
@@ -47,7 +46,8 @@ class JointEntry:
     Attributes:
         usable: Whether compiled calls take usual ones here.
         number: Number of the input in the aligner.
-        memory: What is known of the last message that was read by name, integers and numbers of the joints.
+        memory: What is known of the last message that was read by name, integers and numbers of the mapping
+            of the joints and of their checks; empty where compiled calls take none.
     """
 
     def __init__(
@@ -67,14 +67,18 @@ class JointEntry:
         """
         self._make_row = make_row or joints.row
         self._message, self._joints, self._checks, self._aligner = JointMessage(), joints, checks, aligner
-        memory = aligner.memory
-        self.memory = self._message.known, joints.memory.n, joints.memory.x
+        memory, mapping, self._check = aligner.memory, joints.memory, joints.checks
+        self.memory: tuple[Any, ...] = ()
+        if self._check is not None:
+            self.memory = self._message.known, mapping.n, mapping.x, self._check.n, self._check.x
         self._numbers = self._message.words, self._message.doubles
         self._aligned = memory.n, memory.s, memory.x
         self._stream, self._unread = aligner.stream(JOINTS), False
+        self._stream.remark = lambda: joints.remark
         self.number = self._stream.number
         # without a compiler, loops over numbers are slower than the way of all other joint states
-        self.usable = compiling() and joints.checked and self._stream.spec.width == joints.width
+        fits = self._stream.spec.width == joints.width
+        self.usable = compiling() and self._check is not None and fits
         warm_up()
 
     def take(self, data: bytes) -> bool:
@@ -98,17 +102,7 @@ class JointEntry:
             self._aligner.count_drop(JOINTS, misfit(error), str(error))
         else:
             self._aligner.push(JOINTS, reading.stamp_ns, row)
-        self.judge_positions()
         self.learn(reading)
-
-    def judge_positions(self) -> None:
-        """Report what is doubtful about the joint positions; discard all readings if the first were wrong."""
-        joints, aligner = self._joints, self._aligner
-        if joints.usual:
-            return
-        self._stream.remark = joints.remark
-        if joints.begins_anew:
-            aligner.clear()
 
     def take_reading(self, reading: JointReading) -> bool:
         """Take a joint state; return whether it has been taken, else it is to be read by name."""
@@ -148,17 +142,16 @@ class JointEntry:
             found: What `enter_joints` has found.
         """
         stamp_ns, (q, v, tau) = self._checks.inputs.joints.newest()
-        differs, found = divmod(found, DIFFERS)
         wanted, found = divmod(found, WANTED)
         if wanted:
             self._checks.inputs.joints.look()
             self._checks.see_joints(_joint_reading(stamp_ns, self._message.names, q, v, tau))
-        if found != STORED:
+        if found == REFUSED:
+            assert self._check is not None
+            self._aligner.count_drop(JOINTS, DropReason.SENSOR_FAULT, self._check.text)
+        elif found != STORED:
             row = self._aligner.memory.streams[self.number].numbers[ROW].copy()
             self._aligner.judge(self._stream, found, stamp_ns, row)
-        if differs:
-            self._joints.note_difference(differs - 1)
-            self.judge_positions()
         return True
 
 
@@ -171,6 +164,8 @@ def enter_joints(
     doubles: Column,
     known: Integers,
     joints: Integers,
+    corrections: MutableTable,
+    followed: Integers,
     tracks: MutableTable,
     checked: Integers,
     kept: MutableColumn,
@@ -188,7 +183,9 @@ def enter_joints(
         words: Its message.
         doubles: The same as doubles.
         known: What is known of the last message that was read by name.
-        joints: Integers of `JointMap.memory`; changed.
+        joints: Integers of `JointMap.memory`.
+        corrections: Numbers of the same.
+        followed: Integers of `JointChecks`; changed.
         tracks: Numbers of the same; changed.
         checked: Integers of what the checks keep; changed.
         kept: Numbers of the same; changed.
@@ -197,8 +194,8 @@ def enter_joints(
         x: Its numbers; changed.
 
     Returns:
-        What became of its row, as `row_entry.accept`, with WANTED added where the checks want it, and with
-        multiples of DIFFERS; ANOTHER where it is to be read by name, and nothing has changed.
+        What became of its row, as `row_entry.accept`, with WANTED added where the checks want it; ANOTHER
+        where it is to be read by name, and nothing has changed.
     """
     named = joints[NAMED]
     if joints[READY] == 0 or known[OF_MAP] != joints[NAMES] or known[OF_CHECKS] != checked[SET_OF_NAMES]:
@@ -212,10 +209,7 @@ def enter_joints(
     q, v = doubles[first : first + named], doubles[first + named + 1 : first + 2 * named + 1]
     tau = doubles[first + 2 * named + 2 : first + 2 * named + 2 + efforts]
     row, m = part_of(ROW, stream_of(k, n), x), len(joints) - ORDER
-    if not in_order(q, v, tau, row, joints, tracks):
-        return ANOTHER
-    worst = continued(stamp, row[:m], row[m : 2 * m], joints, tracks)
-    if worst == NOT_USUAL:
+    if not in_order(q, v, tau, row, joints, corrections):
         return ANOTHER
     begin_reading(stamp, checked, kept)
     part_to_keep(0, checked, kept)[:] = q
@@ -224,5 +218,6 @@ def enter_joints(
         part_to_keep(2, checked, kept)[:] = tau
     else:
         checked[LACKS] = 4
-    found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
+    follows = check_joints(stamp, row[:m], row[m : 2 * m], True, followed, tracks) == FOLLOWS
+    found = accept(stamp, k, n, s, x) if follows else REFUSED
     return found + WANTED if end_reading(stamp, checked) else found

@@ -98,6 +98,8 @@ def enter_run(
     layouts: Integers,
     known: Integers,
     joints: Integers,
+    corrections: MutableTable,
+    followed: Integers,
     tracks: MutableTable,
     checked_joints: Integers,
     kept_joints: MutableColumn,
@@ -119,7 +121,9 @@ def enter_run(
         doubles: The same as doubles.
         layouts: Of each sensor, its number in the aligner and the layout of its messages.
         known: What is known of the last joint state that was read by name.
-        joints: Integers of `JointMap.memory`; changed.
+        joints: Integers of `JointMap.memory`.
+        corrections: Numbers of the same.
+        followed: Integers of `JointChecks`; changed.
         tracks: Numbers of the same; changed.
         checked_joints: Integers of what the checks keep of joint states; changed.
         kept_joints: Numbers of the same; changed.
@@ -145,6 +149,8 @@ def enter_run(
                     doubles[a:b],
                     known,
                     joints,
+                    corrections,
+                    followed,
                     tracks,
                     checked_joints,
                     kept_joints,

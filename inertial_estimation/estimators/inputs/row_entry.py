@@ -43,8 +43,8 @@ from inertial_estimation.models.input_ranges import within
 from inertial_estimation.models.stamp_regulator import TIME, regular_stamp
 
 # What became of a row: stored; a number is out of range; its stamp does not continue those before; its stamp
-# does not give its time.
-STORED, IMPLAUSIBLE, CLOCK, IRREGULAR = range(4)
+# does not give its time. REFUSED is a joint state that contradicts those before.
+STORED, IMPLAUSIBLE, CLOCK, IRREGULAR, REFUSED = range(5)
 ANOTHER = 5  # what became of a message: it is of another layout, or not a usual one, and nothing has changed
 WANTED = 8  # added where the checks of the data want to see a reading
 

@@ -46,7 +46,7 @@ def stream_health(
     if stream.drops.recent(now_ns):
         message = f"{stream.drops.total} of {stream.received} readings dropped, last: {stream.drops.last}"
         return Health(name, HealthLevel.WARN, message, values)
-    remarks = [remark for remark in (stream.remark, stuck) if remark]
+    remarks = [remark for remark in (stream.remark(), stuck) if remark]
     if age < -AHEAD_S:
         of = "are they of another one (use_sim_time)?"
         remarks.insert(0, f"its stamps are {-age:.2f} s ahead of the clock: {of}")

@@ -137,7 +137,6 @@ class PayloadInputs:
                 self._drop_joints(reason, DropReason.NOT_FINITE)
                 return
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-        self.entries.joints.judge_positions()
         self.entries.joints.learn(reading)
 
     def push_base_state(self, state: BaseState) -> None:
