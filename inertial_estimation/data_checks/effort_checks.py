@@ -98,29 +98,8 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     Returns:
         One result for every joint that is wrong, or one that none is; none where nothing tells.
     """
-    *_, results = effort_stages(table, robot)
-    return results
-
-
-def effort_stages(table: DataTable, robot: CheckedRobot) -> Iterator[list[CheckResult]]:
-    """Check as `effort_checks` does, in as many stages as there are joints: a node does one a tick.
-
-    Args:
-        table: The windows, as there.
-        robot: The robot.
-
-    Yields:
-        Nothing found, and at last the results.
-    """
     rows = _known_rows(table)
-    yield []
-    if rows is None:
-        return
-    fits = []
-    for fit in _fits(rows, robot):
-        fits.append(fit)
-        yield []
-    yield _results(rows, fits, robot)
+    return [] if rows is None else _results(rows, list(_fits(rows, robot)), robot)
 
 
 def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:

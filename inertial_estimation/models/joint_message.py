@@ -27,11 +27,11 @@ from inertial_estimation.models.joint_map import CORRECTED, EFFORT, GAIN, OFFSET
 NAME_OF_FRAME = 12  # offset of it in a message [bytes]
 
 # Integers of what is known of the last message that was read by name: number of the set of its names in the
-# map and in the checks; number of words from the name of its frame on to its first position, these, and which
+# map; number of words from the name of its frame on to its first position, these, and which
 # bits of them mean something.
 MOST_WORDS = 4096
 MOST_JOINTS = 2048  # whose numbers have room in the memory of a message
-OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
+OF_MAP, COUNT, WORDS = range(3)
 MEANT = WORDS + MOST_WORDS
 
 

@@ -118,6 +118,12 @@ class StampRegulator:
         return bool(self._n[ACTIVE])
 
     @property
+    def stamps_ns(self) -> list[int]:
+        """The last stamps, the oldest first [ns]; none where times are the stamps."""
+        stamps: list[int] = _stamps(self.integers).tolist()
+        return stamps
+
+    @property
     def period_ns(self) -> float:
         """Period of the samples [ns]; 0 until known."""
         return float(self.figures[PERIOD])

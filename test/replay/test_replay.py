@@ -84,9 +84,6 @@ class FakeEntries:
     joints: FakeEntry = field(default_factory=FakeEntry)
     wrenches: dict[str, FakeEntry] = field(default_factory=dict)
 
-    def share_checks(self, others: "FakeEntries") -> None:
-        assert others is not self
-
 
 class FakeRun:
     """Enters no message: each is taken or pushed alone."""

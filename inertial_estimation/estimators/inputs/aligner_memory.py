@@ -93,6 +93,11 @@ class StreamMemory:
     regulator: tuple[Any, Any, Any]
     buffer: tuple[Any, Any, Array]
 
+    @property
+    def newest(self) -> tuple[int, Array]:
+        """Stamp [ns] and numbers of the row that has come in last, usual or not."""
+        return self.cells[ROW_NS], self.numbers[ROW].copy()
+
 
 class AlignerMemory:
     """The memory of an aligner, as compiled functions take it.

@@ -46,7 +46,6 @@ from inertial_estimation.models.stamp_regulator import TIME, regular_stamp
 # does not give its time. REFUSED is a joint state that contradicts those before.
 STORED, IMPLAUSIBLE, CLOCK, IRREGULAR, REFUSED = range(5)
 ANOTHER = 5  # what became of a message: it is of another layout, or not a usual one, and nothing has changed
-WANTED = 8  # added where the checks of the data want to see a reading
 
 
 @inlined

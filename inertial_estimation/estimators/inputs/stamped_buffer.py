@@ -60,6 +60,12 @@ class StampedBuffer:
         return rows
 
     @property
+    def kept_times(self) -> Stamps:
+        """Times of the rows that are kept [ns], shape (n,)."""
+        n = self._n
+        return np.array(n[FIRST + n[BEGIN] : FIRST + n[END]], dtype=np.int64)
+
+    @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
         n, end = self._n, self._n[END]

@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.live_checks import LiveChecks
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -78,7 +79,6 @@ class PayloadInputs:
 
     Attributes:
         aligner: The buffers.
-        checks: Compares all inputs, needed or not, with the robot's description.
         entries: Take the readings that are usual.
     """
 
@@ -99,10 +99,11 @@ class PayloadInputs:
         self._with_imu = setup.imu is not None
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
         self.aligner = self._make_aligner(config)
-        self.checks = DataChecks(setup, config.robot)
-        joints = JointEntry(self._map, self.checks, self.aligner)
+        joints = JointEntry(self._map, self.aligner)
         wrenches = {contact: wrench_stream(contact) for contact in self._contacts}
-        self.entries = InputEntries(self.checks, self.aligner, joints, imu=self._with_imu, wrenches=wrenches)
+        used: Any = {"imu": self._with_imu, "wrenches": wrenches}
+        checks = LiveChecks(setup, config.robot, self.aligner, self._joint_row, **used)
+        self.entries = InputEntries(checks, self.aligner, joints, **used, contacts=setup.contact_names)
         others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
@@ -125,7 +126,6 @@ class PayloadInputs:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         if self.entries.joints.take_reading(reading):
             return
-        self.checks.push_joints(reading)
         try:
             row = self._map.row(reading)
         except MeasurementError as error:
