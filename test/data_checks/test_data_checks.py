@@ -330,3 +330,17 @@ def test_batches_longer_than_a_gap_are_bursts_and_gaps_are_gaps():
     assert found_in(([133.0] + [0.05] * 7) * 50) == ["bursts"]
     assert found_in(([17.0] * 100 + [500.0]) * 4) == ["gaps"]
     assert found_in(([73.0] + [1.0] * 7) * 50) == ["bursts"]
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "mass"),
+    [("panda", "panda_link6", 3.0), ("panda", "panda_link7", 3.0), ("talos", "arm_left_7_link", 9.0)],
+)
+def test_a_load_from_the_first_reading_on_is_a_warning_at_most(name, link, mass):
+    spec = synthetic_robot(name)
+    load = {"payload_time_s": 0.0, "payload_link": link, "payload_mass": mass}
+    truth = synthetic_truth(name, Timing(6.0, 100.0), np.random.default_rng(1), **load)
+    checks = DataChecks(robot_from_config(spec.config, read_urdf(spec.urdf)), spec.config)
+    for entry in measure(truth, REALISTIC, np.random.default_rng(2), spec.config).messages:
+        push(checks, entry.topic, entry.sample)
+    assert [str(r) for r in checks.results() if r.verdict is Verdict.WRONG] == []
