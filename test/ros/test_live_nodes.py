@@ -43,6 +43,24 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     assert "Traceback" not in node.output
 
 
+def test_the_data_are_checked_after_the_start_and_on_request(world):
+    node = world.start("tilt_observer")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+
+    def said():
+        return statuses(diagnostics[-1])["data checks"].message if diagnostics else ""
+
+    def judged():  # a publisher on a busy machine has bursts and gaps
+        waits = ("waiting for data", "they are checked after 5 s", "being checked")
+        return said() and not any(words in said() for words in waits)
+
+    assert world.run(judged, leave_out=["base_state"])
+    assert world.call(Trigger, "tilt_observer/check_data").success
+    assert world.run(lambda: not judged(), leave_out=["base_state"])
+    assert world.run(judged, leave_out=["base_state"])
+    assert node.stop(signal.SIGINT) == 0, node.output
+
+
 def test_the_transform_is_broadcast_where_tf2_is(world, tmp_path, monkeypatch):
     """A stand-in for tf2_ros (there is no wheel of it) sends what it is given on a topic."""
     (tmp_path / "tf2_ros.py").write_text(
