@@ -39,9 +39,10 @@ STILL_TRAVEL = 0.02  # that joint states which stand still lag behind their velo
 USUAL_SHARE, USUAL_RUNS = 0.1, 3.0  # of a new repetition in the usual one; factor on it for standing still
 
 # Integers: last stamp [ns], whether there is one, longest step that is compared [ns], what was found last,
-# state of a jump, stamp [ns] and joint of the last lag that is reported.
-STAMP_NS, KNOWN, LONGEST_NS, FOUND, STATE, LAG_NS, LAGGING, SIZE = range(8)
-FOLLOWS, JUMPED, STANDS = range(3)  # what is found; joint states that have jumped or stand still are refused
+# state of a jump, stamp [ns] and joint of the last lag that is reported, first stamp of all [ns].
+STAMP_NS, KNOWN, LONGEST_NS, FOUND, STATE, LAG_NS, LAGGING, BEGIN_NS, SIZE = range(9)
+# What is found; refused are joint states that have jumped, stand still, or show that the first were wrong.
+FOLLOWS, JUMPED, STANDS, BEGINS = range(4)
 NONE, HELD, BELIEVED = range(3)  # states of a jump
 # Rows of numbers by joint: whether it turns without limits; position, velocity, lag, largest recent speed of
 # the last joint state; by how much the position has jumped; position and velocity before. Then figures: time
@@ -104,11 +105,18 @@ class JointChecks:
             self.x[V, : len(v)] = v
 
     @property
+    def begins(self) -> bool:
+        """Whether the last joint state has shown that the first ones of all were wrong."""
+        return bool(self._cells[FOUND] == BEGINS)
+
+    @property
     def text(self) -> str:
         """Why the last joint state must not be used, for people; empty where it may."""
         found, n = self._cells[FOUND], len(self._names)
         if found == FOLLOWS:
             return ""
+        if found == BEGINS:
+            return "the first positions of all were wrong: all begins anew"
         if found == JUMPED:
             return self._jump
         v = self.x[V, :n]
@@ -130,8 +138,8 @@ class JointChecks:
     def _jump(self) -> str:
         shift = self.x[SHIFT, : len(self._names)]
         worst, more = int(np.abs(shift).argmax()), int(np.count_nonzero(shift)) - 1
-        others = f" (and of {more} more)" if more > 0 else ""
-        return f"position of {self._names[worst]}{others} jumped by {shift[worst]:.3g} rad"
+        more_of = f" (and of {more} more)" if more > 0 else ""
+        return f"position of {self._names[worst]}{more_of} jumped by {shift[worst]:.3g} rad"
 
 
 @compiled
@@ -159,6 +167,7 @@ def check_joints(stamp: int, q: Column, v: Column, measured: bool, n: Integers, 
     if m == 0 or not possible or (n[KNOWN] != 0 and -n[LONGEST_NS] <= step <= 0):
         return FOLLOWS
     begins = n[KNOWN] == 0 or not 0 < step <= n[LONGEST_NS]
+    n[BEGIN_NS] = stamp if n[KNOWN] == 0 else n[BEGIN_NS]
     n[STAMP_NS], n[KNOWN] = stamp, 1
     if begins:
         n[STATE], x[LAG, :], x[SPEED, :], x[FIGURES, :] = NONE, 0.0, 0.0, 0.0
@@ -171,7 +180,8 @@ def check_joints(stamp: int, q: Column, v: Column, measured: bool, n: Integers, 
             off[:] = 0.0
         jumped = _follow_jump(h, q, v, off, n, x)
         _follow_lag(h, v, np.where(jumped, 0.0, off) if measured else 0.0 * off, n, x)
-        n[FOUND] = JUMPED if n[STATE] == HELD else STANDS if stands else FOLLOWS
+        if n[FOUND] == FOLLOWS:
+            n[FOUND] = JUMPED if n[STATE] == HELD else STANDS if stands else FOLLOWS
     x[Q, :m] = q
     x[V, :m] = v
     return int(n[FOUND])
@@ -211,7 +221,9 @@ def _follow_jump(
     shift += np.where(jumped, off, 0.0)
     shift *= np.abs(shift) >= JUMP + JUMP_LAG * np.abs(before)
     if n[STATE] == HELD and figures[AGE] > min(HELD_S, figures[RIGHT]):
-        n[STATE] = BELIEVED if figures[RIGHT] >= START_S else NONE  # else the first joint states were wrong
+        n[STATE] = BELIEVED if figures[RIGHT] >= START_S else NONE
+        if n[STATE] == NONE and 0.0 <= (n[STAMP_NS] - n[BEGIN_NS]) * 1e-9 < 2.0 * START_S:
+            n[FOUND] = BEGINS
     elif not np.any(shift) or (not first and np.any(jumped) and _is_back(q, v, x)):
         n[STATE] = NONE
     return jumped

@@ -163,6 +163,17 @@ def test_wrong_first_joint_states_do_not_hold_the_right_ones_for_long():
     assert not any(remark for _, _, remark in found)
 
 
+@pytest.mark.parametrize(("change", "gap", "expected"), [(0.06, 9.0, 1), (2.0, 9.0, 0), (2.05, 2.0, 0)])
+def test_all_begins_anew_once_the_first_joint_states_of_all_prove_wrong(change, gap, expected):
+    checks, times = new_checks(), 0
+    for t in np.arange(0.0, 4.0, 0.005).tolist():
+        q, v = joints(t)
+        fault = checks.fault(round((t + 0.5 * (t > gap)) * NANOSECONDS), q + 0.5 * (t < change), v)
+        times += checks.begins
+        assert fault or not checks.begins
+    assert times == expected
+
+
 def test_a_slip_of_a_joint_whose_velocity_is_derived_is_refused():
     found = run(within(1.0, 1.5, lambda t, q, v: (q + np.array([0.0, 0.0, 0.3]), v)), derived=True)
     assert [t for t, fault, _ in found if bool(fault) != (1.0 <= t < 1.5)] == []

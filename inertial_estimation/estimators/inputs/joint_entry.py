@@ -92,7 +92,13 @@ class JointEntry:
             self._aligner.count_drop(JOINTS, misfit(error), str(error))
         else:
             self._aligner.push(JOINTS, reading.stamp_ns, row)
+        self.discard_wrong()
         self.learn(reading)
+
+    def discard_wrong(self) -> None:
+        """Discard all readings of all inputs if the first joint states of all have proved wrong."""
+        if self._check is not None and self._check.begins:
+            self._aligner.clear()
 
     def take_reading(self, reading: JointReading) -> bool:
         """Take a joint state; return whether it has been taken, else it is to be read by name."""
@@ -132,6 +138,7 @@ class JointEntry:
         if found == REFUSED:
             assert self._check is not None
             self._aligner.count_drop(JOINTS, DropReason.SENSOR_FAULT, self._check.text)
+            self.discard_wrong()
         else:
             newest = self._aligner.memory.streams[self.number].newest
             self._aligner.judge(self._stream, found, *newest)

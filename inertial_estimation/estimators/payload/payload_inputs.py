@@ -130,6 +130,7 @@ class PayloadInputs:
             row = self._map.row(reading)
         except MeasurementError as error:
             self._drop_joints(self._in_words(error, reading), misfit(error))
+            self.entries.joints.discard_wrong()
             return
         if not np.isfinite(row).all():
             reason = self._repair(row)
