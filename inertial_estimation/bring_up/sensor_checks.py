@@ -60,7 +60,7 @@ def _held(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[CheckResu
             parts = np.split(stream.values, 3, axis=1)
             quantities = dict(zip(("positions", "velocities", "efforts"), parts, strict=True))
         for quantity, values in quantities.items():
-            held = HeldValues(name, quantity, forgets=False)
+            held = HeldValues(name, quantity)
             held.push(stream.stamps_ns, values)
             found += held.results(names)
     return found

@@ -129,7 +129,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
         nominal_mass=setup.robot.total_mass,
         tilt_options=_tilt_options(config),
         urdf_warnings=tuple(urdf_warnings(text)),
-        checks=DataChecks(setup, first.robot, whole_recording=True),
+        checks=DataChecks(setup, first.robot),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.models.drop_reasons import REPORTED_NS
-from inertial_estimation.models.position_jump import LARGEST_ACCELERATION
+from inertial_estimation.models.joint_checks import LARGEST_ACCELERATION
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 

@@ -13,7 +13,7 @@ from inertial_estimation.compilation import (
 )
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.message_numbers import UNUSUAL, stamp_of
-from inertial_estimation.models.joint_map import JointMap, usable_velocity
+from inertial_estimation.models.joint_map import NAMED, NAMES, JointMap
 from inertial_estimation.models.joint_message import (
     COUNT,
     OF_MAP,
@@ -21,7 +21,6 @@ from inertial_estimation.models.joint_message import (
     efforts_of,
     in_order,
 )
-from inertial_estimation.models.joint_tracks import NAMED, NAMES
 from inertial_estimation.signals import JointReading, JointSample
 
 _joint_sample = made_of_checked(JointSample)
@@ -82,7 +81,7 @@ def usual_joints(
     doubles: Column,
     known: Integers,
     joints: Integers,
-    tracks: MutableTable,
+    corrections: MutableTable,
     row: MutableColumn,
 ) -> int:
     """Read a joint state whose names are known and whose velocities are measured.
@@ -93,7 +92,7 @@ def usual_joints(
         doubles: The same as doubles.
         known: What is known of the last message that was read by name.
         joints: Integers of `JointMap.memory`.
-        tracks: Numbers of the same.
+        corrections: Numbers of the same.
         row: Positions and velocities in the model's order, shape (2 n_joints,); written.
 
     Returns:
@@ -104,6 +103,6 @@ def usual_joints(
         return UNUSUAL
     q, v = doubles[first : first + named], doubles[first + named + 1 : first + 2 * named + 1]
     stamp = stamp_of(words)
-    if stamp < 0 or not usable_velocity(v) or not in_order(q, v, doubles[:0], row, joints, tracks):
+    if stamp < 0 or not in_order(q, v, doubles[:0], row, joints, corrections):
         return UNUSUAL
     return stamp

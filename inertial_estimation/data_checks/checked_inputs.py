@@ -1,17 +1,17 @@
-"""All inputs of a robot, and what their readings say of values that are held."""
+"""What the checks of the data keep of every reading: counts of its stamps, and whether values are held."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inertial_estimation.compilation import integers
 from inertial_estimation.data_checks.check_result import CheckResult
-from inertial_estimation.data_checks.checked_input import SECTION, CheckedInput, numbers_kept
 from inertial_estimation.data_checks.held_values import HeldValues
+from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 
+BLOCK = 256  # readings that are looked at at once
 JOINTS = "joint_states"
 PLURALS = ("positions", "velocities", "efforts")
 IMU_AXES = (
@@ -23,45 +23,95 @@ IMU_AXES = (
     "angular rate z",
 )
 WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
-SENSOR_NUMBERS = numbers_kept(1, len(WRENCH_AXES))  # of the IMU or a wrench
+
+
+class CheckedInput:
+    """What is kept of one input.
+
+    Attributes:
+        statistics: Counts of its stamps.
+    """
+
+    def __init__(self, name: str, max_gap_s: float, quantities: Sequence[str]) -> None:
+        """Begin without a reading.
+
+        Args:
+            name: The input.
+            max_gap_s: Longest step of its stamps that is no gap [s].
+            quantities: What the parts of its readings are, in the plural.
+        """
+        self.statistics = StreamStatistics(name, max_gap_s)
+        self._held = [HeldValues(name, quantity) for quantity in quantities]
+        self._names: tuple[str, ...] = ()
+        self._stamps: list[int] = []
+        self._parts: list[Sequence[Array | None]] = []
+
+    def push(self, stamp_ns: int, parts: Sequence[Array | None], names: tuple[str, ...]) -> None:
+        """Take a reading.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            parts: Its numbers; None for parts that it does not have.
+            names: Of the numbers of a part.
+        """
+        self.statistics.push(stamp_ns)
+        if names is not self._names and names != self._names:
+            self._count()
+            self._names, self._stamps, self._parts = names, [], []
+        self._stamps.append(stamp_ns)
+        self._parts.append(parts)
+        if len(self._stamps) > BLOCK:
+            self._count()
+
+    def push_rows(self, times_ns: NDArray[np.int64], parts: Sequence[Array], names: tuple[str, ...]) -> None:
+        """Take readings in a row, whose stamps are counted elsewhere.
+
+        Args:
+            times_ns: Their times [ns], shape (m,).
+            parts: Their numbers, shape (m, n) each.
+            names: Of the numbers of a part.
+        """
+        self._names = names
+        for held, rows in zip(self._held, parts, strict=True):
+            held.push(times_ns, rows)
+
+    def results(self) -> list[CheckResult]:
+        """Return what is held; nothing where nothing is."""
+        self._count()
+        return [result for held in self._held for result in held.results(self._names)]
+
+    def _count(self) -> None:
+        """Count the changes in the readings that are kept, and keep the last of them alone."""
+        if len(self._stamps) < 2:
+            return
+        stamps = np.array(self._stamps, dtype=np.int64)
+        for k, held in enumerate(self._held):
+            rows = [parts[k] for parts in self._parts]
+            if all(row is not None for row in rows):
+                held.push(stamps, np.array(rows))
+        self._stamps, self._parts = self._stamps[-1:], self._parts[-1:]
 
 
 class CheckedInputs:
-    """What the checks of the data keep of every reading of all inputs.
+    """What is kept of all inputs of a robot.
 
     Attributes:
         joints: Of the joint states.
         imu: Of the IMU.
         wrenches: Of the wrenches, by contact.
-        n: Integers of the IMU and then of each wrench, SECTION of each.
-        x: Their numbers, SENSOR_NUMBERS of each.
     """
 
-    def __init__(self, contacts: Iterable[str], max_gap_s: float, *, forgets: bool) -> None:
+    def __init__(self, contacts: Iterable[str], max_gap_s: float) -> None:
         """Begin without a reading.
 
         Args:
             contacts: Names of the contacts.
             max_gap_s: Longest step of stamps that is no gap [s].
-            forgets: Whether the last seconds count rather than all readings, for values that are held.
         """
-
-        def of(name: str, quantity: str) -> HeldValues:
-            return HeldValues(name, quantity, forgets=forgets)
-
-        names = {contact: f"{contact}/wrench" for contact in contacts}
-        self.n, cells = integers(SECTION * (1 + len(names)))
-        self.x: Array = np.zeros(SENSOR_NUMBERS * (1 + len(names)))
-
-        def room(k: int) -> tuple[Any, Any, Array]:
-            own, numbers = slice(k * SECTION, (k + 1) * SECTION), slice(k * SENSOR_NUMBERS, None)
-            return self.n[own], cells[own], self.x[numbers][:SENSOR_NUMBERS]
-
-        self.joints = CheckedInput(JOINTS, max_gap_s, [of(JOINTS, quantity) for quantity in PLURALS])
-        self.imu = CheckedInput(IMU_TOPIC, max_gap_s, [of(IMU_TOPIC, "readings")], IMU_AXES, room(0))
+        self.joints = CheckedInput(JOINTS, max_gap_s, PLURALS)
+        self.imu = CheckedInput(IMU_TOPIC, max_gap_s, ("readings",))
         self.wrenches = {
-            contact: CheckedInput(name, max_gap_s, [of(name, "readings")], WRENCH_AXES, room(k))
-            for k, (contact, name) in enumerate(names.items(), 1)
+            contact: CheckedInput(f"{contact}/wrench", max_gap_s, ("readings",)) for contact in contacts
         }
 
     def __iter__(self) -> Iterator[CheckedInput]:
@@ -69,8 +119,9 @@ class CheckedInputs:
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state."""
-        parts = (reading.position, reading.velocity, reading.effort)
-        self.joints.push(reading.stamp_ns, parts, reading.names)
+        self.joints.push(
+            reading.stamp_ns, (reading.position, reading.velocity, reading.effort), reading.names
+        )
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
@@ -82,7 +133,7 @@ class CheckedInputs:
         self.wrenches[contact].push(sample.stamp_ns, (sample.wrench_F,), WRENCH_AXES)
 
     def results(self) -> list[CheckResult]:
-        """Return what is held now; nothing where nothing is."""
+        """Return what is held; nothing where nothing is."""
         found = self.joints.results()
         for wrench in self.wrenches.values():
             found += wrench.results()

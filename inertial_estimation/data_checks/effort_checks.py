@@ -25,7 +25,8 @@ FRICTION = 0.25  # prior of friction terms [Nm]
 FRICTION_SHARE = 0.2  # at most, of the measured rms: gearboxes lose up to a third
 SIGMAS = 4.0
 WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
-OPPOSED = 0.65  # size from which on a negative factor is a wrong sign; a smaller one may be of a load
+SIGN, UNEXPLAINED = 0.15, 0.15  # distance of a factor from -1, and share that it leaves, of a wrong sign
+MOST_OF_LOAD = 100.0  # factor beyond which no load that the joint carries is the cause
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
 RIGHT, LARGE_ZERO = 0.6, 0.65  # with an offset: error of the factor, constant over the rms
@@ -63,6 +64,7 @@ class _Fit:
         predicted: Rms of the predicted torque [Nm].
         measured: Rms of the measured torque [Nm].
         strong: Whether the predicted torque stands out from stiction and friction.
+        rest: Share of the measured torque that the fit leaves.
         zero: Constant of the effort where it is far beyond friction, else 0 [Nm].
         constant: The same of a leg's joint, whose torque the contact wrenches tell, from smaller ones on.
     """
@@ -72,6 +74,7 @@ class _Fit:
     predicted: float
     measured: float
     strong: bool
+    rest: float = 1.0
     zero: float = 0.0
     constant: float = 0.0
 
@@ -96,31 +99,11 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
         robot: The robot.
 
     Returns:
-        One result for every joint that is wrong, or one that none is; none where nothing tells.
-    """
-    *_, results = effort_stages(table, robot)
-    return results
-
-
-def effort_stages(table: DataTable, robot: CheckedRobot) -> Iterator[list[CheckResult]]:
-    """Check as `effort_checks` does, in as many stages as there are joints: a node does one a tick.
-
-    Args:
-        table: The windows, as there.
-        robot: The robot.
-
-    Yields:
-        Nothing found, and at last the results.
+        One result for every joint that is wrong, or one that none is; none where nothing tells. What a load
+        explains that the description lacks is a warning.
     """
     rows = _known_rows(table)
-    yield []
-    if rows is None:
-        return
-    fits = []
-    for fit in _fits(rows, robot):
-        fits.append(fit)
-        yield []
-    yield _results(rows, fits, robot)
+    return [] if rows is None else _results(rows, list(_fits(rows, robot)), robot)
 
 
 def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
@@ -193,7 +176,8 @@ def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
     c, sigma = ridge(X, y, np.array(priors))
     varies = float(predicted.std()) > VARIED / STRONG * strong
     varied = varies and abs(c[0]) > VARIED_SIGMAS * sigma[0]
-    found = _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
+    rest = float(np.sqrt(np.mean((y - X @ c) ** 2)))
+    found = _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied), rest)
     return replace(found, zero=_zero(X, y, np.array(priors))) if varies else found
 
 
@@ -236,13 +220,8 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
         return _wrong("effort silent", name, np.nan, said, "check the driver, or leave it out of torque_rows")
     if fit.zero:
         said = f"its effort is the predicted torque and {fit.zero:+.3g} Nm"
-        return _wrong(
-            "effort zero",
-            name,
-            fit.zero,
-            said,
-            "calibrate its zero; or a position's zero, a spring, a load, exchanged joints?",
-        )
+        remedy = "calibrate its zero; or a position's zero, a spring, a load, exchanged joints?"
+        return CheckResult("effort zero", name, Verdict.WARN, fit.zero, "Nm", said, remedy)
     if fit.constant:
         said = f"its effort is {fit.constant:+.3g} Nm from the torque that contact forces and motion need"
         remedy = "calibrate its zero; or a spring, a wrong zero of its position, stiction, exchanged joints?"
@@ -251,16 +230,17 @@ def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobo
         said = f"its effort is zero while {fit.predicted:.3g} Nm are predicted"
         return _wrong("effort silent", name, 0.0, said, "check the driver, or leave it out of torque_rows")
     said = f"{measured} is {fit.factor:.3g} +- {fit.sigma:.1g} times the predicted torque"
-    if fit.outside(WRONG_FACTOR):
+    limit = float(robot.effort[j])
+    carried = 1.0 < abs(fit.factor) < MOST_OF_LOAD and fit.measured < limit
+    if fit.outside(WRONG_FACTOR) and not carried:
         return _wrong(
             "effort unit", name, fit.factor, said, f"{_unit(fit.factor)}; set drive_gains of this joint"
         )
-    limit = float(robot.effort[j])
     if np.median(np.abs(tau[np.isfinite(tau)])) > BEYOND_LIMIT * limit:
         said = f"{measured} is beyond the effort limit of {limit:g} Nm of the description"
         remedy = "check the unit (Nm) in the driver, or set drive_gains of this joint"
         return _wrong("effort unit", name, fit.measured / limit, said, remedy)
-    if fit.opposed and fit.factor > -OPPOSED:
+    if fit.opposed and (abs(fit.factor + 1.0) > SIGN or fit.rest > UNEXPLAINED):
         remedy = "is there a load that the description lacks, or is the sign wrong?"
         return CheckResult("effort sign", name, Verdict.WARN, fit.factor, "", said, remedy)
     if fit.opposed:

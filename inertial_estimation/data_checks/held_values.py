@@ -4,26 +4,15 @@ A driver may publish joint states at 250 Hz whose efforts come from a bus at 10 
 effort is wrong by up to 0.1 s, and no check of stamps shows it, but the value repeats bit by bit.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import (
-    Integers,
-    MutableColumn,
-    MutableTable,
-    Table,
-    compiled,
-    in_place_of,
-    warm_up,
-)
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 CHECK = "held values"
-MEMORY = 0.95  # weight of the blocks before, in a node: some seconds
 HELD_BELOW = (
     80.0  # rate of changes; at 100 Hz masses are as good as without holding, at 50 Hz 13 % worse [Hz]
 )
@@ -31,7 +20,7 @@ HELD_ABOVE = 2.0  # rate of changes; rarer ones are those of a robot at rest wit
 CONSECUTIVE = 0.2  # share of the changes that follow one another immediately, next to none of held numbers
 TOGETHER = 0.5  # share of the changing numbers that change at once, if all are held together
 FEWEST_TOGETHER = 3  # numbers that change together
-FEWEST_CHANGES = 2.5  # of theirs: three, of which the older ones have less weight
+FEWEST_CHANGES = 3  # of theirs
 FEWEST_ALONE = 8  # changes of a number that is held alone
 QUANTA = 3.0  # mean change over the smallest one; a quantised number changes by one quantum, now and then
 LARGEST = 1e100  # change; the sum of many such ones is finite
@@ -49,22 +38,19 @@ class HeldValues:
     same readings, three changes suffice to tell; noise and quantisation do not do that.
     """
 
-    def __init__(self, subject: str, quantity: str, *, forgets: bool) -> None:
+    def __init__(self, subject: str, quantity: str) -> None:
         """Begin without a reading.
 
         Args:
             subject: Input for people.
             quantity: What is measured, in the plural ("efforts").
-            forgets: Whether the last seconds count rather than all readings.
         """
         self._subject, self._quantity = subject, quantity
-        self._memory = MEMORY if forgets else 1.0
         self._totals: Array = np.zeros(READINGS_IN_A_ROW + 1)
         self._counts: Array = np.zeros((SMALLEST + 1, 0))  # of each number
-        warm_up()
 
     def push(self, stamps_ns: NDArray[np.int64], values: Array) -> None:
-        """Count the changes from each reading to the next one; what was counted before has less weight.
+        """Count the changes from each reading to the next one, over steps of a second at most.
 
         Args:
             stamps_ns: Stamps of m readings [ns], shape (m,).
@@ -74,8 +60,23 @@ class HeldValues:
             self._totals = np.zeros(READINGS_IN_A_ROW + 1)
             self._counts = np.zeros((SMALLEST + 1, values.shape[1]))
             self._counts[SMALLEST] = np.inf
-        stamps, numbers = np.array(stamps_ns, dtype=np.int64), np.ascontiguousarray(values)
-        _count(stamps, numbers, self._memory, self._totals, self._counts)
+        steps = np.diff(stamps_ns)
+        good = (steps > 0) & (steps <= LONGEST_STEP_NS)
+        with np.errstate(all="ignore"):  # infinite numbers; NaN does not change
+            changes = np.minimum(np.abs(np.diff(values, axis=0))[good], LARGEST)
+        if not len(changes):
+            return
+        counts = self._counts
+        changed: NDArray[np.bool_] = np.asarray(changes > 0.0)
+        of_any: NDArray[np.bool_] = np.asarray(changed.any(axis=1))
+        in_a_row = np.count_nonzero(of_any[1:] & of_any[:-1])
+        span_s = seconds(int(steps[good].sum()))
+        self._totals += np.array([len(changes), span_s, np.count_nonzero(of_any), in_a_row])
+        counts[CHANGES] += changed.sum(axis=0)
+        counts[IN_A_ROW] += (changed[1:] & changed[:-1]).sum(axis=0)
+        counts[SUM] += np.where(changed, changes, 0.0).sum(axis=0)
+        smallest = np.where(changed, changes, np.inf).min(axis=0)
+        counts[SMALLEST] = np.minimum(counts[SMALLEST], smallest)
 
     def results(self, names: Sequence[str]) -> list[CheckResult]:
         """Return what is held: the whole quantity in one result, or single numbers.
@@ -94,8 +95,7 @@ class HeldValues:
         changes = self._counts[CHANGES]
         if len(names) != len(changes):  # other joints than in the readings that are counted
             return found
-        alone = np.empty(len(changes), dtype=np.int64)
-        for j in alone[: _held_alone(self._counts, span_s, alone)].tolist():
+        for j in np.flatnonzero(self._held_alone(span_s)).tolist():
             rate = float(changes[j] / span_s)
             said = f"{self._quantity} of {names[j]} change at {rate:.2g} Hz only of {of:.3g} Hz"
             subject = f"{self._subject} {names[j]}"
@@ -110,90 +110,14 @@ class HeldValues:
         if readings < FEWEST_CHANGES or not (rare and apart):
             return False
         changes = self._counts[CHANGES]
-        n = np.count_nonzero(changes >= 0.5)
+        n = np.count_nonzero(changes)
         return bool(n >= FEWEST_TOGETHER and changes.sum() >= TOGETHER * n * readings)
 
-
-@compiled
-def _held_alone(counts: Table, span_s: float, found: Integers) -> int:
-    """Note which numbers change rarely, and by more than a quantum; return how many.
-
-    Args:
-        counts: `CHANGES` to `SMALLEST` of each number, shape (4, n).
-        span_s: Time in which they are counted [s].
-        found: Their places; written, shape (n,).
-    """
-    n = 0
-    for i in range(counts.shape[1]):
-        changes, smallest = counts[CHANGES, i], counts[SMALLEST, i]
-        rare = HELD_ABOVE * span_s <= changes <= HELD_BELOW * span_s
-        apart = counts[IN_A_ROW, i] <= CONSECUTIVE * changes and changes >= FEWEST_ALONE
-        quantum = smallest if math.isfinite(smallest) else 0.0
-        if rare and apart and counts[SUM, i] > QUANTA * quantum * changes:
-            found[n] = i
-            n += 1
-    return n
-
-
-def counted(stamps: Integers, values: Table, totals: MutableColumn, counts: MutableTable) -> None:
-    """Count the changes between readings whose stamps step forward by a second at most.
-
-    Args:
-        stamps: Stamps of m readings [ns], shape (m,).
-        values: Their numbers, shape (m, n).
-        totals: `STEPS` to `READINGS_IN_A_ROW`, shape (4,); changed.
-        counts: `CHANGES` to `SMALLEST` of each number, shape (4, n); changed.
-    """
-    steps = np.diff(np.asarray(stamps))
-    good = (steps > 0) & (steps <= LONGEST_STEP_NS)
-    with np.errstate(all="ignore"):  # infinite numbers; NaN does not change
-        changes = np.minimum(np.abs(np.diff(values, axis=0))[good], LARGEST)
-    changed = changes > 0.0
-    of_any = np.atleast_1d(changed.any(axis=1))
-    in_a_row = np.count_nonzero(of_any[1:] & of_any[:-1])
-    totals[:] = len(changes), seconds(int(steps[good].sum())), np.count_nonzero(of_any), in_a_row
-    counts[CHANGES], counts[IN_A_ROW] = changed.sum(axis=0), (changed[1:] & changed[:-1]).sum(axis=0)
-    counts[SUM] = np.where(changed, changes, 0.0).sum(axis=0)
-    if len(changes):
-        counts[SMALLEST] = np.where(changed, changes, np.inf).min(axis=0)
-
-
-@in_place_of(counted)
-def _counted(stamps: Integers, values: Table, totals: MutableColumn, counts: MutableTable) -> None:
-    n, span, last_any = values.shape[1], 0, False
-    last = np.zeros(n)  # whether each number has changed at the last good step
-    for k in range(1, len(stamps)):
-        step = stamps[k] - stamps[k - 1]
-        if not 0 < step <= LONGEST_STEP_NS:
-            continue
-        span += step
-        of_any = False
-        for i in range(n):
-            change = abs(values[k, i] - values[k - 1, i])
-            if not change > 0.0:
-                last[i] = 0.0
-                continue
-            change = min(change, LARGEST)
-            counts[CHANGES, i] += 1.0
-            counts[IN_A_ROW, i] += last[i]
-            counts[SUM, i] += change
-            counts[SMALLEST, i] = min(counts[SMALLEST, i], change)
-            last[i], of_any = 1.0, True
-        totals[STEPS] += 1.0
-        totals[READINGS] += 1.0 if of_any else 0.0
-        totals[READINGS_IN_A_ROW] += 1.0 if of_any and last_any else 0.0
-        last_any = of_any
-    totals[SPAN_S] = span * 1e-9
-
-
-@compiled
-def _count(
-    stamps: Integers, values: Table, memory: float, totals: MutableColumn, counts: MutableTable
-) -> None:
-    """Add what readings count; what was before is weighted by `memory`. Others are those of `counted`."""
-    new_totals, new = np.zeros(len(totals)), np.zeros(counts.shape)
-    new[SMALLEST] = np.inf
-    counted(stamps, values, new_totals, new)
-    totals[:] = memory * totals + new_totals
-    counts[:SMALLEST] = memory * counts[:SMALLEST] + new[:SMALLEST]
-    counts[SMALLEST] = np.minimum(counts[SMALLEST], new[SMALLEST])
+    def _held_alone(self, span_s: float) -> NDArray[np.bool_]:
+        """Return which numbers change rarely, and by more than a quantum, in a time [s]."""
+        changes, in_a_row, total, smallest = self._counts
+        rare = (changes >= HELD_ABOVE * span_s) & (changes <= HELD_BELOW * span_s)
+        apart = (in_a_row <= CONSECUTIVE * changes) & (changes >= FEWEST_ALONE)
+        quantum = np.where(np.isfinite(smallest), smallest, 0.0)
+        alone: NDArray[np.bool_] = rare & apart & (total > QUANTA * quantum * changes)
+        return alone

@@ -1,6 +1,4 @@
-"""Cuts short windows out of the raw readings as they arrive; between windows a reading costs a comparison."""
-
-from collections import deque
+"""Cuts short windows out of the raw readings of a recording, one after the other."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +9,8 @@ from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 WINDOW_NS = 100_000_000  # averages noise, short against a gait; ten samples at 100 Hz
-PERIOD_NS = 250_000_000  # from window to window
 LONGEST_NS = NANOSECONDS  # a slow input may lengthen a window up to this
 SLACK_NS = 50_000_000  # the other inputs may arrive later than the joint states by this
-MOST_COMPLETE = 60  # windows that wait, where nobody takes them
 MOST_SAMPLES = 2000  # of one input in a window; a burst beyond it is left out
 
 
@@ -24,13 +20,11 @@ class WindowCollector:
     Attributes:
         missing: Joints of the model that the last joint state did not have.
         period_ns: Time from window to window [ns]; may be raised.
-        complete: Windows that are complete and not taken yet, the oldest first.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotConfig) -> None:
         self.missing: tuple[str, ...] = ()
-        self.period_ns = PERIOD_NS
-        self.complete: deque[RawWindow] = deque(maxlen=MOST_COMPLETE)
+        self.period_ns = WINDOW_NS
         self._robot = setup.robot
         self._contacts = setup.contact_names
         self._corrections = joint_corrections(config.joint_offsets, config.drive_gains, setup.robot)
@@ -41,55 +35,45 @@ class WindowCollector:
         self._next_ns: int | None = None
         self._clear()
 
-    def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state; it opens and closes the windows."""
+    def push_joints(self, reading: JointReading) -> RawWindow | None:
+        """Take a joint state, which opens and closes the windows; return the one that it closes."""
         stamp = reading.stamp_ns
         begin, due = self._begin_ns, self._next_ns
         if begin is None:
-            if due is not None and self._earliest_ns(due) <= stamp < due:
-                return
+            if due is not None and due - self.period_ns - LONGEST_NS < stamp < due:
+                return None
             self._begin_ns = begin = stamp
             self._clear()
         age = stamp - begin
         if not 0 <= age <= 2 * LONGEST_NS:  # a jump of the stamps, or a gap
             self._begin_ns, self._next_ns = None, stamp + 1
-            return
+            return None
         if age < WINDOW_NS or (len(self._rows) <= FEWEST_SAMPLES and age < LONGEST_NS):
             self._keep(reading)
-            return
+            return None
         if age < WINDOW_NS + SLACK_NS:
-            return
+            return None
         self._begin_ns, self._next_ns = None, begin + self.period_ns
-        self._close()
+        return self._closed()
 
     @property
-    def span_ns(self) -> tuple[int, int]:
+    def _span_ns(self) -> tuple[int, int]:
         """First stamp of the window that is open, and the one behind its last; equal where none is [ns]."""
         begin = self._begin_ns
         return (0, 0) if begin is None else (begin, begin + WINDOW_NS)
 
-    @property
-    def idle_span_ns(self) -> tuple[int, int]:
-        """First stamp of joint states that change nothing, and the one behind the last; may be equal [ns]."""
-        due = self._next_ns
-        return (0, 0) if due is None or self._begin_ns is not None else (self._earliest_ns(due), due)
-
     def push_imu(self, stamp_ns: int, row: Array) -> None:
         """Take specific force and angular rate, shape (6,)."""
-        begin, end = self.span_ns
+        begin, end = self._span_ns
         if begin <= stamp_ns < end and len(self._imu) < MOST_SAMPLES:
             self._imu.append((stamp_ns, row))
 
     def push_wrench(self, contact: str, stamp_ns: int, wrench_F: Array) -> None:
         """Take the wrench of one of the contacts, shape (6,)."""
-        begin, end = self.span_ns
+        begin, end = self._span_ns
         rows = self._wrenches[contact]
         if begin <= stamp_ns < end and len(rows) < MOST_SAMPLES:
             rows.append(wrench_F)
-
-    def _earliest_ns(self, due_ns: int) -> int:
-        """Return the first stamp that is not one of a clock that has been set back [ns]."""
-        return due_ns - self.period_ns - LONGEST_NS + 1
 
     def _clear(self) -> None:
         self._rows: list[tuple[int, Array]] = []
@@ -114,16 +98,15 @@ class WindowCollector:
                 row[2 * n :] = reading.effort[order] * self._corrections.gain
         self._rows.append((reading.stamp_ns, row))
 
-    def _close(self) -> None:
-        """Add the window that ends."""
+    def _closed(self) -> RawWindow | None:
+        """Return the window that ends; None where it has no joint state."""
         if not self._rows:
-            return
+            return None
         stamps, rows = zip(*self._rows, strict=True)
-        window = RawWindow(
+        return RawWindow(
             stamps_ns=stamps,
             joints=np.array(rows),
             imu_stamps_ns=[row[0] for row in self._imu],
             imu=np.array([row for _stamp, row in self._imu]).reshape(-1, 6),
             wrenches=[np.array(self._wrenches[name]).reshape(-1, 6) for name in self._contacts],
         )
-        self.complete.append(window)

@@ -91,8 +91,7 @@ class Identifier:
         self._freed = freed_unknowns(config, robot, self.parameters)
         freed = row_models(config, setup, self._freed.parameters) if self._freed else None
         self._training, self._validation = (
-            DataSet(self._models, DataChecks(setup, config.robot, whole_recording=True), further)
-            for further in (freed, None)
+            DataSet(self._models, DataChecks(setup, config.robot), further) for further in (freed, None)
         )
         self._typical = typical_deviations(self.parameters, config.methods)
 

@@ -15,7 +15,7 @@ class DropReason(Enum):
     Attributes:
         NOT_FINITE: It holds NaN or an infinite value.
         OUT_OF_RANGE: A value lies beyond what the sensor or the robot can give.
-        SENSOR_FAULT: The sensor is stuck, silent, saturated, has jumped, or has changed its unit or sign.
+        SENSOR_FAULT: It contradicts the readings before: a joint has jumped, or moves and stands still.
         EQUAL_STAMP: Its stamp is that of the reading before.
         BACKWARD_STAMP: Its stamp lies shortly before that of the reading before.
         FAR_AHEAD: Its stamp lies far after those of the readings before and after it.

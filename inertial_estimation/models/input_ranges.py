@@ -23,10 +23,20 @@ LARGEST_SIGN = 2.0  # of a sign of friction, with a margin
 
 
 class RowRange:
-    """Ends of the range of each number of a row, and what the numbers are: l_i <= x_i <= u_i for all i."""
+    """Ends of the range of each number of a row, and what the numbers are: l_i <= x_i <= u_i for all i.
+
+    Attributes:
+        never_zero: Of how many of the first numbers at least one is not exactly zero; 0: they may all be.
+    """
 
     def __init__(
-        self, limits: Array, names: Sequence[str], units: Sequence[str], *, lower: Array | None = None
+        self,
+        limits: Array,
+        names: Sequence[str],
+        units: Sequence[str],
+        *,
+        lower: Array | None = None,
+        never_zero: int = 0,
     ) -> None:
         """Take the limits.
 
@@ -35,10 +45,12 @@ class RowRange:
             names: What each number is, for people.
             units: Unit of each number.
             lower: Smallest values, shape (width,); None: the negative of the largest.
+            never_zero: Of how many of the first numbers at least one is not exactly zero.
         """
         self._upper = np.asarray(limits, dtype=float)
         self._lower = -self._upper if lower is None else np.asarray(lower, dtype=float)
         self._names, self._units = tuple(names), tuple(units)
+        self.never_zero = never_zero
 
     @property
     def limits(self) -> Array:
@@ -46,12 +58,12 @@ class RowRange:
         return np.stack((self._lower, self._upper))
 
     def plausible(self, row: Array) -> bool:
-        """Return whether every number of a row is finite and within its range.
+        """Return whether every number of a row is finite and within its range, and the sensor not silent.
 
         Args:
             row: The numbers, shape (width,).
         """
-        return within(row, self._lower, self._upper)
+        return within(row, self._lower, self._upper) and not self._silent(row)
 
     def fault(self, row: Array) -> tuple[DropReason, str] | None:
         """Return why a row is implausible, with an example; None where it is plausible.
@@ -67,8 +79,13 @@ class RowRange:
             limit = (self._upper if row[which] > self._upper[which] else self._lower)[which]
             name, unit = self._names[which], self._units[which]
             return DropReason.OUT_OF_RANGE, f"{name} is {row[which]:.4g} {unit}, limit {limit:.4g}"
+        if self._silent(row):
+            return DropReason.OUT_OF_RANGE, f"{self._names[0][:-2]} is exactly zero"
         which = int(np.argmin(np.isfinite(row)))
         return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
+
+    def _silent(self, row: Array) -> bool:
+        return self.never_zero > 0 and not row[: self.never_zero].any()
 
 
 def within(row: Column, lower: Column, upper: Column) -> bool:
@@ -85,11 +102,12 @@ def _within(row: Column, lower: Column, upper: Column) -> bool:
 
 
 def imu_range(config: RangeConfig) -> RowRange:
-    """Return the range of a row of specific force, then angular rate."""
+    """Return the range of a row of specific force, not zero even in free fall for its noise, then rate."""
     return RowRange(
         np.repeat([config.accelerometer, config.gyro], 3),
         [f"{what} {axis}" for what in ("specific force", "angular rate") for axis in "xyz"],
         ["m/s^2"] * 3 + ["rad/s"] * 3,
+        never_zero=3,
     )
 
 

@@ -1,32 +1,45 @@
 """Joint states by name to the model's joint order."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import Column, compiled, inlined, warm_up
+from inertial_estimation.compilation import Column, compiled, inlined, integers, warm_up
 from inertial_estimation.errors import (
     DuplicateJointError,
     MeasurementError,
     PositionFaultError,
     listing,
 )
-from inertial_estimation.models.joint_continuity import JointContinuity
+from inertial_estimation.models.joint_checks import JointChecks
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.joint_tracks import (
-    CORRECTED,
-    EFFORT,
-    GAIN,
-    NAMED,
-    NAMES,
-    OFFSET,
-    ORDER,
-    OTHERS,
-    JointMemory,
-)
 from inertial_estimation.models.joint_velocity import JointVelocity
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, JointReading, JointSample
+
+# Integers: whether velocities are measured, so that compiled functions may take joint states; joints that are
+# named, number of the set of names, whether efforts are needed, whether joints are corrected. Then the place
+# of each joint of the model among the names.
+READY, NAMED, NAMES, EFFORT, CORRECTED, ORDER = range(6)
+OFFSET, GAIN = range(2)  # rows of numbers by joint: offset of its position, gain of its drive
+
+
+@dataclass(frozen=True, eq=False)
+class JointMemory:
+    """Where compiled functions find the mapping.
+
+    Attributes:
+        n: Integers.
+        cells: The same, as Python reads and writes them.
+        x: Rows of numbers, shape (2, n_joints).
+    """
+
+    n: Any
+    cells: Any
+    x: Array
 
 
 class JointMap:
@@ -36,7 +49,8 @@ class JointMap:
     positions, according to `inputs.joint_velocity` (`JointVelocity`).
 
     Attributes:
-        memory: Where compiled functions find the mapping and what is known of the last joint states.
+        memory: Where compiled functions find the mapping.
+        checks: Compares joint states with those before, and refuses some; None: nothing does.
         name_changes: Number of times that the names have changed.
     """
 
@@ -57,8 +71,8 @@ class JointMap:
                 None: the defaults.
             need_velocity: Whether velocities are picked, or derived.
             need_effort: Whether efforts are picked as well.
-            checked: Whether positions are compared with velocities from one joint state to the next, and
-                joint states refused that contradict those before (`JointContinuity`).
+            checked: Whether joint states are compared with those before, and refused where they jump or
+                stand still (`JointChecks`).
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
@@ -68,13 +82,11 @@ class JointMap:
         self._need_effort = need_effort
         given = config or RobotConfig()
         corrections = joint_corrections(given.joint_offsets, given.drive_gains, robot)
-        self.memory = JointMemory.of(robot)
-        self.memory.x[[OFFSET, GAIN], : robot.n_joints] = corrections.offset, corrections.gain
+        x: Array = np.stack((corrections.offset, corrections.gain))
+        self.memory = JointMemory(*integers(ORDER + robot.n_joints), x)
         self.memory.cells[EFFORT], self.memory.cells[CORRECTED] = need_effort, not corrections.trivial
         self._velocity = JointVelocity(robot, given.inputs) if need_velocity else None
-        self._continuity = (
-            JointContinuity(robot, given.inputs, self.memory) if checked and need_velocity else None
-        )
+        self.checks = JointChecks(robot, given.inputs) if checked and need_velocity else None
         self._names: tuple[str, ...] | None = None
         self._index: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.name_changes = 0
@@ -90,11 +102,6 @@ class JointMap:
         return (1 + (self._velocity is not None) + self._need_effort) * self._robot.n_joints
 
     @property
-    def checked(self) -> bool:
-        """Whether joint states are refused that contradict those before."""
-        return self._continuity is not None
-
-    @property
     def deriving(self) -> bool:
         """Whether velocities may have to be derived, so that every joint state is needed."""
         return self._velocity is not None and self._velocity.watching
@@ -108,28 +115,13 @@ class JointMap:
         """Forget the positions velocities are derived from."""
         if self._velocity is not None:
             self._velocity.reset()
-        if self._continuity is not None:
-            self._continuity.reset()
-
-    def note_difference(self, joint: int) -> None:
-        """Note that the position of a joint does not follow its velocity, as compiled code has found."""
-        if self._continuity is not None:
-            self._continuity.find(joint)
-
-    @property
-    def usual(self) -> bool:
-        """Whether nothing is to be said about the last joint state, nor was about the one before."""
-        return self._continuity is not None and self._continuity.usual
-
-    @property
-    def begins_anew(self) -> bool:
-        """Whether the joint states before the last one were the first ones of all, and wrong."""
-        return self._continuity is not None and self._continuity.begins_anew
+        if self.checks is not None:
+            self.checks.reset()
 
     @property
     def remark(self) -> str:
         """What is doubtful about the positions although they are used; empty where nothing is."""
-        return self._continuity.remark if self._continuity is not None else ""
+        return self.checks.remark if self.checks is not None else ""
 
     def sample(self, reading: JointReading) -> JointSample:
         """Pick and order the model's joints; joints the model does not have are left out.
@@ -182,22 +174,17 @@ class JointMap:
     def _fill_velocities(
         self, row: Array, stamp_ns: int, velocity: JointVelocity, sent: Array | None
     ) -> None:
-        n, continuity = self._robot.n_joints, self._continuity
+        n, checks = self._robot.n_joints, self.checks
         q, v = row[:n], row[n : 2 * n]
-        as_sent = None if velocity.watching else sent
-        alone = not self.memory.cells[OTHERS]
-        usable = as_sent is not None and (alone or _usable(as_sent))  # `continues` looks at v itself
-        if usable and continuity is not None and continuity.continues(stamp_ns, q, v):
-            return
-        usable = as_sent is not None and _usable(as_sent)
-        if continuity is not None:
-            fault = continuity.fault(stamp_ns, q, None if sent is None else v)
-            if fault:
-                raise PositionFaultError(fault)
+        usable = sent is not None and not velocity.watching and _usable(sent)
+        fault = "" if checks is None else checks.fault(stamp_ns, q, v if usable else None)
+        if fault:
+            raise PositionFaultError(fault)
         if not usable:
-            row[n : 2 * n] = velocity.of(stamp_ns, q, None if sent is None else v)
-        if continuity is not None:
-            continuity.follow(v, measured=usable)
+            v[:] = velocity.of(stamp_ns, q, None if sent is None else v)
+            if checks is not None:
+                checks.note_derived(v)
+        self.memory.cells[READY] = not velocity.watching
 
     def _effort(self, reading: JointReading) -> Array:
         if reading.effort is None:
@@ -225,7 +212,7 @@ class JointMap:
             )
         self.name_changes += self._names is not None
         self._names, cells = names, self.memory.cells
-        cells[NAMED], cells[OTHERS] = len(names), len(names) != self._robot.n_joints
+        cells[NAMED] = len(names)
         cells[NAMES] += 1
         order = np.array([where[name] for name in self._robot.joint_names], dtype=np.int64)
         for k, place in enumerate(order.tolist()):

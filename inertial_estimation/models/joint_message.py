@@ -22,17 +22,16 @@ from inertial_estimation.message_numbers import (
     names_of,
     stamp_of,
 )
-from inertial_estimation.models.joint_map import usable_velocity
-from inertial_estimation.models.joint_tracks import CORRECTED, EFFORT, GAIN, OFFSET, ORDER, OTHERS
+from inertial_estimation.models.joint_map import CORRECTED, EFFORT, GAIN, OFFSET, ORDER, usable_velocity
 
 NAME_OF_FRAME = 12  # offset of it in a message [bytes]
 
 # Integers of what is known of the last message that was read by name: number of the set of its names in the
-# map and in the checks; number of words from the name of its frame on to its first position, these, and which
+# map; number of words from the name of its frame on to its first position, these, and which
 # bits of them mean something.
 MOST_WORDS = 4096
 MOST_JOINTS = 2048  # whose numbers have room in the memory of a message
-OF_MAP, OF_CHECKS, COUNT, WORDS = range(4)
+OF_MAP, COUNT, WORDS = range(3)
 MEANT = WORDS + MOST_WORDS
 
 
@@ -113,27 +112,27 @@ def efforts_of(length: int, named: int, words: Integers, known: Integers) -> int
 
 @inlined
 def in_order(
-    q: Column, v: Column, tau: Column, row: MutableColumn, joints: Integers, tracks: MutableTable
+    q: Column, v: Column, tau: Column, row: MutableColumn, joints: Integers, corrections: MutableTable
 ) -> bool:
     """Write the joints in the model's order, corrected; return whether velocities and efforts are usual.
 
     Args:
         q: Positions as sent [rad or m].
-        v: Velocities as sent [rad/s or m/s]; they count only where joints of other models are among them.
+        v: Velocities as sent [rad/s or m/s].
         tau: Efforts as sent [Nm or N]; none where they are not needed.
         row: Positions, velocities and, where they are needed, efforts; written.
         joints: Integers of `JointMap.memory`.
-        tracks: Numbers of the same.
+        corrections: Numbers of the same.
     """
-    m, usual = len(joints) - ORDER, joints[OTHERS] == 0 or usable_velocity(v)
+    m, usual = len(joints) - ORDER, usable_velocity(v)
     for i in range(m):
         place = joints[ORDER + i]
         row[i], row[m + i] = q[place], v[place]
         if joints[EFFORT] != 0:
             row[2 * m + i] = tau[place]
     if joints[CORRECTED] != 0:
-        row[:m] += tracks[OFFSET, :m]
-        row[2 * m :] *= tracks[GAIN, : len(row) - 2 * m]
+        row[:m] += corrections[OFFSET, :m]
+        row[2 * m :] *= corrections[GAIN, : len(row) - 2 * m]
     for i in range(2 * m, len(row)):
         usual = usual and abs(row[i]) < math.inf
     return usual

@@ -54,9 +54,8 @@ LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of
 TIME, UNTIL_FIT, SAMPLES, STEPS, CATCHING_UP, OLDEST, ACTIVE, AS_IS, FOUND = range(9)
 STAMPS = FOUND + STEPS_JUDGED
 INTEGERS = STAMPS + SAMPLES_FITTED
-PERIOD, LATE, SHORT = range(
-    3
-)  # period [ns], lateness of the last sample [ns], whether the last step is short
+# Figures: period [ns], lateness of the last sample [ns], whether the last step is short; their number.
+PERIOD, LATE, SHORT, FIGURES = range(4)
 
 
 class StampRegulator:
@@ -90,7 +89,7 @@ class StampRegulator:
         """
         self._always = mode == "regularise"
         self._nominal_ns = NANOSECONDS / nominal_rate if nominal_rate > 0.0 else 0.0
-        own = (*integers(INTEGERS), zeros(SHORT + 1)) if memory is None else memory
+        own = (*integers(INTEGERS), zeros(FIGURES)) if memory is None else memory
         self.integers, self._n = own[0], own[1]
         self.figures: Any = own[2]
         self._n[AS_IS] = mode == "as_is"
@@ -117,6 +116,12 @@ class StampRegulator:
     def active(self) -> bool:
         """Whether the times differ from the stamps."""
         return bool(self._n[ACTIVE])
+
+    @property
+    def stamps_ns(self) -> list[int]:
+        """The last stamps, the oldest first [ns]; none where times are the stamps."""
+        stamps: list[int] = _stamps(self.integers).tolist()
+        return stamps
 
     @property
     def period_ns(self) -> float:

@@ -74,8 +74,6 @@ class ReplayDriver:
             self._kept[topic] = self.run_record.wrenches[contact] = RecordedSamples()
         if inertial is not None:
             self._kept[topics.joints] = self.run_record.efforts = RecordedSamples()
-        if tilt is not None and inertial is not None:
-            inertial.entries.share_checks(tilt.entries)
 
     def admit(self, watcher: ReplayWatcher) -> None:
         """Show the joint states and all estimates to a watcher."""

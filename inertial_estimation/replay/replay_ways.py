@@ -59,7 +59,7 @@ def ways_into_checks(topics: RecordedTopics, checks: DataChecks) -> Ways:
 def _sensors(topics: RecordedTopics, pipeline: Pipeline) -> Ways:
     entries = pipeline.entries
     ways: Ways = {}
-    if topics.imu:
+    if topics.imu and entries.imu is not None:
         ways[topics.imu] = [MessageWay(pipeline.push_imu, entries.imu)]
     ways.setdefault(topics.joints, []).append(MessageWay(pipeline.push_joints, entries.joints))
     return ways
@@ -68,4 +68,5 @@ def _sensors(topics: RecordedTopics, pipeline: Pipeline) -> Ways:
 def _wrenches(topics: RecordedTopics, pipeline: Pipeline, ways: Ways) -> None:
     for contact, topic in topics.wrenches.items():
         entry, push = pipeline.entries.wrenches.get(contact), partial(pipeline.push_wrench, contact)
-        ways.setdefault(topic, []).append(MessageWay(push, entry))
+        if entry is not None:
+            ways.setdefault(topic, []).append(MessageWay(push, entry))

@@ -57,12 +57,12 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         pipeline, robot = self.pipeline, self.config.pipeline.robot
         entries = pipeline.entries
         for topic in robot.imus:
-            self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
+            if entries.imu is not None:
+                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
         self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact in robot.contacts:
+        for contact, entry in entries.wrenches.items():
             topic = f"{topic_token(contact)}/wrench"
-            push, take = partial(pipeline.push_wrench, contact), entries.wrenches[contact].take
-            self.subscribe(WrenchStamped, topic, push, take=take)
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
         if robot.floating_base:
             self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 

@@ -5,6 +5,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
@@ -18,6 +19,7 @@ from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.rclpy_internals import take_clock
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
+from inertial_estimation.ros.separate_process import SeparateProcess
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 PipelineConfig: TypeAlias = (
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # a node imports its own pipeline alone
     from inertial_estimation.control.controller_pipeline import ControllerPipeline
     from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
     from inertial_estimation.estimators.inputs.input_entries import InputEntries
+    from inertial_estimation.estimators.inputs.live_checks import LiveChecks
     from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
     from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 
@@ -98,14 +101,14 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
         entries: InputEntries | None = getattr(self.pipeline, "entries", None)  # the controller has none
-        self._checks = None if entries is None else entries.checks
-        if self._checks is not None:
-            self._checks.deferred = polled
         self._inputs.woken = None if polled else self._take_inputs
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
         self.add_trigger("~/reset", self._reset)
+        if entries is not None:
+            entries.checks.execute = SeparateProcess
+            self.add_trigger("~/check_data", partial(self._check_data, entries.checks))
         self._subscribe()
         if polled:
             self._inputs.delay.period = period
@@ -123,20 +126,10 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         if self._completed_ns:
             period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
             self._timer.timer_period_ns = round(NANOSECONDS * period)
-        self._use_spare_time()
-
-    def _use_spare_time(self) -> None:
-        """Do one of the things that take longer than a step, once a while: they wait for its results."""
-        checks = self._checks
-        works = checks is not None and checks.is_due(self._now_ns)
-        if not (works or self._report_due):
-            return
-        time.sleep(HANDOVER)
-        if self._report_due:
+        if self._report_due:  # takes longer than a step: it waits for the results of this one
             self._report_due = False
+            time.sleep(HANDOVER)
             self._diagnostics.publish()
-        elif checks is not None:
-            checks.work(self._now_ns)
 
     def _on_report_due(self) -> None:
         self._report_due = self._configured and self.config.options.trigger == TIMER
@@ -171,6 +164,10 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _reset(self) -> str:
         self.pipeline.reset()
         return "reset"
+
+    def _check_data(self, checks: "LiveChecks") -> str:
+        checks.begin()
+        return "checking five seconds of data: the result is the part 'data checks' of /diagnostics"
 
     def _set_parameter(self, name: str, value: Any) -> None:
         if name not in self._of_node:

@@ -47,7 +47,8 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
     def _subscribe(self) -> None:
         pipeline, entries = self.pipeline, self.pipeline.entries
         for topic in self.config.pipeline.robot.imus:
-            self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
+            if entries.imu is not None:
+                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
         self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
         pushes = {
             ContactSource.WRENCH: ("wrench", pipeline.push_wrench),

@@ -54,12 +54,12 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
     def _subscribe(self) -> None:
         pipeline, config, entries = self.pipeline, self.config.pipeline, self.pipeline.entries
         for topic in config.robot.imus:
-            self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
+            if entries.imu is not None:
+                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
         self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact in config.robot.contacts if config.ground_forces == "measured" else ():
+        for contact, entry in entries.wrenches.items():
             topic = f"{topic_token(contact)}/wrench"
-            push, take = partial(pipeline.push_wrench, contact), entries.wrenches[contact].take
-            self.subscribe(WrenchStamped, topic, push, take=take)
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
         self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 
     def _advertise(self) -> None:

@@ -8,15 +8,12 @@ import pytest
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
-from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDOWS, DataChecks
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, health_of, in_words
+from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, DataChecks
 from inertial_estimation.data_checks.regression import best_assignment
 from inertial_estimation.data_checks.stream_checks import stamp_checks
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.vectors import DEGREES
@@ -37,8 +34,8 @@ class Recorded:
         recording = measure(truth, REALISTIC, np.random.default_rng(2), self.config)
         self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
 
-    def fed(self, change=lambda sample: sample, *, config=None, **options):
-        checks = DataChecks(self.setup, config or self.config, **{"whole_recording": True, **options})
+    def fed(self, change=lambda sample: sample, *, config=None):
+        checks = DataChecks(self.setup, config or self.config)
         for topic, sample in self.entries:
             push(checks, topic, change(sample))
         return checks
@@ -83,9 +80,8 @@ def of_wrench(factor):
 
 
 @pytest.mark.parametrize("robot", ["panda", "talos"])
-@pytest.mark.parametrize("whole_recording", [True, False])
-def test_clean_data_give_no_alarm(robot, whole_recording, request):
-    results = request.getfixturevalue(robot).fed(whole_recording=whole_recording).results()
+def test_clean_data_give_no_alarm(robot, request):
+    results = request.getfixturevalue(robot).fed().results()
     assert [str(r) for r in results if r.failed] == []
     assert {"joint names", "stamps", "joint positions", "effort"} <= {r.check for r in results}
 
@@ -132,7 +128,7 @@ def test_efforts_that_are_held_are_named_with_their_rate(robot, request):
     (result,) = recorded.failed(held_efforts(10))
     assert (result.check, result.subject, result.verdict) == ("held values", "joint_states", Verdict.WARN)
     assert result.value == pytest.approx(10.0, abs=0.3)
-    health = recorded.fed(held_efforts(10), whole_recording=False).health()
+    health = health_of(recorded.fed(held_efforts(10)).results())
     assert health.level is HealthLevel.WARN
     assert "joint_states: efforts change at " in health.message
     assert "Hz only of 100 Hz" in health.message
@@ -154,7 +150,7 @@ def test_an_arm_at_rest_tells_small_torques_and_a_sign(panda, change, check, joi
     robot = panda.setup.robot
     tau = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), AT_REST)
     names, rest = tuple(robot.joint_names), np.zeros(len(AT_REST))
-    checks = DataChecks(panda.setup, panda.config, whole_recording=True)
+    checks = DataChecks(panda.setup, panda.config)
     rng = np.random.default_rng(3)
     for k in range(400):
         reading = JointReading(k * 10_000_000, names, AT_REST, rest, tau + rng.normal(0.0, 0.02, len(tau)))
@@ -224,7 +220,7 @@ def test_the_contact_with_the_wrong_wrench_is_named(talos, factor):
             replace(sample, wrench_F=factor * sample.wrench_F) if topic.startswith("/left_foot") else sample
         )
 
-    checks = DataChecks(talos.setup, talos.config, whole_recording=True)
+    checks = DataChecks(talos.setup, talos.config)
     for topic, sample in talos.entries:
         push(checks, topic, change(sample, topic))
     (result,) = [r for r in checks.results() if r.failed]
@@ -233,17 +229,16 @@ def test_the_contact_with_the_wrong_wrench_is_named(talos, factor):
 
 def test_exchanged_contacts_are_named_and_no_effort_is_blamed(talos):
     names = {"left_foot": "right_foot", "right_foot": "left_foot"}
-    for options in ({"whole_recording": True}, {"whole_recording": False}):
-        checks = DataChecks(talos.setup, talos.config, **options)
-        for topic, sample in talos.entries:
-            if isinstance(sample, WrenchSample):
-                contact = next(name for name in names if name in topic)
-                checks.push_wrench(names[contact], sample)
-            else:
-                push(checks, topic, sample)
-        (result,) = [r for r in checks.results() if r.failed]
-        assert (result.check, result.subject) == ("contact names", "left_foot/wrench")
-        assert "'left_foot' and 'right_foot' were exchanged" in result.sentence
+    checks = DataChecks(talos.setup, talos.config)
+    for topic, sample in talos.entries:
+        if isinstance(sample, WrenchSample):
+            contact = next(name for name in names if name in topic)
+            checks.push_wrench(names[contact], sample)
+        else:
+            push(checks, topic, sample)
+    (result,) = [r for r in checks.results() if r.failed]
+    assert (result.check, result.subject) == ("contact names", "left_foot/wrench")
+    assert "'left_foot' and 'right_foot' were exchanged" in result.sentence
 
 
 @pytest.mark.parametrize(("joint", "share"), [("leg_left_4_joint", 0.1), ("leg_right_2_joint", -0.12)])
@@ -265,75 +260,9 @@ def test_a_missing_joint_is_named_at_once(panda):
     checks = DataChecks(panda.setup, panda.config)
     for _topic, sample in panda.entries[:30]:
         checks.push_joints(replace(sample, names=("other", *sample.names[1:])))
-    health = checks.health()
+    health = health_of(checks.results())
     assert health.level is HealthLevel.ERROR
     assert "panda_joint1" in health.message
-
-
-def test_health_waits_for_data_then_names_the_input_and_what_to_do(panda):
-    checks = DataChecks(panda.setup, panda.config)
-    said = set()
-    for topic, sample in panda.entries:
-        push(checks, topic, scaled("effort", -1.0, "panda_joint4")(sample))
-        said.add((checks.health().level, checks.health().message.partition(":")[0]))
-    assert (HealthLevel.ERROR, "panda_joint4") in said
-    assert {level for level, _ in said} == {HealthLevel.OK, HealthLevel.ERROR}
-
-
-def test_positions_outside_of_their_limits_are_named_by_the_first_window(panda):
-    checks, first = DataChecks(panda.setup, panda.config), panda.entries[0][1].stamp_ns
-    for _topic, sample in panda.entries:
-        if sample.stamp_ns - first > 4 * 10**8:
-            break
-        checks.push_joints(replace(sample, position=-sample.position))
-    health = checks.health()
-    assert health.level is not HealthLevel.OK
-    assert "panda_joint" in health.message
-    assert "outside the limits" in health.message
-
-
-def test_a_wrong_unit_from_the_first_reading_is_named_after_three_seconds(talos):
-    """A node asks for the health once a second; torques are judged a second after the sensors."""
-    checks, asked, said = DataChecks(talos.setup, talos.config), 0, {}
-    first = talos.entries[0][1].stamp_ns
-    for topic, sample in talos.entries:
-        if isinstance(sample, ImuSample):
-            sample = replace(sample, specific_force_I=sample.specific_force_I / 9.80665)
-        push(checks, topic, sample)
-        if sample.stamp_ns - first >= asked * 10**9:
-            said[asked], asked = checks.health(), asked + 1
-    assert said[2].level is HealthLevel.OK
-    assert said[3].level is HealthLevel.ERROR
-    assert "imu/data" in said[3].message
-
-
-def test_work_that_is_deferred_waits_for_its_owner_and_finds_the_same(panda):
-    """A node works once it has published: a stage, or a window, takes as long as some steps."""
-    at_once, deferred = (DataChecks(panda.setup, panda.config) for _ in range(2))
-    deferred.deferred = True
-    never = DataChecks(panda.setup, panda.config)
-    never.deferred = True
-    for topic, sample in panda.entries:
-        for checks in (at_once, deferred, never):
-            push(checks, topic, scaled("effort", -1.0, "panda_joint4")(sample))
-        for _ in range(3):
-            deferred.work(sample.stamp_ns)
-    assert never.health().message == "waiting for data"
-    assert deferred.health() == at_once.health()
-    assert deferred.health().level is HealthLevel.ERROR
-
-
-def test_a_pipeline_reports_the_checks_in_its_health(panda):
-    config = InertialPipelineConfig(
-        robot=panda.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")
-    )
-    pipeline = InertialPipeline(config, read_urdf("example-robot-data:panda"))
-    for _topic, sample in panda.entries:
-        pipeline.push_joints(scaled("effort", -1.0)(sample))
-    report = pipeline.health(panda.entries[-1][1].stamp_ns)
-    (entry,) = [h for h in report if h.name == "data checks"]
-    assert entry.level is HealthLevel.ERROR
-    assert "effort sign" in entry.message
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -360,15 +289,11 @@ def test_no_reading_ends_a_check_and_half_a_second_of_nonsense_is_no_alarm(panda
 
 
 def test_memory_is_bounded(panda):
-    for whole, fewest, most in (
-        (True, MOST_WINDOWS, 2 * MOST_WINDOWS + 1),
-        (False, NODE_WINDOWS, NODE_WINDOWS),
-    ):
-        checks = DataChecks(panda.setup, panda.config, whole_recording=whole)
-        reading = panda.entries[0][1]
-        for k in range(6500):
-            checks.push_joints(replace(reading, stamp_ns=k * 20_000_000))
-        assert fewest <= len(checks._windows) <= most
+    checks = DataChecks(panda.setup, panda.config)
+    reading = panda.entries[0][1]
+    for k in range(6500):
+        checks.push_joints(replace(reading, stamp_ns=k * 20_000_000))
+    assert MOST_WINDOWS <= len(checks._windows) <= 2 * MOST_WINDOWS + 1
 
 
 def test_results_as_lines_and_json():
@@ -405,3 +330,17 @@ def test_batches_longer_than_a_gap_are_bursts_and_gaps_are_gaps():
     assert found_in(([133.0] + [0.05] * 7) * 50) == ["bursts"]
     assert found_in(([17.0] * 100 + [500.0]) * 4) == ["gaps"]
     assert found_in(([73.0] + [1.0] * 7) * 50) == ["bursts"]
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "mass"),
+    [("panda", "panda_link6", 3.0), ("panda", "panda_link7", 3.0), ("talos", "arm_left_7_link", 9.0)],
+)
+def test_a_load_from_the_first_reading_on_is_a_warning_at_most(name, link, mass):
+    spec = synthetic_robot(name)
+    load = {"payload_time_s": 0.0, "payload_link": link, "payload_mass": mass}
+    truth = synthetic_truth(name, Timing(6.0, 100.0), np.random.default_rng(1), **load)
+    checks = DataChecks(robot_from_config(spec.config, read_urdf(spec.urdf)), spec.config)
+    for entry in measure(truth, REALISTIC, np.random.default_rng(2), spec.config).messages:
+        push(checks, entry.topic, entry.sample)
+    assert [str(r) for r in checks.results() if r.verdict is Verdict.WRONG] == []

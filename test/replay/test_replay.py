@@ -68,9 +68,9 @@ def base_state(t: int) -> BaseState:
 class FakeEntry:
     """Takes serialised messages, except those that it is told to leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, leaves: bool = False) -> None:
         self.taken: list[bytes] = []
-        self.leaves = False
+        self.leaves = leaves
 
     def take(self, data: bytes) -> bool:
         if not self.leaves:
@@ -82,10 +82,7 @@ class FakeEntry:
 class FakeEntries:
     imu: FakeEntry = field(default_factory=FakeEntry)
     joints: FakeEntry = field(default_factory=FakeEntry)
-    wrenches: dict[str, FakeEntry] = field(default_factory=dict)
-
-    def share_checks(self, others: "FakeEntries") -> None:
-        assert others is not self
+    wrenches: dict[str, FakeEntry] = field(default_factory=lambda: {"foot": FakeEntry(leaves=True)})
 
 
 class FakeRun:

@@ -37,10 +37,28 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     assert {stamp_from_msg(msg.header.stamp) for msg in orientations} <= set(world.stamps)
     assert (states[-1].header.frame_id, states[-1].child_frame_id) == ("odom", "trunk")
     assert abs(tilts[-1].vector.z - 1.0) < 1e-3
-    for service in ("calibrate_gyro", "reset"):
+    for service in ("calibrate_gyro", "check_data", "reset"):
         assert world.call(Trigger, f"tilt_observer/{service}").success
     assert node.stop(signal.SIGINT) == 0, node.output
     assert "Traceback" not in node.output
+
+
+def test_the_data_are_checked_after_the_start_and_on_request(world):
+    node = world.start("tilt_observer")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+
+    def said():
+        return statuses(diagnostics[-1])["data checks"].message if diagnostics else ""
+
+    def judged():  # a publisher on a busy machine has bursts and gaps
+        waits = ("waiting for data", "they are checked after 5 s", "being checked")
+        return said() and not any(words in said() for words in waits)
+
+    assert world.run(judged, leave_out=["base_state"])
+    assert world.call(Trigger, "tilt_observer/check_data").success
+    assert world.run(lambda: not judged(), leave_out=["base_state"])
+    assert world.run(judged, leave_out=["base_state"])
+    assert node.stop(signal.SIGINT) == 0, node.output
 
 
 def test_the_transform_is_broadcast_where_tf2_is(world, tmp_path, monkeypatch):
@@ -71,7 +89,7 @@ def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
     assert inertias[-1].header.frame_id == "leg"
     assert inertias[-1].inertia.m > 0.0
     assert len(residuals[-1].name) == len(residuals[-1].effort) > 0
-    for service in ("calibrate", "reset", "export_urdf"):
+    for service in ("calibrate", "check_data", "reset", "export_urdf"):
         assert world.call(Trigger, f"inertial_ekf/{service}").success
     assert "<robot" in exported.read_text()
     assert world.call(SetBool, "inertial_ekf/set_enabled", SetBool.Request(data=False)).success

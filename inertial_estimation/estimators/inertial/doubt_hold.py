@@ -1,4 +1,4 @@
-"""Holds learning while an effort or a position of a joint is in doubt."""
+"""Holds learning while a position of a joint is in doubt."""
 
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS
@@ -9,11 +9,10 @@ SETTLING_NS = 3 * NANOSECONDS  # of steps before which there is no estimate that
 class DoubtHold:
     """Tells for each step whether its window may contain readings that are used, but in doubt.
 
-    An effort at a limit of its sensor says that the torque is at least as large, not how large it is: noise
-    that is cut off on one side has a mean of its own, which stays below the gate. A position that has not
+    A position that has not
     followed its velocity may be off by as much until it slips back; one that does so in the first seconds may
     be the end of a slip, and is learned from. What is in doubt for longer than faults are reported is the
-    motor, the joint that is held, or the calibration, and is learned from.
+    joint that is held, or the calibration, and is learned from.
     """
 
     def __init__(self, window_ns: int) -> None:
@@ -28,12 +27,11 @@ class DoubtHold:
         self._begin_ns: int | None = None
         self._end_ns = 0
 
-    def holds(self, time_ns: int, *, at_limit: bool, strays: bool) -> bool:
+    def holds(self, time_ns: int, *, strays: bool) -> bool:
         """Take a step.
 
         Args:
             time_ns: Time of the step [ns].
-            at_limit: Whether the newest effort of a joint is at a limit.
             strays: Whether a position has not followed its velocity lately.
 
         Returns:
@@ -42,7 +40,7 @@ class DoubtHold:
         if self._first_ns is None or time_ns < self._first_ns:
             self._first_ns = time_ns
         self._strays_early = strays and (self._strays_early or time_ns - self._first_ns < SETTLING_NS)
-        if at_limit or (strays and not self._strays_early):
+        if strays and not self._strays_early:
             if self._begin_ns is None or time_ns < self._begin_ns:
                 self._begin_ns = time_ns
             self._end_ns = time_ns + self._window_ns

@@ -1,5 +1,7 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from typing import Any
+
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
@@ -21,6 +23,7 @@ from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.live_checks import LiveChecks
 from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
@@ -77,11 +80,11 @@ class InertialPipeline:
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
-        checks = self._inputs.checks
-        joints = JointEntry(self._joints.map, checks, aligner, self._joints.row)
+        joints = JointEntry(self._joints.map, aligner, self._joints.row)
         wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
-        needs_imu = self._inputs.imu is not None
-        self.entries = InputEntries(checks, aligner, joints, imu=needs_imu, wrenches=wrenches)
+        used: Any = {"imu": self._inputs.imu is not None, "wrenches": wrenches}
+        checks = LiveChecks(setup, config.robot, aligner, self._joints.columns, **used)
+        self.entries = InputEntries(checks, aligner, joints, **used, contacts=setup.contact_names)
         self.stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
@@ -159,7 +162,7 @@ class InertialPipeline:
             noise=corrected.noise_note(self.config.watch.nis_factor),
             remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
         )
-        return [*aligner.health(now_ns), self._inputs.checks.health(), state]
+        return [*aligner.health(now_ns), self.entries.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""

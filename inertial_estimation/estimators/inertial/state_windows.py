@@ -8,7 +8,6 @@ import numpy as np
 
 from inertial_estimation.compilation import numbers, warm_up
 from inertial_estimation.construction import made_of_checked
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.input_causes import InputNames
@@ -59,14 +58,12 @@ class InertialInputs:
         base_state: Whether that acceleration comes from differences of the base state instead.
         contacts: Contacts whose wrenches are needed, and their places among the robot's contacts.
         n_contacts: Number of the robot's contacts.
-        checks: Compares all inputs, needed or not, with the robot's description.
     """
 
     imu: ImuMount | None
     base_state: bool
     contacts: Mapping[str, int]
     n_contacts: int
-    checks: DataChecks
 
     @classmethod
     def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "InertialInputs":
@@ -85,8 +82,7 @@ class InertialInputs:
         names = setup.contact_names
         modes = config.row_selection.modes(len(names))
         contacts = {name: i for i, (name, mode) in enumerate(zip(names, modes, strict=True)) if mode.senses}
-        imu, checks = setup.imu if sensed else None, DataChecks(setup, config.robot)
-        return cls(imu, floating and not sensed, contacts, len(names), checks)
+        return cls(setup.imu if sensed else None, floating and not sensed, contacts, len(names))
 
     def names(self, robot: RobotModel) -> InputNames:
         """Return the names of the inputs, for messages."""

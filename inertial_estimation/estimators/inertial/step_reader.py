@@ -6,7 +6,6 @@ from inertial_estimation.estimators.inertial.doubt_hold import DoubtHold
 from inertial_estimation.estimators.inertial.state_windows import StateWindows
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
-from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.measured_state import MeasuredState
 
@@ -26,7 +25,6 @@ class StepReader:
             aligner: The aligned inputs.
         """
         self._windows, self._joints = windows, joints
-        self._efforts = aligner.stream(JOINTS).followed
         self._doubt = DoubtHold(2 * aligner.limits.half_window_ns)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
@@ -39,5 +37,4 @@ class StepReader:
         state = self._windows.state_at(sample)
         if state is None:
             return None
-        at_limit, strays = bool(self._efforts.doubt), bool(self._joints.remark)
-        return state, not self._doubt.holds(sample.time_ns, at_limit=at_limit, strays=strays)
+        return state, not self._doubt.holds(sample.time_ns, strays=bool(self._joints.remark))

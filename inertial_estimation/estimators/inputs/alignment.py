@@ -29,14 +29,13 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     AlignerMemory,
 )
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
-from inertial_estimation.estimators.inputs.followed_input import constants_of
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
 from inertial_estimation.estimators.inputs.ready_steps import OVERRUN, WAITING, all_present, next_step
-from inertial_estimation.estimators.inputs.row_entry import CLOCK, IMPLAUSIBLE, IRREGULAR, LOOK_AT, STORED
-from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
+from inertial_estimation.estimators.inputs.row_entry import CLOCK, IMPLAUSIBLE, IRREGULAR, STORED
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.stream_health import stream_health
+from inertial_estimation.estimators.inputs.stuck_sensors import StuckSensors
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
@@ -96,14 +95,14 @@ class SignalAligner:
         """
         specs = (driver, *others)
         self.limits = _Limits.of(config, half_window)
-        self.memory = AlignerMemory([s.width for s in specs], [constants_of(s.quantities) for s in specs])
+        self.memory = AlignerMemory([spec.width for spec in specs])
         self._streams = {
             spec.name: InputStream(spec, config, self.memory, number) for number, spec in enumerate(specs)
         }
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
         self._driver_cells = self.memory.streams[0].cells
-        self._monitor = SensorMonitor([stream.followed for stream in self._streams.values()])
+        self._stuck = StuckSensors({spec.name: spec.sensors for spec in specs if spec.sensors})
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(
             self._driver, self._required, config, self.limits.half_window_ns, self.memory.cells
@@ -144,12 +143,7 @@ class SignalAligner:
         """
         if found == IMPLAUSIBLE:
             return target.drop(*target.fault(row))
-        if found == LOOK_AT:
-            sensor = self._monitor.fault(target.followed, row)
-            if sensor:
-                return target.drop(DropReason.SENSOR_FAULT, sensor)
-            found = target.append(stamp_ns, row)
-        elif found == IRREGULAR:
+        if found == IRREGULAR:
             found = target.store(stamp_ns, row)
         return self._judge_clock(target, stamp_ns, row) if found == CLOCK else True
 
@@ -207,7 +201,6 @@ class SignalAligner:
         """Forget all rows, as for a restart; counters stay."""
         for stream in self._streams.values():
             stream.clear()
-        self._monitor.clear()
         self.memory.clear_steps()
         self._continuity = Continuity.RESTARTED
 
@@ -240,23 +233,23 @@ class SignalAligner:
             now_ns: The caller's time [ns], on the clock of the stamps.
 
         Returns:
-            One entry per stream: waiting, lost, holding the output, losing rows, or in order.
+            One entry per stream: waiting, lost, holding the output, losing rows, doubtful, or in order.
         """
         timeout = self.limits.timeout
         holding = self._watch.holding(timeout)
+        stuck = self._stuck.found({name: stream.buffer for name, stream in self._streams.items()})
         return [
-            stream_health(stream, now_ns, timeout, holding.get(name, ""))
+            stream_health(stream, now_ns, timeout, holding.get(name, ""), stuck.get(name, ""))
             for name, stream in self._streams.items()
         ]
 
     @property
-    def sensor_faults(self) -> tuple[int, int]:
-        """Readings dropped until now for a fault of their sensor, with remarks, and inputs doubtful now."""
-        noted = doubtful = 0
-        for stream in self._streams.values():
-            noted += stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark)
-            doubtful += bool(stream.followed.doubt)
-        return noted, doubtful
+    def sensor_faults(self) -> int:
+        """Number of readings dropped until now for a fault of their sensor, and of inputs remarked on now."""
+        return sum(
+            stream.drops.count(DropReason.SENSOR_FAULT) + bool(stream.remark())
+            for stream in self._streams.values()
+        )
 
     def _judge_clock(self, target: InputStream, stamp_ns: int, row: Array) -> bool:
         """Use a row whose stamp does not continue those before, or is contested, if it shows to be right."""

@@ -1,6 +1,7 @@
 """One input stream: its rows by time, and counters of received and dropped readings."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +13,13 @@ from inertial_estimation.estimators.inputs.aligner_memory import (
     LAST_NS,
     LONGEST_NS,
     LOWER,
+    NEVER_ZERO,
     RECEIVED,
     REQUIRED,
     UPPER,
     AlignerMemory,
 )
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
-from inertial_estimation.estimators.inputs.followed_input import FollowedInput
 from inertial_estimation.estimators.inputs.row_entry import (
     IRREGULAR,
     STORED,
@@ -26,8 +27,8 @@ from inertial_estimation.estimators.inputs.row_entry import (
     enter_row,
     store_row,
 )
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, StampedBuffer
+from inertial_estimation.estimators.inputs.stuck_sensors import Sensor
 from inertial_estimation.models.drop_reasons import DropCounts, DropReason
 from inertial_estimation.models.input_ranges import RowRange
 from inertial_estimation.models.robot_config import InputConfig
@@ -47,7 +48,7 @@ class StreamSpec:
         delay: Age of a row at its stamp [s], subtracted from the stamp.
         required: Whether steps wait for it and its loss stops the output.
         range: Beyond which a row is dropped; None accepts every finite row.
-        quantities: What its sensors measure, to recognise their faults; empty: they are not followed.
+        sensors: Those of which is reported that they are stuck.
         steady: Columns that change little from one reading to the next while the robot moves (positions), by
             which a step of the clock is told from a recording or simulation that begins anew; None: unknown.
     """
@@ -57,7 +58,7 @@ class StreamSpec:
     delay: float = 0.0
     required: bool = True
     range: RowRange | None = None
-    quantities: tuple[Quantity, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
     steady: slice | None = None
 
 
@@ -116,9 +117,8 @@ class InputStream:
         regulator: Regularises stamps that come in bursts.
         buffer: The rows by time.
         drops: Number of dropped readings by reason.
-        followed: What is followed of its sensors.
         candidate: Readings whose stamps do not continue those before; None if there are none.
-        remark: What is doubtful about readings that are used, for people; empty where nothing is.
+        remark: Returns what is doubtful about readings that are used, for people; empty where nothing is.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig, memory: AlignerMemory, number: int) -> None:
@@ -137,8 +137,7 @@ class InputStream:
         self.buffer = StampedBuffer(spec.width, CAPACITY, own.buffer)
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None
-        self.remark = ""
-        self.followed = FollowedInput(spec.quantities, own)
+        self.remark: Callable[[], str] = str
         self._jump_ns = round(config.jump * NANOSECONDS)
         self._n[DELAY_NS] = round(spec.delay * NANOSECONDS)
         self._n[LONGEST_NS] = min(round(config.max_gap * NANOSECONDS), self._jump_ns)
@@ -146,6 +145,7 @@ class InputStream:
         everything = np.finfo(float).max
         limits = (-everything, everything) if spec.range is None else spec.range.limits
         own.numbers[LOWER], own.numbers[UPPER] = limits
+        self._n[NEVER_ZERO] = 0 if spec.range is None else spec.range.never_zero
 
     @property
     def received(self) -> int:
@@ -167,7 +167,7 @@ class InputStream:
         return int(accept_row(stamp_ns, self.number, row, *self._memory))
 
     def append(self, stamp_ns: int, row: Array, *, any_step: bool = False) -> int:
-        """Store a row of a sound sensor; return `STORED`, or `CLOCK` where its stamp has to be judged.
+        """Store a plausible row; return `STORED`, or `CLOCK` where its stamp has to be judged.
 
         Args:
             stamp_ns: Its stamp [ns].

@@ -1,6 +1,7 @@
-"""The way of a usual joint state from its bytes to the checks of the data and the aligner."""
+"""The way of a usual joint state from its bytes to the aligner."""
 
 from collections.abc import Callable
+from typing import Any
 
 from inertial_estimation.compilation import (
     Column,
@@ -11,34 +12,25 @@ from inertial_estimation.compilation import (
     compiling,
     warm_up,
 )
-from inertial_estimation.construction import made_of_checked
-from inertial_estimation.data_checks.checked_input import LACKS, begin_reading, end_reading, part_to_keep
-from inertial_estimation.data_checks.checked_input import NAMES as SET_OF_NAMES
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inputs.aligner_memory import ROW, part_of, stream_of
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
-from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED, WANTED, accept
+from inertial_estimation.estimators.inputs.row_entry import ANOTHER, REFUSED, STORED, accept
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.message_numbers import stamp_of
-from inertial_estimation.models.continuity_steps import FOLLOWS, NOT_USUAL, continued
-from inertial_estimation.models.drop_reasons import misfit
-from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.drop_reasons import DropReason, misfit
+from inertial_estimation.models.joint_checks import FOLLOWS, check_joints
+from inertial_estimation.models.joint_map import EFFORT, NAMED, NAMES, ORDER, READY, JointMap
 from inertial_estimation.models.joint_message import (
     COUNT,
-    OF_CHECKS,
     OF_MAP,
     JointMessage,
     efforts_of,
     in_order,
 )
-from inertial_estimation.models.joint_tracks import EFFORT, NAMED, NAMES, ORDER, READY
 from inertial_estimation.signals import Array, JointReading
 
-_joint_reading = made_of_checked(JointReading)
-
 GIVEN, WITHOUT_EFFORT = -1, -2  # in place of the length of a message: the numbers are those of a joint state
-DIFFERS = 16  # with the number of a joint, added where its position does not follow its velocity
 
 
 class JointEntry:
@@ -47,13 +39,13 @@ class JointEntry:
     Attributes:
         usable: Whether compiled calls take usual ones here.
         number: Number of the input in the aligner.
-        memory: What is known of the last message that was read by name, integers and numbers of the joints.
+        memory: What is known of the last message that was read by name, integers and numbers of the mapping
+            of the joints and of their checks; empty where compiled calls take none.
     """
 
     def __init__(
         self,
         joints: JointMap,
-        checks: DataChecks,
         aligner: SignalAligner,
         make_row: Callable[[JointReading], Array] | None = None,
     ) -> None:
@@ -61,20 +53,23 @@ class JointEntry:
 
         Args:
             joints: The joints of the model.
-            checks: Checks of the data.
             aligner: The aligned inputs.
             make_row: Returns the row of a joint state, or raises MeasurementError; None: that of `joints`.
         """
         self._make_row = make_row or joints.row
-        self._message, self._joints, self._checks, self._aligner = JointMessage(), joints, checks, aligner
-        memory = aligner.memory
-        self.memory = self._message.known, joints.memory.n, joints.memory.x
+        self._message, self._joints, self._aligner = JointMessage(), joints, aligner
+        memory, mapping, self._check = aligner.memory, joints.memory, joints.checks
+        self.memory: tuple[Any, ...] = ()
+        if self._check is not None:
+            self.memory = self._message.known, mapping.n, mapping.x, self._check.n, self._check.x
         self._numbers = self._message.words, self._message.doubles
         self._aligned = memory.n, memory.s, memory.x
         self._stream, self._unread = aligner.stream(JOINTS), False
+        self._stream.remark = lambda: joints.remark
         self.number = self._stream.number
         # without a compiler, loops over numbers are slower than the way of all other joint states
-        self.usable = compiling() and joints.checked and self._stream.spec.width == joints.width
+        fits = self._stream.spec.width == joints.width
+        self.usable = compiling() and self._check is not None and fits
         warm_up()
 
     def take(self, data: bytes) -> bool:
@@ -91,24 +86,19 @@ class JointEntry:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         if self.take_reading(reading):
             return
-        self._checks.push_joints(reading)
         try:
             row = self._make_row(reading)
         except MeasurementError as error:
             self._aligner.count_drop(JOINTS, misfit(error), str(error))
         else:
             self._aligner.push(JOINTS, reading.stamp_ns, row)
-        self.judge_positions()
+        self.discard_wrong()
         self.learn(reading)
 
-    def judge_positions(self) -> None:
-        """Report what is doubtful about the joint positions; discard all readings if the first were wrong."""
-        joints, aligner = self._joints, self._aligner
-        if joints.usual:
-            return
-        self._stream.remark = joints.remark
-        if joints.begins_anew:
-            aligner.clear()
+    def discard_wrong(self) -> None:
+        """Discard all readings of all inputs if the first joint states of all have proved wrong."""
+        if self._check is not None and self._check.begins:
+            self._aligner.clear()
 
     def take_reading(self, reading: JointReading) -> bool:
         """Take a joint state; return whether it has been taken, else it is to be read by name."""
@@ -132,33 +122,26 @@ class JointEntry:
             return
         if not message.note(names, joints.memory.cells[NAMES]):
             return
-        message.known_cells[OF_CHECKS] = self._checks.inputs.joints.set_of_names
         if unread:
             message.learn(reading.stamp_ns)
 
     def _enter(self, length: int, stamp_ns: int) -> int:
-        checked = self._checks.inputs.joints  # whose memory changes with its size
-        memory = (*self._numbers, *self.memory, checked.n, checked.x, *self._aligned)
+        memory = (*self._numbers, *self.memory, *self._aligned)
         return int(enter_joints(length, stamp_ns, self.number, *memory))
 
     def judge(self, found: int) -> bool:
-        """Treat a joint state that is wanted by the checks, or not usual; return True.
+        """Treat a joint state that is not usual; return True.
 
         Args:
             found: What `enter_joints` has found.
         """
-        stamp_ns, (q, v, tau) = self._checks.inputs.joints.newest()
-        differs, found = divmod(found, DIFFERS)
-        wanted, found = divmod(found, WANTED)
-        if wanted:
-            self._checks.inputs.joints.look()
-            self._checks.see_joints(_joint_reading(stamp_ns, self._message.names, q, v, tau))
-        if found != STORED:
-            row = self._aligner.memory.streams[self.number].numbers[ROW].copy()
-            self._aligner.judge(self._stream, found, stamp_ns, row)
-        if differs:
-            self._joints.note_difference(differs - 1)
-            self.judge_positions()
+        if found == REFUSED:
+            assert self._check is not None
+            self._aligner.count_drop(JOINTS, DropReason.SENSOR_FAULT, self._check.text)
+            self.discard_wrong()
+        else:
+            newest = self._aligner.memory.streams[self.number].newest
+            self._aligner.judge(self._stream, found, *newest)
         return True
 
 
@@ -171,14 +154,14 @@ def enter_joints(
     doubles: Column,
     known: Integers,
     joints: Integers,
+    corrections: MutableTable,
+    followed: Integers,
     tracks: MutableTable,
-    checked: Integers,
-    kept: MutableColumn,
     n: Integers,
     s: MutableTable,
     x: MutableColumn,
 ) -> int:
-    """Take a joint state into the checks and, if it is usual, into the aligner.
+    """Take a joint state into the aligner, if it is usual.
 
     Args:
         length: Length of its message behind the encapsulation [bytes]; GIVEN or WITHOUT_EFFORT: none, its
@@ -188,20 +171,20 @@ def enter_joints(
         words: Its message.
         doubles: The same as doubles.
         known: What is known of the last message that was read by name.
-        joints: Integers of `JointMap.memory`; changed.
+        joints: Integers of `JointMap.memory`.
+        corrections: Numbers of the same.
+        followed: Integers of `JointChecks`; changed.
         tracks: Numbers of the same; changed.
-        checked: Integers of what the checks keep; changed.
-        kept: Numbers of the same; changed.
         n: Integers of the aligner; changed.
-        s: Its states; changed.
+        s: Figures of its regulators; changed.
         x: Its numbers; changed.
 
     Returns:
-        What became of its row, as `row_entry.accept`, with WANTED added where the checks want it, and with
-        multiples of DIFFERS; ANOTHER where it is to be read by name, and nothing has changed.
+        What became of its row, as `row_entry.accept`; REFUSED where it contradicts those before; ANOTHER
+        where it is to be read by name, and nothing has changed.
     """
     named = joints[NAMED]
-    if joints[READY] == 0 or known[OF_MAP] != joints[NAMES] or known[OF_CHECKS] != checked[SET_OF_NAMES]:
+    if joints[READY] == 0 or known[OF_MAP] != joints[NAMES]:
         return ANOTHER
     first, efforts = 1, 0 if length == WITHOUT_EFFORT else named
     if length >= 0:
@@ -212,17 +195,7 @@ def enter_joints(
     q, v = doubles[first : first + named], doubles[first + named + 1 : first + 2 * named + 1]
     tau = doubles[first + 2 * named + 2 : first + 2 * named + 2 + efforts]
     row, m = part_of(ROW, stream_of(k, n), x), len(joints) - ORDER
-    if not in_order(q, v, tau, row, joints, tracks):
+    if not in_order(q, v, tau, row, joints, corrections):
         return ANOTHER
-    worst = continued(stamp, row[:m], row[m : 2 * m], joints, tracks)
-    if worst == NOT_USUAL:
-        return ANOTHER
-    begin_reading(stamp, checked, kept)
-    part_to_keep(0, checked, kept)[:] = q
-    part_to_keep(1, checked, kept)[:] = v
-    if efforts > 0:
-        part_to_keep(2, checked, kept)[:] = tau
-    else:
-        checked[LACKS] = 4
-    found = accept(stamp, k, n, s, x) + DIFFERS * (worst - FOLLOWS)
-    return found + WANTED if end_reading(stamp, checked) else found
+    follows = check_joints(stamp, row[:m], row[m : 2 * m], True, followed, tracks) == FOLLOWS
+    return accept(stamp, k, n, s, x) if follows else REFUSED

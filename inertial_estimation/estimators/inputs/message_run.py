@@ -18,8 +18,6 @@ from inertial_estimation.compilation import (
     compiling,
     warm_up,
 )
-from inertial_estimation.data_checks.checked_input import SECTION
-from inertial_estimation.data_checks.checked_inputs import SENSOR_NUMBERS
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry, enter_joints
 from inertial_estimation.estimators.inputs.ready_steps import tick_is_idle
@@ -34,7 +32,7 @@ LAYOUT_SIZE = 9  # integers of a sensor: its number in the aligner, then its lay
 
 
 class MessageRun:
-    """Enters messages in a row into the checks of the data and the aligner of one pipeline."""
+    """Enters messages in a row into the aligner of one pipeline."""
 
     def __init__(self, entries: InputEntries) -> None:
         """Take where readings go.
@@ -42,14 +40,13 @@ class MessageRun:
         Args:
             entries: The ways of all readings of the pipeline.
         """
-        self._joints, sensors = entries.joints, (entries.imu, *entries.wrenches.values())
+        self._joints, imu, memory = entries.joints, entries.imu, entries.aligner.memory
+        sensors = (*(() if imu is None else (imu,)), *entries.wrenches.values())
         self._sensors: tuple[SensorEntry, ...] = sensors
-        checks, memory = entries.checks.inputs, entries.aligner.memory
         layouts = [number for one in sensors for number in (one.number, *one.layout)]
         assert len(layouts) == LAYOUT_SIZE * len(sensors)
         self._layouts: Any = np.array(layouts, dtype=np.int64) if compiling() else layouts
-        self._checked_joints = checks.joints
-        self._memory: tuple[Any, ...] = checks.n, checks.x, memory.n, memory.s, memory.x
+        self._memory: tuple[Any, ...] = memory.n, memory.s, memory.x
         self._messages: tuple[Any, ...] = ()
         warm_up()
 
@@ -81,9 +78,7 @@ class MessageRun:
             Number of the message with which it ends, after which the pipeline is to be ticked, and what
             became of it: STORED; ANOTHER, it has not been entered; or what its entry is to judge.
         """
-        checked = self._checked_joints  # whose memory changes with its size
-        memory: tuple[Any, ...] = (*self._messages, checked.n, checked.x, *self._memory)
-        return enter_run(first, end, *memory)
+        return enter_run(first, end, *self._messages, *self._memory)
 
 
 @compiled
@@ -98,11 +93,9 @@ def enter_run(
     layouts: Integers,
     known: Integers,
     joints: Integers,
+    corrections: MutableTable,
+    followed: Integers,
     tracks: MutableTable,
-    checked_joints: Integers,
-    kept_joints: MutableColumn,
-    checked: Integers,
-    kept: MutableColumn,
     n: Integers,
     s: MutableTable,
     x: MutableColumn,
@@ -119,14 +112,12 @@ def enter_run(
         doubles: The same as doubles.
         layouts: Of each sensor, its number in the aligner and the layout of its messages.
         known: What is known of the last joint state that was read by name.
-        joints: Integers of `JointMap.memory`; changed.
+        joints: Integers of `JointMap.memory`.
+        corrections: Numbers of the same.
+        followed: Integers of `JointChecks`; changed.
         tracks: Numbers of the same; changed.
-        checked_joints: Integers of what the checks keep of joint states; changed.
-        kept_joints: Numbers of the same; changed.
-        checked: Integers of what the checks keep of each sensor; changed.
-        kept: Numbers of the same; changed.
         n: Integers of the aligner; changed.
-        s: Its states; changed.
+        s: Figures of its regulators; changed.
         x: Its numbers; changed.
     """
     for i in range(first, end):
@@ -145,9 +136,9 @@ def enter_run(
                     doubles[a:b],
                     known,
                     joints,
+                    corrections,
+                    followed,
                     tracks,
-                    checked_joints,
-                    kept_joints,
                     n,
                     s,
                     x,
@@ -161,8 +152,6 @@ def enter_run(
                     words[a:b],
                     doubles[a:b],
                     layouts[j * LAYOUT_SIZE + 1 : (j + 1) * LAYOUT_SIZE],
-                    checked[j * SECTION : (j + 1) * SECTION],
-                    kept[j * SENSOR_NUMBERS : (j + 1) * SENSOR_NUMBERS],
                     n,
                     s,
                     x,

@@ -1,27 +1,20 @@
 """Names of the aligned streams, and the layout of their rows."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity
-from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.estimators.inputs.stuck_sensors import Sensor
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
-from inertial_estimation.models.push_direction import push_direction
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
-from inertial_estimation.spatial.vectors import DEGREES
 
-EFFORT_LEVER = 0.002  # on which the weight gives the smallest torques that are compared [m]
 LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are normalised
-LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared
 JOINTS, IMU, BASE_STATE = "joint_states", IMU_TOPIC, "base_state"
 WRENCH_WIDTH = 6
-AXES = ("x", "y", "z")
 
 
 def wrench_stream(contact: str) -> str:
@@ -123,73 +116,26 @@ def base_state_row(state: BaseState) -> Array:
 
 def imu_spec(inputs: InputConfig) -> StreamSpec:
     """Return the properties of the input of the IMU."""
-    force, rate = IMU_ROW.f, IMU_ROW.w
-    units = (STANDARD_GRAVITY,)
-    quantities = (
-        Quantity(
-            "the accelerometer",
-            force,
-            4.0,
-            units,
-            stuck=True,
-            zero=True,
-            sign=True,
-            falling=True,
-            numbers=AXES,
-        ),
-        Quantity("the gyroscope", rate, 0.1, (DEGREES,), stuck=True, numbers=AXES),
+    sensors = (
+        Sensor("accelerometer", IMU_ROW.f.start),
+        Sensor("gyroscope", IMU_ROW.w.start),
     )
-    return StreamSpec(
-        IMU, IMU_ROW.width, inputs.imu_delay, range=imu_range(inputs.range), quantities=quantities
-    )
+    return StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay, range=imu_range(inputs.range), sensors=sensors)
 
 
 def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
     """Return the properties of the input of joint states, whose rows are laid out as given."""
     plausible = joint_range(inputs.range, robot, effort=columns.effort, sign=columns.sign)
-    position = Quantity("position", columns.q, math.inf, numbers=robot.joint_names)
-    quantities: tuple[Quantity, ...] = (position,)
-    if columns.tau is not None:
-        floor = EFFORT_LEVER * STANDARD_GRAVITY * robot.total_mass
-        efforts = Quantity(
-            "effort",
-            columns.tau,
-            floor,
-            (1000.0,),
-            zero=True,
-            sign=True,
-            numbers=robot.joint_names,
-            doubted=True,
-            components=3,
-        )
-        quantities += (efforts,)
-    return StreamSpec(
-        JOINTS,
-        columns.width,
-        inputs.joint_delay,
-        range=plausible,
-        quantities=quantities,
-        steady=columns.q,
-    )
+    return StreamSpec(JOINTS, columns.width, inputs.joint_delay, range=plausible, steady=columns.q)
 
 
 def wrench_spec(contact: str, config: RobotConfig, robot: RobotModel) -> StreamSpec:
     """Return the properties of the input of a contact's wrench."""
     inputs = config.inputs
     plausible = wrench_range(inputs.range, robot)
-    floor = LOADED_SHARE * STANDARD_GRAVITY * robot.total_mass
-    force = Quantity(
-        "the contact force",
-        slice(0, 3),
-        floor,
-        (1000.0,),
-        stuck=True,
-        sign=True,
-        one_way=True,
-        push=push_direction(config, contact, robot),
-    )
+    force = Sensor("force sensor", 0, may_be_zero=True)
     name = wrench_stream(contact)
-    return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, quantities=(force,))
+    return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, sensors=(force,))
 
 
 def desired_wrench_spec(contact: str, config: RobotConfig, robot: RobotModel) -> StreamSpec:

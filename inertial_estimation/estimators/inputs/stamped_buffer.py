@@ -54,6 +54,18 @@ class StampedBuffer:
         return int(self._n[END] - self._n[BEGIN])
 
     @property
+    def kept(self) -> Array:
+        """The rows that are kept, the oldest first, shape (n, width); a view that later rows change."""
+        rows: Array = self.rows[self._n[BEGIN] : self._n[END]]
+        return rows
+
+    @property
+    def kept_times(self) -> Stamps:
+        """Times of the rows that are kept [ns], shape (n,)."""
+        n = self._n
+        return np.array(n[FIRST + n[BEGIN] : FIRST + n[END]], dtype=np.int64)
+
+    @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
         n, end = self._n, self._n[END]

@@ -7,14 +7,17 @@ AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two mac
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 
 
-def stream_health(stream: InputStream, now_ns: int, timeout: float, holding: str = "") -> Health:
-    """Report whether the stream is waiting, lost, holding the output, losing rows, or in order.
+def stream_health(
+    stream: InputStream, now_ns: int, timeout: float, holding: str = "", stuck: str = ""
+) -> Health:
+    """Report whether the stream is waiting, lost, holding the output, losing rows, doubtful, or in order.
 
     Args:
         stream: The stream.
         now_ns: The caller's time [ns], on the clock of the stamps.
         timeout: Age beyond which a required input counts as lost [s].
         holding: Why the stream holds the output although it arrives; empty where it does not.
+        stuck: Which of its sensors are stuck; empty where none is.
     """
     values = {"received": str(stream.received)}
     values |= stream.drops.values()
@@ -43,7 +46,7 @@ def stream_health(stream: InputStream, now_ns: int, timeout: float, holding: str
     if stream.drops.recent(now_ns):
         message = f"{stream.drops.total} of {stream.received} readings dropped, last: {stream.drops.last}"
         return Health(name, HealthLevel.WARN, message, values)
-    remarks = [remark for remark in (stream.remark, stream.followed.doubt) if remark]
+    remarks = [remark for remark in (stream.remark(), stuck) if remark]
     if age < -AHEAD_S:
         of = "are they of another one (use_sim_time)?"
         remarks.insert(0, f"its stamps are {-age:.2f} s ahead of the clock: {of}")

@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.live_checks import LiveChecks
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -27,7 +28,7 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
-from inertial_estimation.models.drop_reasons import REPORTED_NS, DropReason, misfit
+from inertial_estimation.models.drop_reasons import DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading
@@ -78,7 +79,6 @@ class PayloadInputs:
 
     Attributes:
         aligner: The buffers.
-        checks: Compares all inputs, needed or not, with the robot's description.
         entries: Take the readings that are usual.
     """
 
@@ -99,16 +99,17 @@ class PayloadInputs:
         self._with_imu = setup.imu is not None
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
         self.aligner = self._make_aligner(config)
-        self.checks = DataChecks(setup, config.robot)
-        joints = JointEntry(self._map, self.checks, self.aligner)
+        joints = JointEntry(self._map, self.aligner)
         wrenches = {contact: wrench_stream(contact) for contact in self._contacts}
-        self.entries = InputEntries(self.checks, self.aligner, joints, imu=self._with_imu, wrenches=wrenches)
+        used: Any = {"imu": self._with_imu, "wrenches": wrenches}
+        checks = LiveChecks(setup, config.robot, self.aligner, self._joint_row, **used)
+        self.entries = InputEntries(checks, self.aligner, joints, **used, contacts=setup.contact_names)
         others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self._refused = "", 0  # why a joint state was refused; number of all received until then
-        self._faults = 0, 0  # of sensors, noted and present, at the last step
-        self._fault_ns: int | None = None  # time of their last change
+        self._faults = 0  # of sensors, noted until the last step
+        self._fault_ns: int | None = None  # time of the last one
 
     @property
     def velocity_source(self) -> str:
@@ -125,11 +126,11 @@ class PayloadInputs:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         if self.entries.joints.take_reading(reading):
             return
-        self.checks.push_joints(reading)
         try:
             row = self._map.row(reading)
         except MeasurementError as error:
             self._drop_joints(self._in_words(error, reading), misfit(error))
+            self.entries.joints.discard_wrong()
             return
         if not np.isfinite(row).all():
             reason = self._repair(row)
@@ -137,7 +138,6 @@ class PayloadInputs:
                 self._drop_joints(reason, DropReason.NOT_FINITE)
                 return
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-        self.entries.joints.judge_positions()
         self.entries.joints.learn(reading)
 
     def push_base_state(self, state: BaseState) -> None:
@@ -190,13 +190,11 @@ class PayloadInputs:
         Args:
             time_ns: Time of the step [ns].
         """
-        (noted, doubtful), before = self.aligner.sensor_faults, self._faults
-        self._faults = noted, doubtful
-        if noted > before[0] or doubtful != before[1]:
+        noted, before = self.aligner.sensor_faults, self._faults
+        self._faults = noted
+        if noted > before:
             self._fault_ns = time_ns
-        if self._fault_ns is None:
-            return False
-        return 0 <= time_ns - self._fault_ns < (REPORTED_NS if doubtful else FAULT_NS)
+        return self._fault_ns is not None and 0 <= time_ns - self._fault_ns < FAULT_NS
 
     def _means(self) -> MeanState:
         joints, first = self._joint_row, self._joint_row.width

@@ -137,7 +137,7 @@ class TrunkPayloadPipeline:
             velocity_source=self._inputs.velocity_source,
             failures=self._stepper.health_note(now_ns),
         )
-        return [*aligner.health(now_ns), self._inputs.checks.health(), entry]
+        return [*aligner.health(now_ns), self.entries.checks.health(), entry]
 
     def identify(self, method: str = "") -> str:
         """Begin an identification; returns what happens next, as a sentence.

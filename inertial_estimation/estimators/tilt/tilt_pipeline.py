@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.joint_entry import JointEntry
+from inertial_estimation.estimators.inputs.live_checks import LiveChecks
 from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
     JointRow,
@@ -88,11 +88,13 @@ class TiltPipeline:
         joint_row = JointRow(self.robot.n_joints, effort=by_torques)
         self._of_joints = joint_row.q, joint_row.v, joint_row.tau
         self._estimator = BaseStateEstimator(config, setup)
-        self._data_checks = DataChecks(setup, config.robot)
         aligner = _aligner(config, self.robot, joint_row, self._wrench_streams)
-        joints = JointEntry(self._joint_map, self._data_checks, aligner)
         sensed = self._wrench_streams if self.source is ContactSource.WRENCH else {}
-        self.entries = InputEntries(self._data_checks, aligner, joints, imu=True, wrenches=sensed)
+        checks = LiveChecks(setup, config.robot, aligner, joint_row, imu=True, wrenches=sensed)
+        joints = JointEntry(self._joint_map, aligner)
+        self.entries = InputEntries(
+            checks, aligner, joints, imu=True, wrenches=sensed, contacts=self.contacts
+        )
         self._stepper: Stepper[BaseEstimate] = Stepper(
             aligner,
             on_step=self._step,
@@ -116,7 +118,7 @@ class TiltPipeline:
         self.entries.joints.push(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Add the sensed wrench of one contact; only compared where forces have another source.
+        """Add the sensed wrench of one contact; unused where forces have another source.
 
         Raises:
             MeasurementError: If there is no such contact.
@@ -161,7 +163,7 @@ class TiltPipeline:
         Returns:
             One entry per input, one for the data against the robot's description, and one for the estimator.
         """
-        inputs = [*self._stepper.aligner.health(now_ns), self._data_checks.health()]
+        inputs = [*self._stepper.aligner.health(now_ns), self.entries.checks.health()]
         return [*inputs, self._estimator_health(now_ns)]
 
     @property

@@ -1,4 +1,4 @@
-"""Bytes of messages through one compiled call each give what conversion, checks and aligner give apart."""
+"""Bytes of messages through one compiled call each give what conversion and aligner give apart."""
 
 from functools import partial
 
@@ -54,11 +54,11 @@ class Whole:
 
 
 class Apart:
-    """Converts, checks, orders and aligns one after the other."""
+    """Converts, orders and aligns one after the other."""
 
     def __init__(self, pipeline):
         self.pipeline, self.damaged = pipeline, []
-        self.checks, self.aligner = pipeline._data_checks, pipeline._stepper.aligner
+        self.aligner = pipeline._stepper.aligner
         self.feet = {f"/{topic_token(foot)}/wrench": foot for foot in pipeline.config.robot.contacts}
         pipeline.entries.joints.take_reading = lambda _reading: False
 
@@ -69,11 +69,9 @@ class Apart:
         if kind == JOINT_STATE_TYPE:
             self.pipeline.push_joints(value)
         elif kind == IMU_TYPE:
-            self.checks.push_imu(value)
             row = np.concatenate((value.specific_force_I, value.angular_rate_I))
             self.aligner.push(IMU, value.stamp_ns, row)
         else:
-            self.checks.push_wrench(self.feet[topic], value)
             stream = wrench_stream(self.feet[topic])
             if stream in self.aligner._streams:
                 self.aligner.push(stream, value.stamp_ns, value.wrench_F)

@@ -51,7 +51,6 @@ class Robot:
     def __init__(self, values):
         built = build_pipelines(values)
         self.tilt, self.inertial = built.tilt, built.inertial
-        self.inertial.entries.share_checks(self.tilt.entries)
         topics = replay_topics(built.values, {})
         self.ways = (
             ways_into_tilt(topics, self.tilt),
