@@ -137,7 +137,6 @@ class ReadingChecks:
         """Begin before the first reading; findings stay until they are old."""
         self.readings.reset()
         self.feet.reset()
-        self.agreement.forget()
         self.restart()
 
     def restart(self) -> None:
@@ -158,13 +157,9 @@ class ReadingChecks:
         """Whether the forces at the feet contradict the tilt."""
         return bool(self._cells[CONTRADICTED] > LOADED_TIME)
 
-    def replaced(self, turn: float) -> None:
-        """Note that the observer was set to a new vertical and velocity.
-
-        Args:
-            turn: Angle between the vertical before and the new one [rad].
-        """
-        self.agreement.replaced(turn)
+    def replaced(self) -> None:
+        """Note that the observer was set to a new vertical and velocity."""
+        self.agreement.reset()
         self.velocity.reset()
         self._cells[CONTRADICTED] = 0.0
         self.found_ns[Finding.REPLACED] = self.stamp_ns

@@ -16,7 +16,7 @@ from inertial_estimation.estimators.tilt.step_end import WINDOW_FULL
 from inertial_estimation.estimators.tilt.step_judgement import DOUBT
 from inertial_estimation.estimators.tilt.whole_steps import BEGUN
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Vector, angle_between, rotate, times
+from inertial_estimation.spatial.vectors import Vector, rotate, times
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
@@ -213,9 +213,8 @@ class StepByParts:
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
         else:
-            turn = angle_between(observer.x2, found[1])
             observer.initialise(*found)
-            checks.replaced(turn)
+            checks.replaced()
         parts.noise.begin(initialisation.sigma)
         observer.trust(initialisation.sigma)
 

@@ -9,7 +9,6 @@ from inertial_estimation.estimators.tilt.agreement import (
     agree,
     disagrees,
     drifted,
-    learn_usual_sizes,
 )
 from inertial_estimation.estimators.tilt.contact_weighing import (
     USED,
@@ -88,10 +87,8 @@ def judge_step(h: float, aided: bool, tracking: bool, wrenches: Table, memory: M
         found |= REPORTABLE
     elif not held and memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
         _measure_velocity(h, memory)
-    if not held:
-        learn_usual_sizes(h, agreement)
-        if aided and memory[BIAS][RESTING] == 0.0:
-            learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
+    if not held and aided and memory[BIAS][RESTING] == 0.0:
+        learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
     contradicted = memory[CHECKS][CONTRADICTED] > LOADED_TIME
     if held or contradicted or disagrees(agreement) or drifted(agreement):
         return found | DOUBT
