@@ -15,7 +15,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     FLOOR,
     GUARD,
     HOLD,
-    OUTLIERS,
     READINGS,
     SOLES,
 )
@@ -23,14 +22,11 @@ from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
-from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
 from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
 from inertial_estimation.estimators.tilt.step_judgement import (
-    CONTACTS_CHANGED,
     FORCES_CONTRADICT,
     GYRO_REPLACED,
     LOADED_TIME,
-    OUTLIER_SEEN,
     REPORTABLE,
 )
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
@@ -48,9 +44,6 @@ class Finding(Enum):
     """What the checks can find; the value is the sentence of the health report.
 
     Attributes:
-        GYRO_OUTLIER: A jump of the rate, held back until the next reading confirmed it, or never used.
-        FORCE_OUTLIER: A specific force that the contact velocity contradicts.
-        VELOCITY_OUTLIER: A contact velocity that the IMU contradicts.
         GYROSCOPE: Persistent disagreement, and the gyroscope differs from the rotation of the feet.
         ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
@@ -60,11 +53,6 @@ class Finding(Enum):
         REPLACED: The tilt was set to a new fit.
     """
 
-    GYRO_OUTLIER = "imu/data: gyroscope readings jump; those that no other confirmed were left out"
-    FORCE_OUTLIER = "imu/data: accelerometer readings contradict the contact velocity and were taken back"
-    VELOCITY_OUTLIER = (
-        "joint_states or contact wrenches: contact velocities contradict the IMU and were left out"
-    )
     GYROSCOPE = "imu/data (gyroscope) or joint_states: the angular rate contradicts the feet and gravity"
     ACCELEROMETER = (
         "imu/data (accelerometer) or contact wrenches: the specific force contradicts gyroscope and feet"
@@ -82,11 +70,6 @@ class Finding(Enum):
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
 
 
-OUTLIERS_BY_KIND = (  # by the kinds of `OutlierFrequency`
-    Finding.GYRO_OUTLIER,
-    Finding.FORCE_OUTLIER,
-    Finding.VELOCITY_OUTLIER,
-)
 SAID_BY = (  # what a step says by itself, by its bit
     (FORCES_CONTRADICT, Finding.CONTACTS),
     (GYRO_REPLACED, Finding.GYROSCOPE),
@@ -130,7 +113,6 @@ class ReadingChecks:
             memory[SOLES][i] = float(sole)
         self.hold = ForceHold(memory[HOLD])
         self.floor = FloorCheck(memory[FLOOR])
-        self._outliers = OutlierFrequency(memory[OUTLIERS])
         self.stamp_ns = 0
 
     def reset(self) -> None:
@@ -171,13 +153,6 @@ class ReadingChecks:
             stamp_ns: Stamp of the step [ns].
             found: Its bits.
         """
-        if found & CONTACTS_CHANGED:
-            self._outliers.change_contacts(stamp_ns)
-        if found & OUTLIER_SEEN:
-            velocity = self.velocity
-            counts = self.readings.doubts, velocity.force_outliers, velocity.velocity_outliers
-            kinds = self._outliers.count(stamp_ns, counts, contradiction=velocity.contradiction)
-            self.found_ns.update({OUTLIERS_BY_KIND[kind]: stamp_ns for kind in kinds})
         self.found_ns.update({finding: stamp_ns for bit, finding in SAID_BY if found & bit})
         if found & REPORTABLE:
             self.found_ns[self._culprit()] = stamp_ns

@@ -10,10 +10,7 @@ from inertial_estimation.estimators.tilt.agreement import (
     disagrees,
     drifted,
 )
-from inertial_estimation.estimators.tilt.contact_weighing import (
-    USED,
-    are_contradictory,
-)
+from inertial_estimation.estimators.tilt.contact_weighing import are_contradictory
 from inertial_estimation.estimators.tilt.correction_rate import measure_velocity
 from inertial_estimation.estimators.tilt.estimator_memory import (
     AGREEMENT,
@@ -23,14 +20,11 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     CONTRADICTED,
     ENABLED,
     FEET,
-    GUARD,
     HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     NOISE,
     OBSERVER,
-    OUTLIERS,
-    READINGS,
     SCALE,
     STEP,
     USED_FORCE,
@@ -39,7 +33,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
 from inertial_estimation.estimators.tilt.foot_rotation import KNOWN, REPLACING
 from inertial_estimation.estimators.tilt.force_hold import ACTIVE, advance_hold
 from inertial_estimation.estimators.tilt.gyro_bias import RESTING
-from inertial_estimation.estimators.tilt.imu_readings import DOUBTS
 from inertial_estimation.estimators.tilt.observer_steps import (
     CORRECTION,
     INNOVATION,
@@ -49,19 +42,13 @@ from inertial_estimation.estimators.tilt.observer_steps import (
     X1,
     X2,
 )
-from inertial_estimation.estimators.tilt.outlier_frequency import contacts_changed, outliers_seen
-from inertial_estimation.estimators.tilt.velocity_guard import (
-    DOUBTED_FOR,
-    FORCE_OUTLIERS,
-    VELOCITY_OUTLIERS,
-)
 from inertial_estimation.spatial.vectors import vector_of
 
 LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
 
-# What is found, a bit each: other contacts are in use, an outlier is to be counted, forces at the feet
-# contradict the tilt, the feet replace the gyroscope, the output may be wrong, the vertical is in doubt.
-CONTACTS_CHANGED, OUTLIER_SEEN, FORCES_CONTRADICT, GYRO_REPLACED, REPORTABLE, DOUBT = 1, 2, 4, 8, 16, 32
+# What is found, a bit each: forces at the feet contradict the tilt, the feet replace the gyroscope, the
+# output may be wrong, the vertical is in doubt.
+FORCES_CONTRADICT, GYRO_REPLACED, REPORTABLE, DOUBT = 1, 2, 4, 8
 
 
 @compiled
@@ -80,7 +67,7 @@ def judge_step(h: float, aided: bool, tracking: bool, wrenches: Table, memory: M
         return 0
     agreement, held = memory[AGREEMENT], memory[HOLD][ACTIVE] > 0.0
     _agree(h, aided, held, memory)
-    found = _count(h, memory) | _compare_forces(h, aided, wrenches, memory)
+    found = _compare_forces(h, aided, wrenches, memory)
     if memory[FEET][REPLACING] > 0.0:
         found |= GYRO_REPLACED
     if disagrees(agreement) or drifted(agreement):
@@ -115,18 +102,6 @@ def _agree(h: float, aided: bool, held: bool, memory: MutableTable) -> None:
     state = vector_of(observer, X1), vector_of(observer, X2), vector_of(observer, INTERMEDIATE)
     w, y_v, staged = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY), observer[STAGED] > 0.0
     agree(h, w, force, y_v, aided, state, staged, held, memory[AGREEMENT])
-
-
-@inlined
-def _count(h: float, memory: MutableTable) -> int:
-    """Return whether the contacts have changed and whether there is an outlier to be counted."""
-    guard, found = memory[GUARD], 0
-    if contacts_changed(memory[CONTACTS][USED], memory[OUTLIERS]):
-        found |= CONTACTS_CHANGED
-    counts = memory[READINGS][DOUBTS], guard[FORCE_OUTLIERS], guard[VELOCITY_OUTLIERS]
-    if outliers_seen(h, guard[DOUBTED_FOR] > 0.0, counts, memory[OUTLIERS]):
-        found |= OUTLIER_SEEN
-    return found
 
 
 @inlined

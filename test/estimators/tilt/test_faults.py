@@ -20,6 +20,7 @@ from inertial_estimation.spatial.vectors import ZERO
 PERIOD_NS = 5_000_000
 OBSERVERS = ["two_stage", "first_stage", "r3s2", "hua"]
 ONSET = 1.5  # of a fault [s]
+GRACE_S = 0.25  # for which an estimate may be wrong and called OK without a break (docs/robustness.md) [s]
 
 
 def make(**values):
@@ -54,6 +55,16 @@ def added(force=(0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0), count=1):
     return spoil
 
 
+def longest_wrong_and_ok(rows, limit_deg):
+    """Longest time for which the tilt is wrong by more than a limit while health is OK [s]."""
+    longest, since = 0.0, None
+    for t, error, level, *_ in rows:
+        wrong = error > limit_deg and level == HealthLevel.OK
+        since = (t if since is None else since) if wrong else None
+        longest = max(longest, t - since if wrong else 0.0)
+    return longest
+
+
 @pytest.mark.parametrize("observer", OBSERVERS)
 @pytest.mark.parametrize(
     "fault",
@@ -84,8 +95,7 @@ def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault
     rows = drive(pipeline, 0.0, 4.0, fault, stance=stance)
     during = [row for row in rows if ONSET <= row[0] < ONSET + 0.5]
     assert max(error for _, error, *_ in during) > 5.0, "the fault does something"
-    wrongly = [t for t, error, level, *_ in rows if error > 5.0 and level == HealthLevel.OK]
-    assert wrongly == []
+    assert longest_wrong_and_ok(rows, 5.0) < GRACE_S
     assert any("imu/data" in message for _, _, level, message, _ in during if level)
     assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
 
