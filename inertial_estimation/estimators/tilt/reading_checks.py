@@ -13,10 +13,10 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     ENABLED,
     FEET,
     FLOOR,
-    GUARD,
     HOLD,
     READINGS,
     SOLES,
+    VELOCITY_WRONG_FOR,
 )
 from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
@@ -29,7 +29,6 @@ from inertial_estimation.estimators.tilt.step_judgement import (
     LOADED_TIME,
     REPORTABLE,
 )
-from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
@@ -84,7 +83,6 @@ class ReadingChecks:
     Attributes:
         enabled: Whether readings are checked; otherwise they are used as they are.
         readings: Mean IMU readings over a step, single wrong rates left out.
-        velocity: Contact velocities and specific forces against one another.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
         feet: Gyroscope against the rotation that the feet allow.
         hold: The vertical carried by the gyroscope alone.
@@ -105,7 +103,6 @@ class ReadingChecks:
         self._cells = cells(memory[CHECKS])
         self._cells[ENABLED] = float(enabled)
         self.readings = ImuReadings(memory[READINGS], doubting=enabled)
-        self.velocity = VelocityGuard(memory[GUARD])
         self.agreement = Agreement(memory[AGREEMENT])
         self.found_ns: dict[Finding, int] = {}
         self.feet = FootRotation(memory[FEET])
@@ -123,11 +120,10 @@ class ReadingChecks:
 
     def restart(self) -> None:
         """Begin with a vertical that is determined anew; the readings follow those before."""
-        self.velocity.reset()
         self.agreement.reset()
         self.hold.reset()
         self.floor.reset()
-        self._cells[CONTRADICTED] = 0.0
+        self._cells[CONTRADICTED] = self._cells[VELOCITY_WRONG_FOR] = 0.0
 
     @property
     def doubtful(self) -> bool:
@@ -142,8 +138,7 @@ class ReadingChecks:
     def replaced(self) -> None:
         """Note that the observer was set to a new vertical and velocity."""
         self.agreement.reset()
-        self.velocity.reset()
-        self._cells[CONTRADICTED] = 0.0
+        self._cells[CONTRADICTED] = self._cells[VELOCITY_WRONG_FOR] = 0.0
         self.found_ns[Finding.REPLACED] = self.stamp_ns
 
     def note(self, stamp_ns: int, found: int) -> None:

@@ -110,7 +110,6 @@ class StepByParts:
         """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""
         (x, y, z), parts = missed, self._parts
         parts.observer.restore(rotate((-x, -y, -z), parts.observer.x2))
-        parts.checks.velocity.reset()
         parts.checks.agreement.reset()
 
     @property
@@ -205,7 +204,7 @@ class StepByParts:
             initialisation.begin(by_accelerometer=False)
         fitted = initialisation.phase is Phase.FITTED
         initialisation.agree(h, doubtful=checks.doubtful)
-        y_v = calls.vector(VELOCITY) if observer.velocity_aided and not checks.velocity.doubting else None
+        y_v = calls.vector(VELOCITY) if observer.velocity_aided else None
         force, w = calls.vector(USED_FORCE), calls.vector(MEAN_RATE)
         found = initialisation.refit(h, force, w, y_v, observer.x2)
         if found is None:

@@ -97,7 +97,7 @@ class StepCalls:
         return weigh_step(h, vertical, judged, expected or ZERO, table, wrenches, self._memory)
 
     def guard(self, h: float, *, aided: bool) -> None:
-        """Judge specific force and contact velocity before the observer's step (`guard_step`)."""
+        """Choose specific force and velocity with which the observer makes its step (`guard_step`)."""
         guard_step(h, aided, self._memory)
 
     def judge(self, h: float, *, aided: bool, tracking: bool) -> int:

@@ -65,23 +65,28 @@ def longest_wrong_and_ok(rows, limit_deg):
     return longest
 
 
-@pytest.mark.parametrize("observer", OBSERVERS)
+@pytest.mark.parametrize("observer", ["kalman", *OBSERVERS])
+@pytest.mark.parametrize("fault", [added(rate=(4.0, 3.0, 0.0)), added(rate=(0.0, -21.0, 28.0))])
+def test_an_outlier_of_the_gyroscope_hardly_moves_the_tilt(observer, fault):
+    rows = drive(make(observer=observer), 0.0, 3.0, fault, stance=Stance(1, still_until=0.5))
+    assert max(error for _, error, *_ in rows) < 1.0
+
+
+@pytest.mark.parametrize("observer", ["kalman", *OBSERVERS])
 @pytest.mark.parametrize(
     "fault",
-    [
-        added(rate=(4.0, 3.0, 0.0)),
-        added(rate=(0.0, -21.0, 28.0)),
-        added(force=(0.0, 150.0, 0.0)),
-        added(force=(-90.0, 0.0, 120.0), count=4),
-    ],
-    ids=["gyro 5", "gyro 35", "accelerometer", "accelerometer, 4 readings"],
+    [added(force=(0.0, 150.0, 0.0)), added(force=(-90.0, 0.0, 120.0), count=4)],
+    ids=["1 reading", "4 readings"],
 )
-def test_an_outlier_in_the_plausible_range_hardly_moves_the_tilt(observer, fault):
+def test_an_outlier_of_the_accelerometer_is_soon_forgotten(observer, fault):
+    """The tilt of the default observer hardly moves; the others correct velocity and tilt at fixed rates."""
     stance = Stance(1, still_until=0.5)
     rows = drive(make(observer=observer), 0.0, 3.0, fault, stance=stance)
-    last = rows[-1][-1].state
-    assert max(error for _, error, *_ in rows) < 1.0
-    assert np.abs(last.v_WB_B - stance.velocity("base", 3.0)[0]).max() < 0.05
+    unmoved = 0.0 if observer == "kalman" else ONSET + 0.5
+    assert max(error for t, error, *_ in rows if t > unmoved) < 1.0
+    for t, *_, estimate in rows:
+        if t > ONSET + 0.5:
+            assert np.abs(estimate.state.v_WB_B - stance.velocity("base", t)[0]).max() < 0.05
 
 
 @pytest.mark.parametrize("observer", OBSERVERS)
