@@ -31,7 +31,6 @@ STOOD = 1.0  # time with contact before that mean: in a gait with flight a stanc
 DRIFTED = math.radians(1.5)  # slow mean of the turn from which the output is wrong for longer than a slip
 TURN_LIMIT = math.radians(2.0)  # mean angle between first stage and output for which it is determined anew
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
-RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
 
 # Numbers of the state: mean of sine and axis of the angle between first stage and output, in the IMU frame,
 # the angle [rad], mean of the length of the first stage's vertical minus one, the slow mean of the turn, time
@@ -127,12 +126,6 @@ def drifted(state: MutableColumn) -> bool:
 
 
 @inlined
-def restored(state: MutableColumn) -> bool:
-    """Return whether the readings agree, by narrower limits and the numbers of `Agreement`."""
-    return bool(state[ANGLE] < RESTORED_TURN and abs(state[LENGTH]) < RESTORED_LENGTH)
-
-
-@inlined
 def _slow_angle(state: MutableColumn) -> float:
     return math.asin(min(1.0, norm(vector_of(state, SLOW))))
 
@@ -146,7 +139,6 @@ def agree(
     aided: bool,
     observer: tuple[Vector, Vector, Vector],
     staged: bool,
-    held: bool,
     state: MutableColumn,
 ) -> None:
     """Process one step, after the observer's.
@@ -159,7 +151,6 @@ def agree(
         aided: Whether there was contact.
         observer: Velocity [m/s], vertical and intermediate vertical of the observer after the step.
         staged: Whether the observer has an intermediate vertical, that of its first stage.
-        held: Whether the observer made the step without this specific force.
         state: Numbers of `Agreement`; updated.
     """
     if not aided:
@@ -168,8 +159,8 @@ def agree(
         return
     state[STOOD_FOR] += h
     x1, x2, z = observer
-    if not staged or held:
-        begin = (x1 if staged else y_v), x2
+    if not staged:
+        begin = y_v, x2
         if state[STAGE_KNOWN] > 0.0:
             begin = vector_of(state, STAGE_V), vector_of(state, STAGE_Z)
         x1, z = _propagated(h, begin, w_I, f_I, y_v)
@@ -177,7 +168,7 @@ def agree(
     store(state, STAGE_Z, z)
     state[STAGE_KNOWN] = 1.0
     _average(h, x2, z, state)
-    if held or state[STOOD_FOR] < STOOD:  # the output is known to differ; or every stance begins with it
+    if state[STOOD_FOR] < STOOD:  # every stance begins with the output
         store(state, SLOW, ZERO)
 
 

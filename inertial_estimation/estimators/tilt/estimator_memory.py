@@ -6,20 +6,19 @@ from inertial_estimation.signals import Array
 # Rows of the memory. The step: readings and what has become of them. The checks as a whole. Then the parts of
 # an estimator, laid out as their modules say: mean readings, scale of the accelerometer, noise, rotation of
 # the feet, contact velocity, the observer's numbers that all have and its own, agreement,
-# hold, floor, window of rest, gyroscope bias, track of the base and variances of its orientation.
+# floor, window of rest, gyroscope bias, track of the base and variances of its orientation.
 # Then a number for every contact: its weight, a weight of zero, whether it is a sole; the low-passed
 # velocities of the joints. Last blocks of a row for each contact: triggers, centre of pressure, memory for
 # its motion by differences of positions, anchor, and memory for its position in the base.
-STEP, CHECKS, READINGS, SCALE, NOISE, FEET, CONTACTS, OBSERVER, OWN, AGREEMENT, HOLD = range(11)
-FLOOR, REST, BIAS, BASE, VARIANCES, WEIGHTS, UNWEIGHTED, SOLES, SMOOTHED, SINGLE_ROWS = range(11, 21)
+STEP, CHECKS, READINGS, SCALE, NOISE, FEET, CONTACTS, OBSERVER, OWN, AGREEMENT, FLOOR = range(11)
+REST, BIAS, BASE, VARIANCES, WEIGHTS, UNWEIGHTED, SOLES, SMOOTHED, SINGLE_ROWS = range(11, 20)
 TRIGGERS, CENTRES, MOVED, ANCHORS, POINTS, BLOCKS = range(6)
 WIDTH = 60  # numbers of a row, unless there are more joints
 
 # Numbers of the step: specific force, by the scale of the accelerometer, and its mean over the step [m/s^2],
-# rate at the end of the step, bias included, and mean over it, the bias removed [rad/s]; the force with which
-# the observer makes the step [m/s^2] and the contact velocity [m/s]; what is not sound about the estimate
-# (`estimate_numbers.DEFECTS`).
-FORCE, MEAN_FORCE, RATE, MEAN_RATE, USED_FORCE, VELOCITY, DEFECT = 0, 3, 6, 9, 12, 15, 18
+# rate at the end of the step, bias included, and mean over it, the bias removed [rad/s]; the contact velocity
+# [m/s]; what is not sound about the estimate (`estimate_numbers.DEFECTS`).
+FORCE, MEAN_FORCE, RATE, MEAN_RATE, VELOCITY, DEFECT = 0, 3, 6, 9, 12, 15
 # Numbers of the checks: whether readings are checked at all, and times for which forces have contradicted the
 # tilt and contacts the observer's velocity [s].
 ENABLED, CONTRADICTED, VELOCITY_WRONG_FOR = range(3)

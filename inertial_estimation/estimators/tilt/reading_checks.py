@@ -13,14 +13,12 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     ENABLED,
     FEET,
     FLOOR,
-    HOLD,
     READINGS,
     SOLES,
     VELOCITY_WRONG_FOR,
 )
 from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
-from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
 from inertial_estimation.estimators.tilt.step_judgement import (
@@ -85,7 +83,6 @@ class ReadingChecks:
         readings: Mean IMU readings over a step, single wrong rates left out.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
         feet: Gyroscope against the rotation that the feet allow.
-        hold: The vertical carried by the gyroscope alone.
         floor: The vertical against the soles and their forces.
         found_ns: Stamp of the last step at which each finding was made [ns].
         stamp_ns: That of the last step [ns].
@@ -108,7 +105,6 @@ class ReadingChecks:
         self.feet = FootRotation(memory[FEET])
         for i, sole in enumerate(soles):
             memory[SOLES][i] = float(sole)
-        self.hold = ForceHold(memory[HOLD])
         self.floor = FloorCheck(memory[FLOOR])
         self.stamp_ns = 0
 
@@ -121,7 +117,6 @@ class ReadingChecks:
     def restart(self) -> None:
         """Begin with a vertical that is determined anew; the readings follow those before."""
         self.agreement.reset()
-        self.hold.reset()
         self.floor.reset()
         self._cells[CONTRADICTED] = self._cells[VELOCITY_WRONG_FOR] = 0.0
 
@@ -155,8 +150,6 @@ class ReadingChecks:
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""
         rotation = self.feet.mean_rate
-        if self.hold.active:
-            return Finding.ACCELEROMETER
         if rotation > GYRO_WRONG or self.feet.replacing:
             return Finding.GYROSCOPE
         if self.feet.known and rotation < GYRO_RIGHT:

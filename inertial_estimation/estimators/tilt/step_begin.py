@@ -22,7 +22,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     ENABLED,
     FEET,
     FORCE,
-    HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     MOVED,
@@ -34,19 +33,17 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     SOLES,
     STEP,
     TRIGGERS,
-    USED_FORCE,
     VELOCITY,
     VELOCITY_WRONG_FOR,
     WEIGHTS,
     block_of,
 )
 from inertial_estimation.estimators.tilt.foot_rotation import REPLACING, check_rate
-from inertial_estimation.estimators.tilt.force_hold import ACTIVE
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
 from inertial_estimation.estimators.tilt.gyro_bias import BIAS as GYRO_BIAS
 from inertial_estimation.estimators.tilt.imu_readings import DOUBTS, mean_readings
 from inertial_estimation.estimators.tilt.imu_readings import RATE as READ_RATE
-from inertial_estimation.estimators.tilt.observer_steps import LARGEST_LANDING, X1, X2
+from inertial_estimation.estimators.tilt.observer_steps import LARGEST_LANDING, X1
 from inertial_estimation.models.contact_motions import (
     BEFORE,
     MOTIONS,
@@ -55,7 +52,6 @@ from inertial_estimation.models.contact_motions import (
     relative_motions,
     rows_of_contacts,
 )
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import Vector, add, combine, distance, store, vector_of
 
 LONGEST_WRONG = 0.1  # time for which the contacts contradict a velocity of the observer that is kept [s]
@@ -141,7 +137,7 @@ def weigh_step(
 
 @compiled
 def guard_step(h: float, aided: bool, memory: MutableTable) -> None:
-    """Choose specific force and velocity with which the observer makes its step.
+    """Let the observer's velocity begin anew where the contacts have contradicted it for a while.
 
     Feet that contradict the observer's velocity have little weight in it, whether they slip or the velocity
     is wrong, after an outlier of the accelerometer. A contradiction that lasts is one of the velocity.
@@ -151,8 +147,7 @@ def guard_step(h: float, aided: bool, memory: MutableTable) -> None:
         aided: Whether a contact is in use.
         memory: Of the estimator; changed.
     """
-    step, observer, checks = memory[STEP], memory[OBSERVER], memory[CHECKS]
-    y_v = vector_of(step, VELOCITY)
+    observer, checks, y_v = memory[OBSERVER], memory[CHECKS], vector_of(memory[STEP], VELOCITY)
     if not aided:
         uncorrected(h, memory[BIAS][ACROSS], memory[NOISE])
     if not aided or distance(vector_of(observer, X1), y_v) <= LARGEST_LANDING:
@@ -161,8 +156,3 @@ def guard_step(h: float, aided: bool, memory: MutableTable) -> None:
         checks[VELOCITY_WRONG_FOR] += h
     if checks[ENABLED] > 0.0 and checks[VELOCITY_WRONG_FOR] > LONGEST_WRONG:
         store(observer, X1, y_v)
-    force = vector_of(step, MEAN_FORCE)
-    if checks[ENABLED] > 0.0 and memory[HOLD][ACTIVE] > 0.0:
-        x2 = vector_of(observer, X2)
-        force = (STANDARD_GRAVITY * x2[0], STANDARD_GRAVITY * x2[1], STANDARD_GRAVITY * x2[2])
-    store(step, USED_FORCE, force)

@@ -4,12 +4,10 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     FORCE,
     MEAN_FORCE,
     MEAN_RATE,
-    USED_FORCE,
     VELOCITY,
 )
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
 from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
-from inertial_estimation.estimators.tilt.force_hold import advance_hold
 from inertial_estimation.estimators.tilt.initialisation import Phase
 from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.step_end import WINDOW_FULL
@@ -155,14 +153,14 @@ class StepByParts:
             kept.begin(noise, information)
         if aided:
             observer.follow_noise(h, bias_variance, noise.row)
-        carried, before = checks.hold.active or checks.agreement.stretched, observer.x2
+        carried, before = checks.agreement.stretched, observer.x2
         calls.guard(h, aided=aided)
-        w, force = calls.vector(MEAN_RATE), calls.vector(USED_FORCE)
+        w, force = calls.vector(MEAN_RATE), calls.vector(MEAN_FORCE)
         y_v = calls.vector(VELOCITY) if aided else None
         advance(observer, kept, stamp_ns, h, (w, force, y_v), bias_variance)
         if carried:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
-        return calls.judge(h, aided=aided, tracking=parts.initialisation.phase is Phase.TRACKING)
+        return calls.judge(h, aided=aided)
 
     def _conclude(self, stamp_ns: int, h: float, found: int) -> None:
         """Note what was found; where readings disagree, determine the observer's state anew."""
@@ -171,23 +169,16 @@ class StepByParts:
             if self._parts.checks.enabled:
                 self._refit(h)
         elif found & DOUBT:
-            self._correct_vertical(h)
+            self._correct_vertical()
 
-    def _correct_vertical(self, h: float) -> None:
-        """Take errors of gyroscope and accelerometer back; begin a fit where the readings disagree."""
-        parts, w = self._parts, self._calls.vector(MEAN_RATE)
-        observer, checks, feet, hold = parts.observer, parts.checks, parts.checks.feet, parts.checks.hold
-        agreement = checks.agreement
+    def _correct_vertical(self) -> None:
+        """Take an error of the gyroscope back; begin a fit where the readings disagree."""
+        parts, checks = self._parts, self._parts.checks
+        observer, feet, agreement = parts.observer, checks.feet, checks.agreement
         turned = feet.known and agreement.turned and not feet.replacing
         if turned and explains_turn(agreement.turn, observer.x2, feet.row):
             self._turn_back(feet.replace())
-        sound = feet.known and not checks.contradicted and not feet.replacing
-        begins, back = advance_hold(h, w, observer.correction, sound, agreement.row, hold.row)
-        if begins:
-            observer.restore(rotate(back, observer.x2))
-        if hold.exhausted:
-            parts.start_again()
-        elif checks.doubtful and not hold.active:
+        if checks.doubtful:
             if agreement.drifted and not agreement.disagrees:
                 parts.bias.doubt(agreement.slow_angle * observer.convergence_rate)
             if checks.contradicted:
@@ -205,7 +196,7 @@ class StepByParts:
         fitted = initialisation.phase is Phase.FITTED
         initialisation.agree(h, doubtful=checks.doubtful)
         y_v = calls.vector(VELOCITY) if observer.velocity_aided else None
-        force, w = calls.vector(USED_FORCE), calls.vector(MEAN_RATE)
+        force, w = calls.vector(MEAN_FORCE), calls.vector(MEAN_RATE)
         found = initialisation.refit(h, force, w, y_v, observer.x2)
         if found is None:
             return

@@ -20,21 +20,17 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     CONTRADICTED,
     ENABLED,
     FEET,
-    HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     NOISE,
     OBSERVER,
     SCALE,
     STEP,
-    USED_FORCE,
     VELOCITY,
 )
-from inertial_estimation.estimators.tilt.foot_rotation import KNOWN, REPLACING
-from inertial_estimation.estimators.tilt.force_hold import ACTIVE, advance_hold
+from inertial_estimation.estimators.tilt.foot_rotation import REPLACING
 from inertial_estimation.estimators.tilt.gyro_bias import RESTING
 from inertial_estimation.estimators.tilt.observer_steps import (
-    CORRECTION,
     INNOVATION,
     INTERMEDIATE,
     STAGED,
@@ -52,37 +48,32 @@ FORCES_CONTRADICT, GYRO_REPLACED, REPORTABLE, DOUBT = 1, 2, 4, 8
 
 
 @compiled
-def judge_step(h: float, aided: bool, tracking: bool, wrenches: Table, memory: MutableTable) -> int:
+def judge_step(h: float, aided: bool, wrenches: Table, memory: MutableTable) -> int:
     """Compare the readings with one another after the observer's step; return what was found.
 
     Args:
         h: Duration of the step [s].
         aided: Whether a contact is in use.
-        tracking: Whether the observer determines the vertical, of which a doubt is then left to the caller.
         wrenches: The last ones, a row for each contact [N, Nm].
         memory: Of the estimator; changed.
     """
     if memory[CHECKS][ENABLED] == 0.0:
         _measure_velocity(h, memory)
         return 0
-    agreement, held = memory[AGREEMENT], memory[HOLD][ACTIVE] > 0.0
-    _agree(h, aided, held, memory)
+    agreement = memory[AGREEMENT]
+    _agree(h, aided, memory)
     found = _compare_forces(h, aided, wrenches, memory)
     if memory[FEET][REPLACING] > 0.0:
         found |= GYRO_REPLACED
     if disagrees(agreement) or drifted(agreement):
         found |= REPORTABLE
-    elif not held and memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
+    elif memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
         _measure_velocity(h, memory)
-    if not held and aided and memory[BIAS][RESTING] == 0.0:
+    if aided and memory[BIAS][RESTING] == 0.0:
         learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
     contradicted = memory[CHECKS][CONTRADICTED] > LOADED_TIME
-    if held or contradicted or disagrees(agreement) or drifted(agreement):
+    if contradicted or disagrees(agreement) or drifted(agreement):
         return found | DOUBT
-    if tracking:
-        sound = memory[FEET][KNOWN] > 0.0 and memory[FEET][REPLACING] == 0.0
-        w, correction = vector_of(memory[STEP], MEAN_RATE), vector_of(memory[OBSERVER], CORRECTION)
-        advance_hold(h, w, correction, sound, agreement, memory[HOLD])
     return found
 
 
@@ -91,17 +82,17 @@ def _measure_velocity(h: float, memory: MutableTable) -> None:
     observer = memory[OBSERVER]
     if observer[VELOCITY_AIDED] > 0.0:
         innovation, x2 = vector_of(observer, INNOVATION), vector_of(observer, X2)
-        measure_velocity(h, innovation, x2, vector_of(memory[STEP], USED_FORCE), memory[NOISE])
+        measure_velocity(h, innovation, x2, vector_of(memory[STEP], MEAN_FORCE), memory[NOISE])
 
 
 @inlined
-def _agree(h: float, aided: bool, held: bool, memory: MutableTable) -> None:
+def _agree(h: float, aided: bool, memory: MutableTable) -> None:
     """Compare the observer's vertical with that of a first stage."""
     step, observer = memory[STEP], memory[OBSERVER]
-    force = vector_of(step, MEAN_FORCE if held else USED_FORCE)
+    force = vector_of(step, MEAN_FORCE)
     state = vector_of(observer, X1), vector_of(observer, X2), vector_of(observer, INTERMEDIATE)
     w, y_v, staged = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY), observer[STAGED] > 0.0
-    agree(h, w, force, y_v, aided, state, staged, held, memory[AGREEMENT])
+    agree(h, w, force, y_v, aided, state, staged, memory[AGREEMENT])
 
 
 @inlined

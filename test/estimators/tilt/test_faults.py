@@ -7,9 +7,7 @@ from support.contact_states import STANDING, ComparedFeet, kinematic_state
 from support.leg_robot import NO_REST, Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.agreement import LENGTH, Agreement
 from inertial_estimation.estimators.tilt.estimate_numbers import DEFECTS, first_defect
-from inertial_estimation.estimators.tilt.force_hold import ForceHold, advance_hold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings, mean_readings
 from inertial_estimation.estimators.tilt.initialisation import Initialisation
 from inertial_estimation.estimators.tilt.points_at_rest import rate_of_points
@@ -103,28 +101,6 @@ def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault
     assert longest_wrong_and_ok(rows, 5.0) < GRACE_S
     assert any("imu/data" in message for _, _, level, message, _ in during if level)
     assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
-
-
-def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force():
-    """It is turned back by what the wrong readings have turned it, until the readings agree again."""
-    hold, agreement, back = ForceHold(), Agreement(), None
-    for k in range(300):
-        wrong = 150 <= k < 200
-        agreement.row[LENGTH] = 0.5 if wrong and k >= 160 else 0.0
-        correction = (0.4, 0.0, 0.0) if wrong and not hold.active else ZERO
-        begins, found = advance_hold(0.005, ZERO, correction, True, agreement.row, hold.row)
-        back = found if begins else back
-        assert hold.active == (160 <= k < 200)
-    assert back[0] == pytest.approx(-11 * 0.005 * 0.4, rel=0.15)
-
-
-@pytest.mark.parametrize(("agreed", "sound"), [(0.5, True), (1.0, False)])
-def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
-    hold, agreement = ForceHold(), Agreement()
-    for k in range(300):
-        agreement.row[LENGTH] = 0.5 if 0.005 * k > agreed else 0.0
-        begins, _back = advance_hold(0.005, ZERO, ZERO, sound, agreement.row, hold.row)
-        assert not begins
 
 
 def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
