@@ -19,9 +19,9 @@ WIDTH = 60  # numbers of a row, unless there are more joints
 # rate at the end of the step, bias included, and mean over it, the bias removed [rad/s]; the contact velocity
 # [m/s]; what is not sound about the estimate (`estimate_numbers.DEFECTS`).
 FORCE, MEAN_FORCE, RATE, MEAN_RATE, VELOCITY, DEFECT = 0, 3, 6, 9, 12, 15
-# Numbers of the checks: whether readings are checked at all, and times for which forces have contradicted the
-# tilt and contacts the observer's velocity [s].
-ENABLED, CONTRADICTED, VELOCITY_WRONG_FOR = range(3)
+# Numbers of the checks: whether readings are checked at all, and time for which contacts have contradicted
+# the observer's velocity [s].
+ENABLED, VELOCITY_WRONG_FOR = range(2)
 
 
 def estimator_memory(n_contacts: int, n_velocities: int) -> Array:

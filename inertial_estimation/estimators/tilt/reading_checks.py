@@ -9,7 +9,6 @@ from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.estimator_memory import (
     AGREEMENT,
     CHECKS,
-    CONTRADICTED,
     ENABLED,
     FEET,
     FLOOR,
@@ -22,10 +21,8 @@ from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
 from inertial_estimation.estimators.tilt.step_judgement import (
-    FORCES_CONTRADICT,
+    DOUBT,
     GYRO_REPLACED,
-    LOADED_TIME,
-    REPORTABLE,
 )
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
@@ -46,7 +43,6 @@ class Finding(Enum):
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
         INCLINED: Forces that are normal to the soles, a tilt that is not.
         LEANING: Forces that lean against the tilt, further than a push makes them.
-        CONTACTS: Forces at the feet that contradict the tilt.
         REPLACED: The tilt was set to a new fit.
     """
 
@@ -62,13 +58,11 @@ class Finding(Enum):
         "joint_states, contact wrenches or imu/data: the sum of the contact forces leans by more than 20 deg "
         "against the vertical"
     )
-    CONTACTS = "contact wrenches: the feet bear forces, but by the tilt none is pushed up"
     UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
 
 
 SAID_BY = (  # what a step says by itself, by its bit
-    (FORCES_CONTRADICT, Finding.CONTACTS),
     (GYRO_REPLACED, Finding.GYROSCOPE),
     (SOLES_CONTRADICT, Finding.INCLINED),
     (SOLES_LEAN, Finding.LEANING),
@@ -118,22 +112,12 @@ class ReadingChecks:
         """Begin with a vertical that is determined anew; the readings follow those before."""
         self.agreement.reset()
         self.floor.reset()
-        self._cells[CONTRADICTED] = self._cells[VELOCITY_WRONG_FOR] = 0.0
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the tilt should be determined anew."""
-        return self.agreement.disagrees or self.agreement.drifted or self.contradicted
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the forces at the feet contradict the tilt."""
-        return bool(self._cells[CONTRADICTED] > LOADED_TIME)
+        self._cells[VELOCITY_WRONG_FOR] = 0.0
 
     def replaced(self) -> None:
         """Note that the observer was set to a new vertical and velocity."""
         self.agreement.reset()
-        self._cells[CONTRADICTED] = self._cells[VELOCITY_WRONG_FOR] = 0.0
+        self._cells[VELOCITY_WRONG_FOR] = 0.0
         self.found_ns[Finding.REPLACED] = self.stamp_ns
 
     def note(self, stamp_ns: int, found: int) -> None:
@@ -144,7 +128,7 @@ class ReadingChecks:
             found: Its bits.
         """
         self.found_ns.update({finding: stamp_ns for bit, finding in SAID_BY if found & bit})
-        if found & REPORTABLE:
+        if found & DOUBT:
             self.found_ns[self._culprit()] = stamp_ns
 
     def _culprit(self) -> Finding:

@@ -18,7 +18,6 @@ from inertial_estimation.spatial.vectors import Vector, rotate, times
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
-UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
 
 
 class StepByParts:
@@ -173,28 +172,24 @@ class StepByParts:
 
     def _correct_vertical(self) -> None:
         """Take an error of the gyroscope back; begin a fit where the readings disagree."""
-        parts, checks = self._parts, self._parts.checks
-        observer, feet, agreement = parts.observer, checks.feet, checks.agreement
+        parts, observer = self._parts, self._parts.observer
+        feet, agreement = parts.checks.feet, parts.checks.agreement
         turned = feet.known and agreement.turned and not feet.replacing
         if turned and explains_turn(agreement.turn, observer.x2, feet.row):
             self._turn_back(feet.replace())
-        if checks.doubtful:
+        if agreement.reportable:
             if agreement.drifted and not agreement.disagrees:
                 parts.bias.doubt(agreement.slow_angle * observer.convergence_rate)
-            if checks.contradicted:
-                observer.trust(UPSIDE_DOWN)
-            parts.initialisation.begin(by_accelerometer=checks.contradicted)
+            parts.initialisation.begin()
 
     def _refit(self, h: float) -> None:
         """Continue a fit of the vertical, and set the observer to it once it is accepted."""
         parts, calls = self._parts, self._calls
         observer, checks, initialisation = parts.observer, parts.checks, parts.initialisation
-        if checks.contradicted and not initialisation.weighted_by_accelerometer:
-            initialisation.begin(by_accelerometer=True)
-        elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
-            initialisation.begin(by_accelerometer=False)
+        if initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
+            initialisation.begin()
         fitted = initialisation.phase is Phase.FITTED
-        initialisation.agree(h, doubtful=checks.doubtful)
+        initialisation.agree(h, doubtful=checks.agreement.reportable)
         y_v = calls.vector(VELOCITY) if observer.velocity_aided else None
         force, w = calls.vector(MEAN_FORCE), calls.vector(MEAN_RATE)
         found = initialisation.refit(h, force, w, y_v, observer.x2)

@@ -102,7 +102,7 @@ class StepCalls:
 
     def judge(self, h: float, *, aided: bool) -> int:
         """Compare the readings after the observer's step; return what was found (`judge_step`)."""
-        return judge_step(h, aided, self.contacts.wrenches, self._memory)
+        return judge_step(h, aided, self._memory)
 
     def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
         """Finish a step; return what was found (`finish_step`)."""

@@ -1,6 +1,6 @@
 """Comparison of the readings with one another after the observer's step; arithmetic."""
 
-from inertial_estimation.compilation import MutableTable, Table, compiled, inlined
+from inertial_estimation.compilation import MutableTable, compiled, inlined
 from inertial_estimation.estimators.tilt.accelerometer_scale import (
     learn_scale_in_motion,
 )
@@ -10,14 +10,11 @@ from inertial_estimation.estimators.tilt.agreement import (
     disagrees,
     drifted,
 )
-from inertial_estimation.estimators.tilt.contact_weighing import are_contradictory
 from inertial_estimation.estimators.tilt.correction_rate import measure_velocity
 from inertial_estimation.estimators.tilt.estimator_memory import (
     AGREEMENT,
     BIAS,
     CHECKS,
-    CONTACTS,
-    CONTRADICTED,
     ENABLED,
     FEET,
     MEAN_FORCE,
@@ -40,21 +37,17 @@ from inertial_estimation.estimators.tilt.observer_steps import (
 )
 from inertial_estimation.spatial.vectors import vector_of
 
-LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
-
-# What is found, a bit each: forces at the feet contradict the tilt, the feet replace the gyroscope, the
-# output may be wrong, the vertical is in doubt.
-FORCES_CONTRADICT, GYRO_REPLACED, REPORTABLE, DOUBT = 1, 2, 4, 8
+# What is found, a bit each: the feet replace the gyroscope, the output may be wrong.
+GYRO_REPLACED, DOUBT = 1, 2
 
 
 @compiled
-def judge_step(h: float, aided: bool, wrenches: Table, memory: MutableTable) -> int:
+def judge_step(h: float, aided: bool, memory: MutableTable) -> int:
     """Compare the readings with one another after the observer's step; return what was found.
 
     Args:
         h: Duration of the step [s].
         aided: Whether a contact is in use.
-        wrenches: The last ones, a row for each contact [N, Nm].
         memory: Of the estimator; changed.
     """
     if memory[CHECKS][ENABLED] == 0.0:
@@ -62,18 +55,13 @@ def judge_step(h: float, aided: bool, wrenches: Table, memory: MutableTable) -> 
         return 0
     agreement = memory[AGREEMENT]
     _agree(h, aided, memory)
-    found = _compare_forces(h, aided, wrenches, memory)
-    if memory[FEET][REPLACING] > 0.0:
-        found |= GYRO_REPLACED
+    found = GYRO_REPLACED if memory[FEET][REPLACING] > 0.0 else 0
     if disagrees(agreement) or drifted(agreement):
-        found |= REPORTABLE
+        found |= DOUBT
     elif memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
         _measure_velocity(h, memory)
     if aided and memory[BIAS][RESTING] == 0.0:
         learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
-    contradicted = memory[CHECKS][CONTRADICTED] > LOADED_TIME
-    if contradicted or disagrees(agreement) or drifted(agreement):
-        return found | DOUBT
     return found
 
 
@@ -93,14 +81,3 @@ def _agree(h: float, aided: bool, memory: MutableTable) -> None:
     state = vector_of(observer, X1), vector_of(observer, X2), vector_of(observer, INTERMEDIATE)
     w, y_v, staged = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY), observer[STAGED] > 0.0
     agree(h, w, force, y_v, aided, state, staged, memory[AGREEMENT])
-
-
-@inlined
-def _compare_forces(h: float, aided: bool, wrenches: Table, memory: MutableTable) -> int:
-    """Return whether forces at the feet have contradicted the tilt for a while."""
-    checks = memory[CHECKS]
-    if aided or not are_contradictory(wrenches, memory[CONTACTS]):
-        checks[CONTRADICTED] = 0.0
-        return 0
-    checks[CONTRADICTED] += h
-    return FORCES_CONTRADICT if checks[CONTRADICTED] > LOADED_TIME else 0

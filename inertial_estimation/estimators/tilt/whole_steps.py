@@ -73,7 +73,7 @@ def kalman_whole_step(
     store(own, SEEN, (density, memory[BIAS][ACROSS], information))
     guard_step(h, aided, memory)
     advance_kalman(h, w, vector_of(step, MEAN_FORCE), vector_of(step, VELOCITY), aided, shared, own)
-    found = judge_step(h, aided, wrenches, memory)
+    found = judge_step(h, aided, memory)
     if found & DOUBT:
         return found | JUDGED
     store_kalman_rates(shared, own)
@@ -104,7 +104,7 @@ def two_stage_whole_step(
     guard_step(h, aided, memory)
     w, force, y_v = vector_of(step, MEAN_RATE), vector_of(step, MEAN_FORCE), vector_of(step, VELOCITY)
     advance_two_stage(h, w, force, y_v, aided, shared, own)
-    found = judge_step(h, aided, wrenches, memory)
+    found = judge_step(h, aided, memory)
     if found & DOUBT:
         return found | JUDGED
     shared[RATE], shared[SENSITIVITY] = two_stage_rate(own), two_stage_sensitivity(own)

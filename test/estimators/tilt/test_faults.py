@@ -165,16 +165,6 @@ def test_the_scale_of_the_accelerometer_is_learned_where_readings_are_checked(ch
     assert pipeline._estimator.scale.factor == pytest.approx(found, abs=0.01)
 
 
-def test_forces_that_no_tilt_explains_are_named():
-    stance, pipeline = Stance(1, still_until=0.5), make()
-    drive(pipeline, 0.0, 1.5, stance=stance)
-    for k in range(300, 400):
-        stamp = (k + 1) * PERIOD_NS
-        push_stance(pipeline, stance, stamp, 1e-9 * stamp, load=(-400.0, 0.0))
-        pipeline.tick(stamp)
-    assert "contact wrenches" in pipeline.health(400 * PERIOD_NS)[-1].message
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_start_in_motion_is_not_misled_by_the_acceleration(seed):
     """The base accelerates by several m/s^2 during the startup; its mean does not vanish."""
