@@ -6,12 +6,12 @@ from inertial_estimation.signals import Array
 # Rows of the memory. The step: readings and what has become of them. The checks as a whole. Then the parts of
 # an estimator, laid out as their modules say: mean readings, scale of the accelerometer, noise, rotation of
 # the feet, contact velocity, the observer's numbers that all have and its own, agreement,
-# floor, window of rest, gyroscope bias, track of the base and variances of its orientation.
+# window of rest, gyroscope bias, track of the base and variances of its orientation.
 # Then a number for every contact: its weight, a weight of zero, whether it is a sole; the low-passed
 # velocities of the joints. Last blocks of a row for each contact: triggers, centre of pressure, memory for
 # its motion by differences of positions, anchor, and memory for its position in the base.
-STEP, CHECKS, READINGS, SCALE, NOISE, FEET, CONTACTS, OBSERVER, OWN, AGREEMENT, FLOOR = range(11)
-REST, BIAS, BASE, VARIANCES, WEIGHTS, UNWEIGHTED, SOLES, SMOOTHED, SINGLE_ROWS = range(11, 20)
+STEP, CHECKS, READINGS, SCALE, NOISE, FEET, CONTACTS, OBSERVER, OWN, AGREEMENT = range(10)
+REST, BIAS, BASE, VARIANCES, WEIGHTS, UNWEIGHTED, SOLES, SMOOTHED, SINGLE_ROWS = range(10, 19)
 TRIGGERS, CENTRES, MOVED, ANCHORS, POINTS, BLOCKS = range(6)
 WIDTH = 60  # numbers of a row, unless there are more joints
 

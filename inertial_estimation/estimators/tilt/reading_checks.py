@@ -11,15 +11,12 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     CHECKS,
     ENABLED,
     FEET,
-    FLOOR,
     READINGS,
     SOLES,
     VELOCITY_WRONG_FOR,
 )
-from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
-from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
 from inertial_estimation.estimators.tilt.step_judgement import (
     DOUBT,
     GYRO_REPLACED,
@@ -41,8 +38,6 @@ class Finding(Enum):
         GYROSCOPE: Persistent disagreement, and the gyroscope differs from the rotation of the feet.
         ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
-        INCLINED: Forces that are normal to the soles, a tilt that is not.
-        LEANING: Forces that lean against the tilt, further than a push makes them.
         REPLACED: The tilt was set to a new fit.
     """
 
@@ -50,23 +45,8 @@ class Finding(Enum):
     ACCELEROMETER = (
         "imu/data (accelerometer) or contact wrenches: the specific force contradicts gyroscope and feet"
     )
-    INCLINED = (
-        "imu/data (is it turned?), joint_states or contact wrenches: the forces are normal to the soles, "
-        "the vertical is not"
-    )
-    LEANING = (
-        "joint_states, contact wrenches or imu/data: the sum of the contact forces leans by more than 20 deg "
-        "against the vertical"
-    )
     UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
-
-
-SAID_BY = (  # what a step says by itself, by its bit
-    (GYRO_REPLACED, Finding.GYROSCOPE),
-    (SOLES_CONTRADICT, Finding.INCLINED),
-    (SOLES_LEAN, Finding.LEANING),
-)
 
 
 class ReadingChecks:
@@ -77,7 +57,6 @@ class ReadingChecks:
         readings: Mean IMU readings over a step, single wrong rates left out.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
         feet: Gyroscope against the rotation that the feet allow.
-        floor: The vertical against the soles and their forces.
         found_ns: Stamp of the last step at which each finding was made [ns].
         stamp_ns: That of the last step [ns].
     """
@@ -99,7 +78,6 @@ class ReadingChecks:
         self.feet = FootRotation(memory[FEET])
         for i, sole in enumerate(soles):
             memory[SOLES][i] = float(sole)
-        self.floor = FloorCheck(memory[FLOOR])
         self.stamp_ns = 0
 
     def reset(self) -> None:
@@ -111,7 +89,6 @@ class ReadingChecks:
     def restart(self) -> None:
         """Begin with a vertical that is determined anew; the readings follow those before."""
         self.agreement.reset()
-        self.floor.reset()
         self._cells[VELOCITY_WRONG_FOR] = 0.0
 
     def replaced(self) -> None:
@@ -127,7 +104,8 @@ class ReadingChecks:
             stamp_ns: Stamp of the step [ns].
             found: Its bits.
         """
-        self.found_ns.update({finding: stamp_ns for bit, finding in SAID_BY if found & bit})
+        if found & GYRO_REPLACED:
+            self.found_ns[Finding.GYROSCOPE] = stamp_ns
         if found & DOUBT:
             self.found_ns[self._culprit()] = stamp_ns
 

@@ -107,8 +107,8 @@ class StepCalls:
     def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
         """Finish a step; return what was found (`finish_step`)."""
         out = zeros(self._count)
-        table, wrenches, window = self.kinematics.kinematics[2], self.contacts.wrenches, self._rest.readings
-        found = finish_step(h, known, fresh, tracking, table, wrenches, window, self._memory, out)
+        table, window = self.kinematics.kinematics[2], self._rest.readings
+        found = finish_step(h, known, fresh, tracking, table, window, self._memory, out)
         self.numbers = np.asarray(out)
         return found
 

@@ -48,7 +48,7 @@ from inertial_estimation.spatial.vectors import store, vector_of
 
 # Where a call has ended, in addition to what `judge_step` and `finish_step` have found: after `begin_step`,
 # after `judge_step`, at the end of the step.
-BEGUN, JUDGED, FINISHED = 512, 1024, 2048
+BEGUN, JUDGED, FINISHED = 8, 16, 32
 
 
 @compiled
@@ -77,7 +77,7 @@ def kalman_whole_step(
     if found & DOUBT:
         return found | JUDGED
     store_kalman_rates(shared, own)
-    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], window, memory, out)
     return found | end | FINISHED
 
 
@@ -108,7 +108,7 @@ def two_stage_whole_step(
     if found & DOUBT:
         return found | JUDGED
     shared[RATE], shared[SENSITIVITY] = two_stage_rate(own), two_stage_sensitivity(own)
-    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], window, memory, out)
     return found | end | FINISHED
 
 
