@@ -41,8 +41,8 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
 from inertial_estimation.estimators.tilt.foot_rotation import REPLACING, check_rate
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
 from inertial_estimation.estimators.tilt.gyro_bias import BIAS as GYRO_BIAS
-from inertial_estimation.estimators.tilt.imu_readings import DOUBTS, mean_readings
 from inertial_estimation.estimators.tilt.imu_readings import RATE as READ_RATE
+from inertial_estimation.estimators.tilt.imu_readings import mean_readings
 from inertial_estimation.estimators.tilt.observer_steps import LARGEST_LANDING, X1
 from inertial_estimation.models.contact_motions import (
     BEFORE,
@@ -97,11 +97,11 @@ def begin_step(
 @inlined
 def _compared_rate(h: float, w: Vector, known: bool, table: Table, memory: MutableTable) -> Vector:
     """Return the rate of the gyroscope, or that of the feet where it is wrong."""
-    moved, jumps = block_of(memory, MOVED), memory[READINGS][DOUBTS]
+    moved = block_of(memory, MOVED)
     n = len(moved)
     weights, soles = memory[WEIGHTS][:n], memory[SOLES][:n]
     motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
-    return check_rate(h, w, known, motions, weights, jumps, soles, moved, memory[FEET])
+    return check_rate(h, w, known, motions, weights, soles, moved, memory[FEET])
 
 
 @compiled
