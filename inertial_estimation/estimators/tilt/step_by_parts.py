@@ -9,7 +9,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
 from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
 from inertial_estimation.estimators.tilt.initialisation import Phase
-from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.step_end import WINDOW_FULL
 from inertial_estimation.estimators.tilt.step_judgement import DOUBT
 from inertial_estimation.estimators.tilt.whole_steps import BEGUN
@@ -21,11 +20,7 @@ STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 
 
 class StepByParts:
-    """Makes steps, or continues them from where the usual step (`whole_steps`) has ended.
-
-    Attributes:
-        kept_steps: Takes what the observer is given, for `RecordedObserver`; None: nothing is kept.
-    """
+    """Makes steps, or continues them from where the usual step (`whole_steps`) has ended."""
 
     def __init__(self, parts: EstimatorParts, *, sensed: bool) -> None:
         """Begin without a step.
@@ -35,7 +30,6 @@ class StepByParts:
             sensed: Whether sensors at the contacts give the forces.
         """
         self._parts, self._calls, self._sensed = parts, parts.calls, sensed
-        self.kept_steps: KeptObserverSteps | None = None
 
     def step(
         self,
@@ -87,7 +81,7 @@ class StepByParts:
                 self._calls.contacts.remember(known=known)
                 return False
             aided = known and wrenches is not None and self._weigh(h, wrenches)
-            found = self._observe(stamp_ns, h, aided=aided)
+            found = self._observe(h, aided=aided)
         self._parts.checks.stamp_ns = stamp_ns
         self._conclude(stamp_ns, h, found)
         fresh = known and wrenches is not None
@@ -142,21 +136,18 @@ class StepByParts:
             observer.see_feet(calls.contacts.feet(calls.kinematics.state))
         return aided
 
-    def _observe(self, stamp_ns: int, h: float, *, aided: bool) -> int:
+    def _observe(self, h: float, *, aided: bool) -> int:
         """Advance the observer with checked readings; return what was found by comparing them."""
-        parts, calls, kept = self._parts, self._calls, self.kept_steps
+        parts, calls = self._parts, self._calls
         observer, checks, noise = parts.observer, parts.checks, parts.noise
         bias_variance, information = parts.bias.variance_horizontal, calls.contacts.information
         observer.see_noise(noise.white_density, bias_variance, information)
-        if kept is not None:
-            kept.begin(noise, information)
         if aided:
             observer.follow_noise(h, bias_variance, noise.row)
         carried, before = checks.agreement.stretched, observer.x2
         calls.guard(h, aided=aided)
         w, force = calls.vector(MEAN_RATE), calls.vector(MEAN_FORCE)
-        y_v = calls.vector(VELOCITY) if aided else None
-        advance(observer, kept, stamp_ns, h, (w, force, y_v), bias_variance)
+        observer.step(h, w, force, calls.vector(VELOCITY) if aided else None)
         if carried:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         return calls.judge(h, aided=aided)
@@ -223,8 +214,6 @@ class StepByParts:
 
     def _finish(self, stamp_ns: int, h: float, *, known: bool, fresh: bool) -> None:
         """Finish a step, and note what was found in that."""
-        if self.kept_steps is not None:
-            self.kept_steps.place(self._calls.kinematics.state.R_BI)
         self._parts.observer.store_rates()
         tracking = self._parts.initialisation.phase is Phase.TRACKING
         found = self._calls.finish(h, known=known, fresh=fresh, tracking=tracking)
