@@ -1,8 +1,7 @@
 """Time of one tilt update on Talos with two contacts, compared with the floor of bare forward kinematics.
 
-Then the observer over a whole recording at once, compared with VQF in C++. Run from the root of the project:
-``python -m benchmarks.tilt_update``, without the extra `fast` with ``NUMBA_DISABLE_JIT=1``. Bounds:
-update 10 times the floor (p50), observer 3 us a sample and 4 times VQF.
+Run from the root of the project: ``python -m benchmarks.tilt_update``, without the extra `fast` with
+``NUMBA_DISABLE_JIT=1``. Bound: update 10 times the floor (p50).
 """
 
 import argparse
@@ -13,15 +12,11 @@ from pathlib import Path
 import example_robot_data
 import numpy as np
 import pinocchio as pin
-from vqf import VQF
 
-from inertial_estimation.compilation import compiling, numbers
+from inertial_estimation.compilation import numbers
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
-from inertial_estimation.estimators.tilt.observer_batch import ObserverReadings, observe
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
@@ -31,7 +26,6 @@ from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 IMU_LINK = "imu_link"
 CONTACTS = ("left_sole_link", "right_sole_link")
 PERIOD_NS = 2_000_000
-BATCH, RUNS = 60_000, 7  # samples: one minute at 1 kHz
 CONFIG = {"imu_frame": IMU_LINK, "contacts": CONTACTS, "startup": 0.01}
 
 
@@ -47,10 +41,6 @@ def main() -> None:
     _report("floor: forward kinematics, 3 frame placements", floor(robot, motion))
     _report("update of the estimator", estimator_update(config, urdf, motion))
     _report("push of all inputs and tick", pipeline_tick(config, urdf, motion))
-    compiled = "compiled" if compiling() else "not compiled"
-    print(f"\nwhole recording of {BATCH} samples ({compiled}), best of {RUNS} runs in turn   [us a sample]")
-    for name, durations in batches().items():
-        print(f"{name:48s} {1e6 * min(durations) / BATCH:10.2f}")
 
 
 def floor(robot: RobotModel, motion: tuple[np.ndarray, np.ndarray]) -> list[int]:
@@ -100,24 +90,6 @@ def pipeline_tick(config: TiltPipelineConfig, urdf: str, motion: tuple[np.ndarra
         pipeline.tick(stamp)
 
     return _durations(call, len(motion[0]))
-
-
-def batches() -> dict[str, list[float]]:
-    """Durations of the observer, and of VQF, over a recording of white noise about rest [s]."""
-    rng = np.random.default_rng(0)
-    w, f = 0.1 * rng.normal(size=(BATCH, 3)), rng.normal(size=(BATCH, 3))
-    f[:, 2] += STANDARD_GRAVITY
-    readings = ObserverReadings(np.full(BATCH, 1e-3), w, f, 0.05 * rng.normal(size=(BATCH, 3)))
-    start = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    durations: dict[str, list[float]] = {"observer two_stage": [], "VQF, without magnetometer": []}
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        observe(readings, TwoStageConfig(), GravityFallbackConfig(), start)
-        middle = time.perf_counter()
-        VQF(1e-3).updateBatch(w, f)
-        durations["observer two_stage"].append(middle - begin)
-        durations["VQF, without magnetometer"].append(time.perf_counter() - middle)
-    return durations
 
 
 def _gravity(robot: RobotModel) -> np.ndarray:

@@ -1,10 +1,9 @@
 """The bounds of `inertial-estimation tune`: speed, noise that is found, the iCub tuned without a reference.
 
 Run from the root of the project: ``python -m benchmarks.tuning [speed] [noise] [objectives] [icub]``, all by
-default. Times of trials are wall-clock with ``--jobs`` processes, of the observer's batch and VQF they are
-processor times of the same run. The true noise of a window is measured: the windows of a recording with
-noise minus those of the same recording without. The iCub recording is found through
-INERTIAL_ESTIMATION_DATASETS; its motion capture only judges what was tuned without it.
+default. Times of trials are wall-clock with ``--jobs`` processes. The true noise of a window is measured: the
+windows of a recording with noise minus those of the same recording without. The iCub recording is found
+through INERTIAL_ESTIMATION_DATASETS; its motion capture only judges what was tuned without it.
 """
 
 import argparse
@@ -15,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.stats import spearmanr
-from vqf import VQF
 
 from benchmarks.tilt_accuracy import BAG, ICUB
 from benchmarks.tilt_gaits import GAITS, RATE_HZ, STRIDES, quadruped
@@ -78,40 +76,16 @@ def main() -> None:
 
 
 def speed(args: argparse.Namespace) -> None:
-    """Trials of the observer over 60 s at 1 kHz, of the filter over 60 s at 100 Hz, the batch and VQF."""
+    """Trials of the observer over 60 s at 1 kHz, of the filter over 60 s at 100 Hz."""
     compiled = "compiled" if compiling() else "not compiled"
     print(f"speed, {compiled}, {args.trials} trials, {args.jobs} processes           measured   bound")
     run = RecordedRun(trot_recording("hyq", "trot", 60.0, 1000.0), load_configs(["hyq"]))
     for observer, gains in (("two_stage", GAINS), ("kalman", KALMAN_GAINS)):
         problem, own = problem_of([run], gains, "later_readings")
-        batch(observer, problem.trials[0], {own[0].name: 0.9 * own[0].shipped})
-        report(f"{args.trials} trials of {observer}, 60 s at 1 kHz [s]", timed(problem, own, args), 60.0)
+        report(f"{args.trials} trials of {observer}, 60 s at 1 kHz [s]", timed(problem, own, args), np.nan)
     run = RecordedRun(synthetic_recording("talos", 60.0, 100.0, REALISTIC), talos_config())
     problem, own = problem_of([run], ("noise.torque", "noise.contact_force"), "likelihood")
     report(f"{args.trials} trials of the filter, 60 s at 100 Hz [s]", timed(problem, own, args), 300.0)
-
-
-def batch(observer: str, trials: Trials, values: dict[str, object]) -> None:
-    """Processor time of a trial of the observer and of its batch alone, and of VQF over the same readings."""
-    stretch = max(trials.recorded.stretches, key=lambda s: len(s.stamps_ns))  # type: ignore[attr-defined]
-    config, readings = trials.config, stretch.readings  # type: ignore[attr-defined]
-    w, f = readings.w_I.copy(), readings.f_I.copy()
-    calls: dict[str, Callable[[], object]] = {
-        f"{observer}, batch [us a sample]": lambda: stretch.observed(config),
-        "VQF, batch [us a sample]": lambda: VQF(float(np.median(readings.h))).updateBatch(w, f),
-        f"{observer}, trial with its score [us a sample]": lambda: trials.scores(values, 2),
-    }
-    least = dict.fromkeys(calls, np.inf)
-    for _ in range(7):
-        for name, call in calls.items():
-            begin = time.process_time()
-            call()
-            least[name] = min(least[name], time.process_time() - begin)
-    per_sample = {name: 1e6 * seconds / len(w) for name, seconds in least.items()}
-    ours, vqf, trial = per_sample.values()
-    for name, value, bound in zip(calls, (ours, vqf, trial), (3.0, np.nan, np.nan), strict=True):
-        report(name, value, bound)
-    report(f"{observer} over VQF", ours / vqf, 4.0)
 
 
 def timed(problem: Problem, variations: tuple[Variation, ...], args: argparse.Namespace) -> float:
@@ -212,7 +186,7 @@ def icub(args: argparse.Namespace) -> None:
 
 def pipeline_error(trials: Trials, values: dict[str, object], reference: ReplayReference) -> float:
     """Tilt error of a replay through the pipeline, all samples [deg rms]."""
-    stamps, tilts = trials.replayed(values)  # type: ignore[attr-defined]
+    stamps, tilts = trials.tilts(values)  # type: ignore[attr-defined]
     return float(np.degrees(tilt_errors(stamps, tilts, reference.samples, reference.trusted).summary.rms))
 
 

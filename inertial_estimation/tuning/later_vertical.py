@@ -14,16 +14,53 @@ with the window. A constant gyroscope bias turns the two apart, by more than eit
 difference therefore does not count.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from inertial_estimation.estimators.tilt.observer_batch import ObserverReadings
+from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, frozen_array
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
 LEAST_SPREAD = 0.5  # of the times in contact, variance over that of the whole window
+UNKNOWN = (np.nan, np.nan, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObserverReadings:
+    """What the observer takes at each of K steps.
+
+    Attributes:
+        h: Durations of the steps [s], shape (K,).
+        w_I: Angular velocity of the IMU, bias removed, mean over each step [rad/s], shape (K, 3).
+        f_I: Specific force, mean over each step [m/s^2], shape (K, 3).
+        y_v: Velocity of the IMU in its frame from contacts [m/s], shape (K, 3); NaN without contact.
+    """
+
+    h: Array
+    w_I: Array
+    f_I: Array
+    y_v: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", frozen_array("h", np.ascontiguousarray(self.h)))
+        for name in ("w_I", "f_I", "y_v"):
+            values = frozen_array(name, np.ascontiguousarray(getattr(self, name)), (len(self.h), 3))
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def of(cls, steps: Sequence[StepReadings]) -> "ObserverReadings":
+        """Collect those of single steps."""
+        return cls(
+            np.array([step.h for step in steps]),
+            np.array([step.w_I for step in steps]),
+            np.array([step.f_I for step in steps]),
+            np.array([step.y_v or UNKNOWN for step in steps]),
+        )
 
 
 def later_verticals(readings: ObserverReadings, window_s: float = WINDOW_S) -> Array:

@@ -9,7 +9,6 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import replay_recording, required_topics
@@ -25,13 +24,12 @@ class Replayed:
 
     Attributes:
         run: The estimates.
-        pipelines: What was replayed; the steps of the inertial filter are in its `kept_steps`.
-        observer_steps: What the tilt observer was given; None without one.
+        pipelines: What was replayed; the steps of the inertial filter are in its `kept_steps`, what the tilt
+            observer took in its `kept_readings`.
     """
 
     run: ReplayRun
     pipelines: Pipelines
-    observer_steps: KeptObserverSteps | None
 
 
 class RecordedRun:
@@ -81,7 +79,7 @@ class RecordedRun:
             raise RecordingError(
                 f"no message of the robot's inputs in '{recording.name}' after {start_s:g} s"
             )
-        self.recording = MemoryRecording(entries, recording.topics, recording.name)
+        self._entries, self.recording = entries, MemoryRecording(entries, recording.topics, recording.name)
         self.begin_ns = min(entry.sample.stamp_ns for entry in entries)
         self.end_ns = max(entry.sample.stamp_ns for entry in entries)
 
@@ -93,22 +91,36 @@ class RecordedRun:
         other.configs, other.parameters = _configs(pipelines), pipelines.parameters
         return other
 
-    def replayed(self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True) -> Replayed:
+    def replayed(
+        self,
+        overrides: Overrides = (),
+        *,
+        only: Sequence[str] = (),
+        keep: bool = True,
+        until_ns: int | None = None,
+    ) -> Replayed:
         """Replay the recording.
 
         Args:
             overrides: Parameters that differ from those of the files.
             only: Nodes to run; empty: all that have a section.
             keep: Whether steps are kept.
+            until_ns: Stamp after which nothing is replayed [ns]; None: all is.
         """
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
-        kept = pipelines.tilt.keep_steps() if pipelines.tilt is not None and keep else None
+        if pipelines.tilt is not None and keep:
+            pipelines.tilt.kept_readings = []
         if pipelines.inertial is not None and keep:
             pipelines.inertial.kept_steps = []
+        recording = self.recording if until_ns is None else self._begin_of_recording(until_ns)
         run = replay_recording(
-            self.recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
+            recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
         )
-        return Replayed(run, pipelines, kept)
+        return Replayed(run, pipelines)
+
+    def _begin_of_recording(self, until_ns: int) -> MemoryRecording:
+        entries = tuple(e for e in self._entries if e.sample.stamp_ns <= until_ns)
+        return MemoryRecording(entries, self.recording.topics, self.name)
 
     def _topics(self, pipelines: Pipelines) -> RecordedTopics:
         return pipelines.topics(self._remappings)

@@ -23,7 +23,7 @@ from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search, importances
 from inertial_estimation.tuning.tilt_scores import LaterReadings, ReferenceTilt
-from inertial_estimation.tuning.tilt_trials import TiltTrials
+from inertial_estimation.tuning.tilt_trials import TiltTrials, observer_readings
 from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Trials
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
@@ -162,9 +162,8 @@ def trials_for(
         adapting = not any(v.name.startswith("noise.") for v in variations)
         return FILTER_TRIALS[objective.name](run, division, adapting=adapting)
     if objective.name == "reference":
-        score = ReferenceTilt(division, reference.samples, reference.trusted)
-        return TiltTrials(run, division, lambda _recorded: score)
-    return TiltTrials(run, division, lambda recorded: LaterReadings(division, recorded))
+        return TiltTrials(run, division, ReferenceTilt(division, reference.samples, reference.trusted))
+    return TiltTrials(run, division, LaterReadings(division, observer_readings(run)))
 
 
 def _study(variations: Sequence[Variation], objective: Objective, options: SearchOptions) -> str:

@@ -3,16 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.tilt.recorded_observer import RecordedObserver
+from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
+from inertial_estimation.estimators.tilt.step_by_parts import LONGEST_STEP
 from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
 from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.later_vertical import later_verticals
+from inertial_estimation.tuning.later_vertical import ObserverReadings, later_verticals
 
 MOST_SAMPLES = 3000  # of a reference that a trial is compared with; neighbouring ones tell the same
 
@@ -44,20 +46,26 @@ class TiltScore(ABC):
 class LaterReadings(TiltScore):
     """Compares an estimate with the vertical by the readings that come after it."""
 
-    def __init__(self, division: Division, recorded: RecordedObserver) -> None:
+    def __init__(self, division: Division, steps: Sequence[StepReadings]) -> None:
         """Determine the verticals by later readings, once for all estimates.
+
+        Args:
+            division: The blocks.
+            steps: What the observer takes at every step.
 
         Raises:
             RecordingError: If the readings determine none: too short, without contact, or without a
                 stretch in which they agree.
         """
         super().__init__(division)
-        stamps, verticals = [], []
-        for stretch in recorded.stretches:
-            z_I = later_verticals(stretch.readings)
-            stamps.append(stretch.stamps_ns)
-            verticals.append(np.einsum("kij,kj->ki", stretch.R_BI, z_I))
-        self._stamps, self._verticals = np.concatenate(stamps), np.concatenate(verticals)
+        breaks = [k for k, step in enumerate(steps) if not 0.0 < step.h <= LONGEST_STEP]
+        verticals = [np.zeros((0, 3))]
+        for a, b in pairwise([*breaks, len(steps)]):
+            R_BI = np.array([step.R_BI for step in steps[a:b]])
+            z_I = later_verticals(ObserverReadings.of(steps[a:b]))
+            verticals.append(np.einsum("kij,kj->ki", R_BI, z_I))
+        self._verticals = np.concatenate(verticals)
+        self._stamps = np.array([step.stamp_ns for step in steps], dtype=np.int64)
         known = np.isfinite(self._verticals[:, 0])
         self._stamps, self._verticals = self._stamps[known], self._verticals[known]
         if not (division.blocks_at(self._stamps) >= 0).any():

@@ -1,15 +1,10 @@
-"""The tilt observer over a recording with other gains."""
-
-from collections.abc import Callable
-from dataclasses import replace
+"""The tilt observer over a recording with other parameters."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.configuration.node_names import TILT_NODE
-from inertial_estimation.estimators.tilt.recorded_observer import FREE_SECTIONS, RecordedObserver
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.parameters import build_config, parameter_values
+from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
@@ -18,56 +13,38 @@ from inertial_estimation.tuning.trials import Report, Trials, Values
 
 
 class TiltTrials(Trials):
-    """Observes a recording again and again: from kept steps, where these do not depend on what differs.
+    """Replays a recording through the tilt pipeline again and again."""
 
-    The steps are kept with the default gains of the observer, so that bad ones in the parameter files do not
-    spoil them. Trials of observers that cannot be run over kept steps are replays.
-
-    Attributes:
-        config: The parameters in effect.
-        recorded: The kept steps.
-    """
-
-    def __init__(
-        self, run: RecordedRun, division: Division, score: Callable[[RecordedObserver], TiltScore]
-    ) -> None:
-        """Replay the recording once.
+    def __init__(self, run: RecordedRun, division: Division, score: TiltScore) -> None:
+        """Take what a trial needs.
 
         Args:
             run: The recording.
             division: Its parts and blocks.
-            score: Returns what judges the estimates, given the kept steps.
-
-        Raises:
-            ~inertial_estimation.errors.ConfigurationError: If no steps could be kept.
+            score: Judges the estimates.
         """
-        self._run, self.division = run, division
-        self.config: TiltPipelineConfig = run.configs[TILT_NODE]
-        default = TiltPipelineConfig()
-        observer = self.config.observer if self.config.observer in FREE_SECTIONS else default.observer
-        gains = {name: getattr(default, name) for name in FREE_SECTIONS[observer]}
-        values = parameter_values(replace(self.config, observer=observer, **gains))
-        own = parameter_values(self.config)
-        changed = [(TILT_NODE, name, value) for name, value in values.items() if value != own[name]]
-        kept = run.replayed(changed, only=[TILT_NODE])
-        assert kept.pipelines.tilt is not None
-        assert kept.observer_steps is not None
-        self.recorded = RecordedObserver(kept.observer_steps, kept.pipelines.tilt.config)
-        self._score = score(self.recorded)
+        self._run, self.division, self._score = run, division, score
 
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the tilt with other parameters; see `Trials.scores`."""
-        found = self._score.of(*self.tilts(values), self.division.part_end_ns(parts - 1))
-        return self.checked(found, parts)
+        until_ns = self.division.part_end_ns(parts - 1)
+        return self.checked(self._score.of(*self.tilts(values, until_ns), until_ns), parts)
 
-    def tilts(self, values: Values) -> tuple[NDArray[np.int64], Array]:
-        """Return stamps [ns] and verticals in the base frame, shapes (n,) and (n, 3), of a trial."""
-        config = build_config(TiltPipelineConfig, {**parameter_values(self.config), **values})
-        return self.replayed(values) if self.recorded.dependent(config) else self.recorded.tilts(config)
+    def tilts(self, values: Values, until_ns: int | None = None) -> tuple[NDArray[np.int64], Array]:
+        """Return stamps [ns] and verticals in the base frame, shapes (n,) and (n, 3), of a trial.
 
-    def replayed(self, values: Values) -> tuple[NDArray[np.int64], Array]:
-        """Return the same of a replay through the pipeline itself."""
+        Args:
+            values: The parameters that differ, by dotted name.
+            until_ns: Stamp after which nothing is replayed [ns]; None: all is.
+        """
         overrides = [(TILT_NODE, name, value) for name, value in values.items()]
-        base = self._run.replayed(overrides, only=[TILT_NODE]).run.base
+        base = self._run.replayed(overrides, only=[TILT_NODE], keep=False, until_ns=until_ns).run.base
         stamps = np.array([estimate.state.stamp_ns for estimate in base], dtype=np.int64)
         return stamps, np.array([estimate.tilt_B for estimate in base]).reshape(-1, 3)
+
+
+def observer_readings(run: RecordedRun) -> list[StepReadings]:
+    """Replay a recording and return what the tilt observer takes at every step."""
+    tilt = run.replayed(only=[TILT_NODE]).pipelines.tilt
+    assert tilt is not None
+    return tilt.kept_readings or []

@@ -26,10 +26,10 @@ class ComparedFeet(FootRotation):
         self._soles, self._moved = numbers(np.array(soles, dtype=float)), zeros(len(soles), 18)
         self._before = kinematic_state([STANDING] * len(soles)).motions
 
-    def check(self, h, w, state, weights, jumps=0):
+    def check(self, h, w, state, weights):
         """Angular velocity to use in a step, and the angle that a gyroscope found wrong has missed."""
         now = self._before if state is None else state.motions
         motions, self._before = (now, self._before), now
         known = state is not None
-        rate = check_rate(h, w, known, motions, weights, jumps, self._soles, self._moved, self.row)
+        rate = check_rate(h, w, known, motions, weights, self._soles, self._moved, self.row)
         return tuple(map(float, rate)), self.missed

@@ -12,8 +12,6 @@ import math
 
 from inertial_estimation.compilation import MutableColumn, cells, inlined, zeros
 from inertial_estimation.estimators.tilt.linear_stage import first_stage
-from inertial_estimation.estimators.tilt.usual_size import LIMIT, Bounds, forget_size, learn_size
-from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,
@@ -30,22 +28,14 @@ GAINS = (20.0, 100.0)  # of the stage that is compared with an observer that has
 MEMORY = 0.2  # time constant of the means [s]
 SLOW_MEMORY = 1.0  # time constant of the slow mean of the turn [s]
 STOOD = 1.0  # time with contact before that mean: in a gait with flight a stance begins at the output [s]
-DRIFTED = math.radians(1.5)  # slow mean of the turn from which the output is wrong for longer than a slip,
-DRIFTED_SHARE = 0.4  # or this share of the quick one's limit; slips leave up to 0.3 of it
+DRIFTED = math.radians(1.5)  # slow mean of the turn from which the output is wrong for longer than a slip
 TURN_LIMIT = math.radians(2.0)  # mean angle between first stage and output for which it is determined anew
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
-USUAL = 4.0  # limits follow this many times the usual size,
-LARGEST_TURN, LARGEST_LENGTH = 6.0, 3.0  # up to this many times those above
-RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
-TURN_BOUNDS: Bounds = (TURN_LIMIT, USUAL, LARGEST_TURN * TURN_LIMIT)
-LENGTH_BOUNDS: Bounds = (LENGTH_LIMIT, USUAL, LARGEST_LENGTH * LENGTH_LIMIT)
 
 # Numbers of the state: mean of sine and axis of the angle between first stage and output, in the IMU frame,
 # the angle [rad], mean of the length of the first stage's vertical minus one, the slow mean of the turn, time
-# since the last flight [s], whether the first stage is known, its velocity [m/s] and its vertical; usual
-# sizes of turn and length.
-TURN, ANGLE, LENGTH, SLOW, STOOD_FOR, STAGE_KNOWN, STAGE_V, STAGE_Z = 0, 3, 4, 5, 8, 9, 10, 13
-TURNS, LENGTHS, SIZE = 16, 16 + USUAL_SIZE, 16 + 2 * USUAL_SIZE
+# since the last flight [s], whether the first stage is known, its velocity [m/s] and its vertical.
+TURN, ANGLE, LENGTH, SLOW, STOOD_FOR, STAGE_KNOWN, STAGE_V, STAGE_Z, SIZE = 0, 3, 4, 5, 8, 9, 10, 13, 16
 
 
 class Agreement:
@@ -63,29 +53,12 @@ class Agreement:
         """
         self.row = zeros(SIZE) if row is None else row
         self._cells = cells(self.row)
-        self.forget()
+        self.reset()
 
     def reset(self) -> None:
         """Begin with full agreement."""
-        for k in range(TURNS):
+        for k in range(SIZE):
             self._cells[k] = 0.0
-
-    def forget(self) -> None:
-        """Begin with full agreement and without a usual size."""
-        self.reset()
-        forget_size(TURN_BOUNDS, self._cells, TURNS)
-        forget_size(LENGTH_BOUNDS, self._cells, LENGTHS)
-
-    def replaced(self, turn: float) -> None:
-        """Begin with a new vertical; after a turn that no gait leaves, what was usual was that error.
-
-        Args:
-            turn: Angle between the vertical before and the new one [rad].
-        """
-        if turn > LARGEST_TURN * TURN_LIMIT:
-            self.forget()
-        else:
-            self.reset()
 
     @property
     def turn(self) -> Vector:
@@ -131,13 +104,13 @@ class Agreement:
 @inlined
 def turned(state: MutableColumn) -> bool:
     """Return whether the output is turned from the first stage's vertical, by the numbers of `Agreement`."""
-    return bool(state[ANGLE] > state[TURNS + LIMIT])
+    return bool(state[ANGLE] > TURN_LIMIT)
 
 
 @inlined
 def stretched(state: MutableColumn) -> bool:
     """Return whether the specific force is not that of a body in gravity, by the numbers of `Agreement`."""
-    return bool(abs(state[LENGTH]) > state[LENGTHS + LIMIT])
+    return bool(abs(state[LENGTH]) > LENGTH_LIMIT)
 
 
 @inlined
@@ -149,34 +122,12 @@ def disagrees(state: MutableColumn) -> bool:
 @inlined
 def drifted(state: MutableColumn) -> bool:
     """Return whether the output has been turned for seconds, by the numbers of `Agreement`."""
-    return bool(_slow_angle(state) > max(DRIFTED, DRIFTED_SHARE * state[TURNS + LIMIT]))
-
-
-@inlined
-def restored(state: MutableColumn) -> bool:
-    """Return whether the readings agree, by narrower limits and the numbers of `Agreement`."""
-    turn = state[TURNS + LIMIT] / TURN_LIMIT * RESTORED_TURN
-    length = state[LENGTHS + LIMIT] / LENGTH_LIMIT * RESTORED_LENGTH
-    return bool(state[ANGLE] < turn and abs(state[LENGTH]) < length)
+    return bool(_slow_angle(state) > DRIFTED)
 
 
 @inlined
 def _slow_angle(state: MutableColumn) -> float:
     return math.asin(min(1.0, norm(vector_of(state, SLOW))))
-
-
-@inlined
-def learn_usual_sizes(h: float, state: MutableColumn) -> None:
-    """Take the last step for sound data, whose usual size determines the limits.
-
-    Args:
-        h: Its duration [s].
-        state: Numbers of `Agreement`.
-    """
-    # An error that lasts is not usual.
-    size = norm(combine(vector_of(state, TURN), -1.0, vector_of(state, SLOW)))
-    learn_size(h, size, TURN_BOUNDS, state, TURNS)
-    learn_size(h, abs(state[LENGTH]), LENGTH_BOUNDS, state, LENGTHS)
 
 
 @inlined
@@ -188,7 +139,6 @@ def agree(
     aided: bool,
     observer: tuple[Vector, Vector, Vector],
     staged: bool,
-    held: bool,
     state: MutableColumn,
 ) -> None:
     """Process one step, after the observer's.
@@ -201,7 +151,6 @@ def agree(
         aided: Whether there was contact.
         observer: Velocity [m/s], vertical and intermediate vertical of the observer after the step.
         staged: Whether the observer has an intermediate vertical, that of its first stage.
-        held: Whether the observer made the step without this specific force.
         state: Numbers of `Agreement`; updated.
     """
     if not aided:
@@ -210,8 +159,8 @@ def agree(
         return
     state[STOOD_FOR] += h
     x1, x2, z = observer
-    if not staged or held:
-        begin = (x1 if staged else y_v), x2
+    if not staged:
+        begin = y_v, x2
         if state[STAGE_KNOWN] > 0.0:
             begin = vector_of(state, STAGE_V), vector_of(state, STAGE_Z)
         x1, z = _propagated(h, begin, w_I, f_I, y_v)
@@ -219,7 +168,7 @@ def agree(
     store(state, STAGE_Z, z)
     state[STAGE_KNOWN] = 1.0
     _average(h, x2, z, state)
-    if held or state[STOOD_FOR] < STOOD:  # the output is known to differ; or every stance begins with it
+    if state[STOOD_FOR] < STOOD:  # every stance begins with the output
         store(state, SLOW, ZERO)
 
 

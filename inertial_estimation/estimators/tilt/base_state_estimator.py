@@ -1,19 +1,41 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
+from typing import NamedTuple
+
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.tilt.estimate_numbers import CONTACTS, SINGLE
+from inertial_estimation.estimators.tilt.estimator_memory import MEAN_FORCE, MEAN_RATE, VELOCITY
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
 from inertial_estimation.estimators.tilt.initialisation import Phase
-from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.step_by_parts import LONGEST_STEP, StepByParts
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.whole_steps import FINISHED
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
-from inertial_estimation.spatial.vectors import Matrix
+from inertial_estimation.spatial.vectors import Matrix, Vector
 
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
+
+
+class StepReadings(NamedTuple):
+    """What the observer takes in one step.
+
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        h: Its duration [s]; 0 at the first one.
+        w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
+        f_I: Specific force, mean over the step [m/s^2].
+        y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact or while starting up.
+        R_BI: Orientation of the IMU in the base at the end of the step.
+    """
+
+    stamp_ns: int
+    h: float
+    w_I: Vector
+    f_I: Vector
+    y_v: Vector | None
+    R_BI: Matrix
 
 
 class BaseStateEstimator:
@@ -48,7 +70,7 @@ class BaseStateEstimator:
         self._calls, self._initialisation = parts.calls, parts.initialisation
         self._referred = False  # whether a reference has given the yaw of the last step
         self._by_parts = StepByParts(parts, sensed=config.contact.sensed)
-        # Joint torques are not compiled, and what an observer is given is kept before it is used.
+        # Joint torques are not compiled.
         self._compiled = parts.calls.whole_step is not None and parts.torques is None
 
     def reset(self) -> None:
@@ -63,14 +85,13 @@ class BaseStateEstimator:
         """Apply changed run-time parameters; the state is kept."""
         self._parts.configure(config)
 
-    def keep_steps(self) -> KeptObserverSteps:
-        """Keep what the observer is given from now on, for `RecordedObserver`.
-
-        Returns:
-            What takes the steps.
-        """
-        self._compiled, self._by_parts.kept_steps = False, KeptObserverSteps()
-        return self._by_parts.kept_steps
+    def readings(self, stamp_ns: int, h: float) -> StepReadings:
+        """Return what the observer took in the last step, of this stamp [ns] and duration [s]."""
+        vector, observer = self._calls.vector, self.observer
+        aided = self.ready and observer.velocity_aided and bool(self.contacts)
+        y_v = vector(VELOCITY) if aided else None
+        R_BI = self._calls.kinematics.state.R_BI
+        return StepReadings(stamp_ns, h, vector(MEAN_RATE), vector(MEAN_FORCE), y_v, R_BI)
 
     @property
     def ready(self) -> bool:

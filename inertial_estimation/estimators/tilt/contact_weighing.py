@@ -16,7 +16,6 @@ from inertial_estimation.spatial.vectors import (
     cross,
     dot,
     matrix_of,
-    norm,
     store,
     times,
     vector_of,
@@ -50,7 +49,6 @@ INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
     SIZE,
 ) = range(12)
 CLOSED, THRESHOLD, FORCE, PROBABILITY = range(4)  # columns of `triggers`, the 2nd and 3rd in N
-PRESSED = 2.0  # times `force_on`: a force that a foot in the air does not bear
 
 
 @inlined
@@ -157,22 +155,6 @@ def _combined(
     if step > 0.0:
         state[VARIANCE] = max(state[VARIANCE] + step / (step + USUAL_MEMORY) * seen, LEAST_VARIANCE)
     return y_v[0] / share, y_v[1] / share, y_v[2] / share
-
-
-@inlined
-def are_contradictory(wrenches: Table, state: MutableColumn) -> bool:
-    """Return whether a contact bears a force although by the tilt none is pushed up.
-
-    Args:
-        wrenches: A row for each contact [N, Nm].
-        state: Numbers of `ContactVelocity`.
-    """
-    if state[WRENCHES_KNOWN] == 0.0 or state[USED] != 0.0:
-        return False
-    largest = 0.0
-    for i in range(len(wrenches)):
-        largest = max(largest, norm(vector_of(wrenches[i], 0)))
-    return bool(largest > PRESSED * state[ON])
 
 
 @inlined

@@ -18,7 +18,6 @@ so.
 
 import math
 from dataclasses import dataclass
-from typing import TypeVar
 
 from inertial_estimation.compilation import MutableColumn, cells, compiled, inlined, warm_up, zeros
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -30,7 +29,6 @@ MARGIN = 18.0  # density of the gyroscope's errors over that of a white noise wi
 DENSITY = MARGIN / 18.0  # of one axis, by the sum of the squares of three
 LEAST_DENSITY = 1e-10  # of the gyroscope's noise: 0.03 deg per root hour [rad^2/s]
 LEAST_VARIANCE = 1e-6 / STANDARD_GRAVITY**2  # of the contact velocity: 1 mm/s, over g0^2
-AnyArray = TypeVar("AnyArray", float, Array)
 UNSEEN = 2.0  # variance of a stance-long error of the contact velocity over that of its innovation
 SQUARE = UNSEEN / STANDARD_GRAVITY**2 / 3.0  # of one axis, over g0^2
 LARGEST_INNOVATION = 4.0  # square of the largest innovation that counts as noise [m^2/s^2]
@@ -117,11 +115,6 @@ class CorrectionRate:
         """Density of the gyroscope's noise if it is as white as its second differences say [rad^2/s]."""
         return white_density(float(self._cells[DENSITY_SEEN]))
 
-    @property
-    def state(self) -> tuple[float, ...]:
-        """The numbers that change from step to step, for a run over a whole recording."""
-        return tuple(self._cells[:SIZE])
-
     def begin(self, sigma: float) -> None:
         """Note that the vertical was set.
 
@@ -132,11 +125,11 @@ class CorrectionRate:
 
 
 @inlined
-def white_density(seen: AnyArray) -> AnyArray:
+def white_density(seen: float) -> float:
     """Return the density of the gyroscope's noise if it is as white as its second differences say [rad^2/s].
 
     Args:
-        seen: Density that the rate of correction follows, a number or an array [rad^2/s].
+        seen: Density that the rate of correction follows [rad^2/s].
     """
     return seen / MARGIN + LEAST_DENSITY
 

@@ -16,8 +16,6 @@ from inertial_estimation.compilation import (
     zeros,
 )
 from inertial_estimation.estimators.tilt.points_at_rest import LEAST_SHARE, rate_of_points
-from inertial_estimation.estimators.tilt.usual_size import LIMIT, Bounds, forget_size, learn_size
-from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import (
     ZERO,
@@ -33,29 +31,22 @@ from inertial_estimation.spatial.vectors import (
 
 SHORT, LONG = 0.1, 0.5  # time constants of the integrated differences [s]
 WRONG = math.radians(3.5)  # integrated difference beyond which the gyroscope is wrong; iCub's walk: 3 deg
-USUAL, HIGHEST = 8.0, 3.0  # the limit follows this many times the usual size, up to this many times `WRONG`
 ON_A_LINE = 2.0  # times that where two points stand: a slip by a seventh of their distance turns them so
 RIGHT = math.radians(0.6)  # that below which it is right again
 LARGEST = math.radians(9.0)  # to which the short integral is limited, so that it vanishes soon
 EXPLAINED = 0.5  # share of a turned vertical that the long integral explains where the gyroscope is wrong
 LEAST_LONG = math.radians(3.0)  # long integral across the vertical below which it explains nothing
 DOUBTED = 0.3  # difference from which joint velocities are compared with differences of positions [rad/s]
-LONGEST_JUMP = 0.1  # time after a jump of the gyroscope in which no difference is limited [s]
 LONGEST_BLAME = 1.0  # time without feet after which nothing speaks against the gyroscope any more [s]
-STEP = math.radians(1.0)  # of one step, unless the gyroscope itself has jumped: joints jump, too
-USUAL_BOUNDS: Bounds = (WRONG, USUAL, HIGHEST * WRONG)  # of the limit of the integrated difference
+STEP = math.radians(1.0)  # that of one step to which it is limited: joints jump
 
 # Numbers of the state: whether the rate of the feet is used; whether neither gyroscope nor feet give the
 # whole rate, whether the gyroscope was found wrong in the last step; whether the feet told anything, whether
 # they determined the rate, and the rate that they allow [rad/s]; whether the motions at the begin of the step
-# are known, time without feet and since the last jump of the gyroscope [s], number of these jumps, integrated
-# differences, short and long [rad], angle that was missed when the gyroscope was found wrong [rad], usual
-# size.
-REPLACING, LOST, FOUND, KNOWN, COMPLETE, RATE, BEGIN_KNOWN, WITHOUT_FEET, SINCE_JUMP, JUMPS = (
-    *range(6),
-    *range(8, 12),
-)
-SHORT_SUM, LONG_SUM, MISSED, USUAL_SIZE_OF, SIZE = 12, 15, 18, 21, 21 + USUAL_SIZE
+# are known, time without feet [s], integrated differences, short and long [rad], angle that was missed when
+# the gyroscope was found wrong [rad].
+REPLACING, LOST, FOUND, KNOWN, COMPLETE, RATE, BEGIN_KNOWN, WITHOUT_FEET = *range(6), 8, 9
+SHORT_SUM, LONG_SUM, MISSED, SIZE = 10, 13, 16, 19
 
 
 class FootRotation:
@@ -73,15 +64,13 @@ class FootRotation:
         """
         self.row = zeros(SIZE) if row is None else row
         self._cells = cells(self.row)
-        forget_size(USUAL_BOUNDS, self._cells, USUAL_SIZE_OF)
-        self._cells[REPLACING] = self._cells[JUMPS] = 0.0
+        self._cells[REPLACING] = 0.0
         self.reset()
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
-        for k in (*range(LOST, SINCE_JUMP), *range(SHORT_SUM, USUAL_SIZE_OF)):
+        for k in range(LOST, SIZE):
             self._cells[k] = 0.0
-        self._cells[SINCE_JUMP] = math.inf
 
     @property
     def replacing(self) -> bool:
@@ -133,8 +122,7 @@ def explains_turn(turn: Vector, x2: Vector, state: MutableColumn) -> bool:
     """
     long = vector_of(state, LONG_SUM)
     across = combine(long, -dot(long, x2), x2)
-    scale = state[USUAL_SIZE_OF + LIMIT] / WRONG
-    return norm(across) > scale * LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(turn, turn)
+    return norm(across) > LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(turn, turn)
 
 
 @inlined
@@ -144,7 +132,6 @@ def check_rate(
     known: bool,
     motions: tuple[Table, Table],
     weights: Column,
-    jumps: float,
     soles: Column,
     moved: MutableTable,
     state: MutableColumn,
@@ -157,14 +144,12 @@ def check_rate(
         known: Whether the motions of the contacts at the end of the step are known.
         motions: Rows of `KinematicState.motions` at the end of the step and at the last update.
         weights: Weights of the contacts, as `ContactVelocity.weights`; zero: not in use.
-        jumps: Number of jumps of the gyroscope until now.
         soles: 1 for a contact that cannot turn while loaded, 0 for the others.
         moved: Memory for the motions by differences of positions.
         state: Numbers of `FootRotation`; updated.
     """
-    state[SINCE_JUMP] = 0.0 if jumps != state[JUMPS] else state[SINCE_JUMP] + h
     begin_known = state[BEGIN_KNOWN] > 0.0
-    state[JUMPS], state[BEGIN_KNOWN], state[FOUND] = jumps, 1.0 if known else 0.0, 0.0
+    state[BEGIN_KNOWN], state[FOUND] = 1.0 if known else 0.0, 0.0
     if not known:
         return _without_feet(h, w, state)
     spans, replacing = (motions[0], motions[1] if begin_known else motions[0]), state[REPLACING] > 0.0
@@ -179,8 +164,7 @@ def check_rate(
     if replacing:
         state[REPLACING] = 1.0 if size > RIGHT else 0.0
         return rate
-    if size <= state[USUAL_SIZE_OF + LIMIT] * (1.0 if complete else ON_A_LINE):
-        learn_size(h, size, USUAL_BOUNDS, state, USUAL_SIZE_OF)
+    if size <= WRONG * (1.0 if complete else ON_A_LINE):
         return w
     state[REPLACING], state[FOUND] = 1.0, 1.0
     store(state, MISSED, missed)
@@ -203,15 +187,13 @@ def _without_feet(h: float, w: Vector, state: MutableColumn) -> Vector:
 @inlined
 def _integrate(h: float, d: Vector, state: MutableColumn) -> Vector:
     """Add the difference between feet and gyroscope in one step; return the long integral before it [rad]."""
-    limited = state[SINCE_JUMP] > LONGEST_JUMP and state[REPLACING] == 0.0
-    scale = state[USUAL_SIZE_OF + LIMIT] / WRONG
     _forget(h, state)
     missed = vector_of(state, LONG_SUM)
     store(state, LONG_SUM, combine(missed, h, d))
     step = h * norm(d)
-    if step > STEP and limited:
+    if step > STEP and state[REPLACING] == 0.0:
         d = (STEP / step * d[0], STEP / step * d[1], STEP / step * d[2])
-    store(state, SHORT_SUM, _limited(combine(vector_of(state, SHORT_SUM), h, d), scale * LARGEST))
+    store(state, SHORT_SUM, _limited(combine(vector_of(state, SHORT_SUM), h, d), LARGEST))
     return missed
 
 

@@ -8,12 +8,12 @@ RATE_STEP = 0.0105  # largest change of the rate between two readings, times the
 LEAST_RATE_CHANGE = 1.0  # a change below this is never doubted, however long the step [rad/s]
 LONGEST_DOUBT = 0.03  # readings that disagree with one another are believed after this long [s]
 
-# Numbers of the state: number of rates held back, whether wrong rates are held back at all, whether there was
-# a reading, the last specific force [m/s^2], the last rate that was used [rad/s]; whether a rate is held
-# back, that rate, the step that it ended [s], and for how long rates have been held back [s].
-DOUBTS, DOUBTING, KNOWN, FORCE, RATE, DOUBTED, DOUBTED_RATE, DOUBTED_STEP, DOUBTED_FOR, SIZE = (
-    *(0, 1, 2, 3, 6, 9),
-    *(10, 13, 14, 15),
+# Numbers of the state: whether wrong rates are held back at all, whether there was a reading, the last
+# specific force [m/s^2], the last rate that was used [rad/s]; whether a rate is held back, that rate, the
+# step that it ended [s], and for how long rates have been held back [s].
+DOUBTING, KNOWN, FORCE, RATE, DOUBTED, DOUBTED_RATE, DOUBTED_STEP, DOUBTED_FOR, SIZE = (
+    *(0, 1, 2, 5, 8, 9),
+    *(12, 13, 14),
 )
 
 
@@ -42,14 +42,9 @@ class ImuReadings:
         self.reset()
 
     def reset(self) -> None:
-        """Begin before the first reading; the counter stays."""
+        """Begin before the first reading."""
         for k in range(KNOWN, SIZE):
             self._cells[k] = 0.0
-
-    @property
-    def doubts(self) -> int:
-        """Number of rates held back."""
-        return int(self._cells[DOUBTS])
 
 
 @inlined
@@ -114,7 +109,6 @@ def _judged(h: float, held: Vector, rate: Vector, mean: Vector, state: MutableCo
 
 @inlined
 def _doubt(h: float, held: Vector, rate: Vector, state: MutableColumn) -> Vector:
-    state[DOUBTS] += 1.0
     state[DOUBTED], state[DOUBTED_STEP] = 1.0, h
     store(state, DOUBTED_RATE, rate)
     state[DOUBTED_FOR] += h

@@ -5,7 +5,7 @@ from enum import Enum
 
 from inertial_estimation.estimators.tilt.startup import StartupAverage
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
-from inertial_estimation.spatial.vectors import ZERO, Vector, angle_between, combine, norm, normalised
+from inertial_estimation.spatial.vectors import ZERO, Vector, angle_between, norm, normalised
 
 LEAST_WINDOW = 0.3  # of a fit that replaces the observer's state [s]
 WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
@@ -19,7 +19,6 @@ REPLACED_SIGMA = 3.0  # this many standard deviations of the fit
 LEAST_MISFIT, MOST_MISFIT = 0.2, 0.5  # distance of a velocity from the line that restarts the fit [m/s]
 LONGEST_MISFIT = 0.1  # time after which velocities far from the line restart the fit: a slip is shorter [s]
 CONFIRMED = 1.0  # time of agreement after which the observer needs no new fit [s]
-FORCE_MEMORY = 0.05  # time constant of the mean accelerometer [s]
 MISFIT_FACTOR = 6.0  # in between: this many times the scatter
 
 State = tuple[Vector, Vector]
@@ -64,8 +63,6 @@ class Initialisation:
         self._average.reset()
         self._fit.reset()
         self.phase = Phase.STARTING
-        self._force: Vector = ZERO  # mean specific force since the begin of a fit
-        self._by_accelerometer = True  # whether the accelerometer weights the contacts
         self._starting_for = 0.0  # time since the first reading of the startup [s]
         self._refitted = False  # whether the startup has discarded data of the fit
         self._misfit_for = 0.0  # time for which velocities have been far from the line [s]
@@ -78,14 +75,12 @@ class Initialisation:
 
     @property
     def vertical(self) -> Vector | None:
-        """Direction of the mean accelerometer, which weights the contacts where there is no better vertical.
+        """Direction of the mean accelerometer during the startup, which then weights the contacts.
 
-        None before the first reading, and where the observer's vertical does not contradict the forces.
+        None before the first reading, and after the startup.
         """
-        if not self.weighted_by_accelerometer:
-            return None
-        force = self._average.force if self.phase is Phase.STARTING else self._force
-        return normalised(force) if norm(force) > 0.0 else None
+        force = self._average.force
+        return normalised(force) if not self.ready and norm(force) > 0.0 else None
 
     def average(self, h: float, force: Vector, rate: Vector) -> None:
         """Add one accelerometer reading of the startup, before `start`.
@@ -138,23 +133,11 @@ class Initialisation:
         self.phase = Phase.TRACKING
         return y_v, mean
 
-    @property
-    def weighted_by_accelerometer(self) -> bool:
-        """Whether the accelerometer's direction weights the contacts."""
-        return self.phase is not Phase.TRACKING and self._by_accelerometer
-
-    def begin(self, *, by_accelerometer: bool) -> None:
-        """Begin a fit while the observer runs.
-
-        Args:
-            by_accelerometer: Whether the contacts are weighted by the accelerometer's direction, since the
-                observer's vertical contradicts their forces.
-        """
+    def begin(self) -> None:
+        """Begin a fit while the observer runs."""
         self._fit.reset()
         self.phase = Phase.FITTING
-        self._force = ZERO
         self._misfit_for = self._agreed = 0.0
-        self._by_accelerometer = by_accelerometer
 
     def refit(self, h: float, force: Vector, rate: Vector, y_v: Vector | None, x2: Vector) -> State | None:
         """Process one step of a fit while the observer runs.
@@ -169,10 +152,8 @@ class Initialisation:
         Returns:
             Velocity and vertical to which the observer is to be set; None to leave it as it is.
         """
-        fit, share = self._fit, h / (h + FORCE_MEMORY)
+        fit = self._fit
         fit.add(h, force, rate)
-        mean = self._force if self._force != ZERO else force
-        self._force = combine(mean, share, (force[0] - mean[0], force[1] - mean[1], force[2] - mean[2]))
         if y_v is None or not self._fits(h, y_v):
             return None
         if fit.duration > LONGEST_WINDOW and self.phase is Phase.FITTING:
@@ -228,7 +209,7 @@ class Initialisation:
             self._fit.reset()
             self._misfit_for, self._refitted = 0.0, True
         else:
-            self.begin(by_accelerometer=self._by_accelerometer)
+            self.begin()
 
     def _accepted(self, z: Vector) -> bool:
         return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA

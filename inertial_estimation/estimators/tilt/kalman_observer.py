@@ -26,7 +26,6 @@ from inertial_estimation.estimators.tilt.kalman_advance import (
     expected_velocity,
     kalman_rate,
     store_kalman_rates,
-    velocity_was_set,
 )
 from inertial_estimation.estimators.tilt.kalman_steps import (
     CC,
@@ -155,12 +154,6 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
     def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
         """Predict the mean velocity of a step."""
         return expected_velocity(h, w_I, f_I, self._cells, self._own_cells)
-
-    @property
-    def state(self) -> tuple[float, ...]:
-        """x1, x2, whether x1 was set from outside since the last step, and the numbers of `kalman_steps`."""
-        was_set = velocity_was_set(self._cells, self._own_cells)
-        return *self.x1, *self.x2, float(was_set), *self._own_cells[:SIZE]
 
     def forget_noise(self) -> None:
         """Begin without a measured noise; `initialise` has to follow."""

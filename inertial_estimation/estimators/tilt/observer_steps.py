@@ -18,7 +18,7 @@ from inertial_estimation.spatial.vectors import (
 )
 
 LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
-LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for which it is dropped, too [m/s]
+LARGEST_LANDING = 0.5  # difference from the contact velocity for which it is dropped, too [m/s]
 # Numbers that all observers have: x1 and x2, innovation and correction of the last step, whether it had a
 # contact velocity and whether gravity corrected it, time without contact until now [s]; rate and sensitivity
 # as in `TiltObserver`, as they were last stored; whether there is an intermediate vertical, and that

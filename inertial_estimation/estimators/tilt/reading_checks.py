@@ -9,31 +9,18 @@ from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.estimator_memory import (
     AGREEMENT,
     CHECKS,
-    CONTRADICTED,
     ENABLED,
     FEET,
-    FLOOR,
-    GUARD,
-    HOLD,
-    OUTLIERS,
     READINGS,
     SOLES,
+    VELOCITY_WRONG_FOR,
 )
-from inertial_estimation.estimators.tilt.floor_check import FloorCheck
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
-from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
-from inertial_estimation.estimators.tilt.outlier_frequency import OutlierFrequency
-from inertial_estimation.estimators.tilt.step_end import SOLES_CONTRADICT, SOLES_LEAN
 from inertial_estimation.estimators.tilt.step_judgement import (
-    CONTACTS_CHANGED,
-    FORCES_CONTRADICT,
+    DOUBT,
     GYRO_REPLACED,
-    LOADED_TIME,
-    OUTLIER_SEEN,
-    REPORTABLE,
 )
-from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
@@ -48,51 +35,18 @@ class Finding(Enum):
     """What the checks can find; the value is the sentence of the health report.
 
     Attributes:
-        GYRO_OUTLIER: A jump of the rate, held back until the next reading confirmed it, or never used.
-        FORCE_OUTLIER: A specific force that the contact velocity contradicts.
-        VELOCITY_OUTLIER: A contact velocity that the IMU contradicts.
         GYROSCOPE: Persistent disagreement, and the gyroscope differs from the rotation of the feet.
         ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
         UNKNOWN: Persistent disagreement that the contacts cannot attribute.
-        INCLINED: Forces that are normal to the soles, a tilt that is not.
-        LEANING: Forces that lean against the tilt, further than a push makes them.
-        CONTACTS: Forces at the feet that contradict the tilt.
         REPLACED: The tilt was set to a new fit.
     """
 
-    GYRO_OUTLIER = "imu/data: gyroscope readings jump; those that no other confirmed were left out"
-    FORCE_OUTLIER = "imu/data: accelerometer readings contradict the contact velocity and were taken back"
-    VELOCITY_OUTLIER = (
-        "joint_states or contact wrenches: contact velocities contradict the IMU and were left out"
-    )
     GYROSCOPE = "imu/data (gyroscope) or joint_states: the angular rate contradicts the feet and gravity"
     ACCELEROMETER = (
         "imu/data (accelerometer) or contact wrenches: the specific force contradicts gyroscope and feet"
     )
-    INCLINED = (
-        "imu/data (is it turned?), joint_states or contact wrenches: the forces are normal to the soles, "
-        "the vertical is not"
-    )
-    LEANING = (
-        "joint_states, contact wrenches or imu/data: the sum of the contact forces leans by more than 20 deg "
-        "against the vertical"
-    )
-    CONTACTS = "contact wrenches: the feet bear forces, but by the tilt none is pushed up"
     UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
     REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
-
-
-OUTLIERS_BY_KIND = (  # by the kinds of `OutlierFrequency`
-    Finding.GYRO_OUTLIER,
-    Finding.FORCE_OUTLIER,
-    Finding.VELOCITY_OUTLIER,
-)
-SAID_BY = (  # what a step says by itself, by its bit
-    (FORCES_CONTRADICT, Finding.CONTACTS),
-    (GYRO_REPLACED, Finding.GYROSCOPE),
-    (SOLES_CONTRADICT, Finding.INCLINED),
-    (SOLES_LEAN, Finding.LEANING),
-)
 
 
 class ReadingChecks:
@@ -101,11 +55,8 @@ class ReadingChecks:
     Attributes:
         enabled: Whether readings are checked; otherwise they are used as they are.
         readings: Mean IMU readings over a step, single wrong rates left out.
-        velocity: Contact velocities and specific forces against one another.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
         feet: Gyroscope against the rotation that the feet allow.
-        hold: The vertical carried by the gyroscope alone.
-        floor: The vertical against the soles and their forces.
         found_ns: Stamp of the last step at which each finding was made [ns].
         stamp_ns: That of the last step [ns].
     """
@@ -122,51 +73,28 @@ class ReadingChecks:
         self._cells = cells(memory[CHECKS])
         self._cells[ENABLED] = float(enabled)
         self.readings = ImuReadings(memory[READINGS], doubting=enabled)
-        self.velocity = VelocityGuard(memory[GUARD])
         self.agreement = Agreement(memory[AGREEMENT])
         self.found_ns: dict[Finding, int] = {}
         self.feet = FootRotation(memory[FEET])
         for i, sole in enumerate(soles):
             memory[SOLES][i] = float(sole)
-        self.hold = ForceHold(memory[HOLD])
-        self.floor = FloorCheck(memory[FLOOR])
-        self._outliers = OutlierFrequency(memory[OUTLIERS])
         self.stamp_ns = 0
 
     def reset(self) -> None:
         """Begin before the first reading; findings stay until they are old."""
         self.readings.reset()
         self.feet.reset()
-        self.agreement.forget()
         self.restart()
 
     def restart(self) -> None:
         """Begin with a vertical that is determined anew; the readings follow those before."""
-        self.velocity.reset()
         self.agreement.reset()
-        self.hold.reset()
-        self.floor.reset()
-        self._cells[CONTRADICTED] = 0.0
+        self._cells[VELOCITY_WRONG_FOR] = 0.0
 
-    @property
-    def doubtful(self) -> bool:
-        """Whether the tilt should be determined anew."""
-        return self.agreement.disagrees or self.agreement.drifted or self.contradicted
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the forces at the feet contradict the tilt."""
-        return bool(self._cells[CONTRADICTED] > LOADED_TIME)
-
-    def replaced(self, turn: float) -> None:
-        """Note that the observer was set to a new vertical and velocity.
-
-        Args:
-            turn: Angle between the vertical before and the new one [rad].
-        """
-        self.agreement.replaced(turn)
-        self.velocity.reset()
-        self._cells[CONTRADICTED] = 0.0
+    def replaced(self) -> None:
+        """Note that the observer was set to a new vertical and velocity."""
+        self.agreement.reset()
+        self._cells[VELOCITY_WRONG_FOR] = 0.0
         self.found_ns[Finding.REPLACED] = self.stamp_ns
 
     def note(self, stamp_ns: int, found: int) -> None:
@@ -176,22 +104,14 @@ class ReadingChecks:
             stamp_ns: Stamp of the step [ns].
             found: Its bits.
         """
-        if found & CONTACTS_CHANGED:
-            self._outliers.change_contacts(stamp_ns)
-        if found & OUTLIER_SEEN:
-            velocity = self.velocity
-            counts = self.readings.doubts, velocity.force_outliers, velocity.velocity_outliers
-            kinds = self._outliers.count(stamp_ns, counts, contradiction=velocity.contradiction)
-            self.found_ns.update({OUTLIERS_BY_KIND[kind]: stamp_ns for kind in kinds})
-        self.found_ns.update({finding: stamp_ns for bit, finding in SAID_BY if found & bit})
-        if found & REPORTABLE:
+        if found & GYRO_REPLACED:
+            self.found_ns[Finding.GYROSCOPE] = stamp_ns
+        if found & DOUBT:
             self.found_ns[self._culprit()] = stamp_ns
 
     def _culprit(self) -> Finding:
         """Find which input disagrees, by the rotation that the feet allow."""
         rotation = self.feet.mean_rate
-        if self.hold.active:
-            return Finding.ACCELEROMETER
         if rotation > GYRO_WRONG or self.feet.replacing:
             return Finding.GYROSCOPE
         if self.feet.known and rotation < GYRO_RIGHT:

@@ -22,8 +22,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     ENABLED,
     FEET,
     FORCE,
-    GUARD,
-    HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     MOVED,
@@ -35,24 +33,17 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     SOLES,
     STEP,
     TRIGGERS,
-    USED_FORCE,
     VELOCITY,
+    VELOCITY_WRONG_FOR,
     WEIGHTS,
     block_of,
 )
 from inertial_estimation.estimators.tilt.foot_rotation import REPLACING, check_rate
-from inertial_estimation.estimators.tilt.force_hold import ACTIVE
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
 from inertial_estimation.estimators.tilt.gyro_bias import BIAS as GYRO_BIAS
-from inertial_estimation.estimators.tilt.imu_readings import DOUBTS, mean_readings
 from inertial_estimation.estimators.tilt.imu_readings import RATE as READ_RATE
-from inertial_estimation.estimators.tilt.observer_steps import (
-    X1,
-    X2,
-)
-from inertial_estimation.estimators.tilt.velocity_guard import (
-    judged_readings,
-)
+from inertial_estimation.estimators.tilt.imu_readings import mean_readings
+from inertial_estimation.estimators.tilt.observer_steps import LARGEST_LANDING, X1
 from inertial_estimation.models.contact_motions import (
     BEFORE,
     MOTIONS,
@@ -61,8 +52,9 @@ from inertial_estimation.models.contact_motions import (
     relative_motions,
     rows_of_contacts,
 )
-from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.spatial.vectors import Vector, add, combine, store, vector_of
+from inertial_estimation.spatial.vectors import Vector, add, combine, distance, store, vector_of
+
+LONGEST_WRONG = 0.1  # time for which the contacts contradict a velocity of the observer that is kept [s]
 
 
 @compiled
@@ -105,11 +97,11 @@ def begin_step(
 @inlined
 def _compared_rate(h: float, w: Vector, known: bool, table: Table, memory: MutableTable) -> Vector:
     """Return the rate of the gyroscope, or that of the feet where it is wrong."""
-    moved, jumps = block_of(memory, MOVED), memory[READINGS][DOUBTS]
+    moved = block_of(memory, MOVED)
     n = len(moved)
     weights, soles = memory[WEIGHTS][:n], memory[SOLES][:n]
     motions = rows_of_contacts(table, MOTIONS), rows_of_contacts(table, BEFORE)
-    return check_rate(h, w, known, motions, weights, jumps, soles, moved, memory[FEET])
+    return check_rate(h, w, known, motions, weights, soles, moved, memory[FEET])
 
 
 @compiled
@@ -145,23 +137,22 @@ def weigh_step(
 
 @compiled
 def guard_step(h: float, aided: bool, memory: MutableTable) -> None:
-    """Judge specific force and contact velocity before the observer's step.
+    """Let the observer's velocity begin anew where the contacts have contradicted it for a while.
+
+    Feet that contradict the observer's velocity have little weight in it, whether they slip or the velocity
+    is wrong, after an outlier of the accelerometer. A contradiction that lasts is one of the velocity.
 
     Args:
         h: Duration of the step [s].
         aided: Whether a contact is in use.
         memory: Of the estimator; changed.
     """
-    step, observer = memory[STEP], memory[OBSERVER]
+    observer, checks, y_v = memory[OBSERVER], memory[CHECKS], vector_of(memory[STEP], VELOCITY)
     if not aided:
         uncorrected(h, memory[BIAS][ACROSS], memory[NOISE])
-    force = vector_of(step, MEAN_FORCE)
-    if memory[CHECKS][ENABLED] > 0.0:
-        x1, x2 = vector_of(observer, X1), vector_of(observer, X2)
-        if memory[HOLD][ACTIVE] > 0.0:
-            force = (STANDARD_GRAVITY * x2[0], STANDARD_GRAVITY * x2[1], STANDARD_GRAVITY * x2[2])
-        w, y_v = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY)
-        x1, force, y_v = judged_readings(h, w, force, y_v, aided, (x1, x2), memory[GUARD])
-        store(observer, X1, x1)
-        store(step, VELOCITY, y_v)
-    store(step, USED_FORCE, force)
+    if not aided or distance(vector_of(observer, X1), y_v) <= LARGEST_LANDING:
+        checks[VELOCITY_WRONG_FOR] = 0.0
+    else:
+        checks[VELOCITY_WRONG_FOR] += h
+    if checks[ENABLED] > 0.0 and checks[VELOCITY_WRONG_FOR] > LONGEST_WRONG:
+        store(observer, X1, y_v)

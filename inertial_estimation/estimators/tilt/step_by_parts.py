@@ -4,31 +4,23 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     FORCE,
     MEAN_FORCE,
     MEAN_RATE,
-    USED_FORCE,
     VELOCITY,
 )
 from inertial_estimation.estimators.tilt.estimator_parts import EstimatorParts
 from inertial_estimation.estimators.tilt.foot_rotation import explains_turn
-from inertial_estimation.estimators.tilt.force_hold import advance_hold
 from inertial_estimation.estimators.tilt.initialisation import Phase
-from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.step_end import WINDOW_FULL
 from inertial_estimation.estimators.tilt.step_judgement import DOUBT
 from inertial_estimation.estimators.tilt.whole_steps import BEGUN
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Vector, angle_between, rotate, times
+from inertial_estimation.spatial.vectors import Vector, rotate, times
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
-UPSIDE_DOWN = 1.0  # standard deviation of a vertical by which no foot is pushed up [rad]
 
 
 class StepByParts:
-    """Makes steps, or continues them from where the usual step (`whole_steps`) has ended.
-
-    Attributes:
-        kept_steps: Takes what the observer is given, for `RecordedObserver`; None: nothing is kept.
-    """
+    """Makes steps, or continues them from where the usual step (`whole_steps`) has ended."""
 
     def __init__(self, parts: EstimatorParts, *, sensed: bool) -> None:
         """Begin without a step.
@@ -38,7 +30,6 @@ class StepByParts:
             sensed: Whether sensors at the contacts give the forces.
         """
         self._parts, self._calls, self._sensed = parts, parts.calls, sensed
-        self.kept_steps: KeptObserverSteps | None = None
 
     def step(
         self,
@@ -90,7 +81,7 @@ class StepByParts:
                 self._calls.contacts.remember(known=known)
                 return False
             aided = known and wrenches is not None and self._weigh(h, wrenches)
-            found = self._observe(stamp_ns, h, aided=aided)
+            found = self._observe(h, aided=aided)
         self._parts.checks.stamp_ns = stamp_ns
         self._conclude(stamp_ns, h, found)
         fresh = known and wrenches is not None
@@ -110,7 +101,6 @@ class StepByParts:
         """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""
         (x, y, z), parts = missed, self._parts
         parts.observer.restore(rotate((-x, -y, -z), parts.observer.x2))
-        parts.checks.velocity.reset()
         parts.checks.agreement.reset()
 
     @property
@@ -146,24 +136,21 @@ class StepByParts:
             observer.see_feet(calls.contacts.feet(calls.kinematics.state))
         return aided
 
-    def _observe(self, stamp_ns: int, h: float, *, aided: bool) -> int:
+    def _observe(self, h: float, *, aided: bool) -> int:
         """Advance the observer with checked readings; return what was found by comparing them."""
-        parts, calls, kept = self._parts, self._calls, self.kept_steps
+        parts, calls = self._parts, self._calls
         observer, checks, noise = parts.observer, parts.checks, parts.noise
         bias_variance, information = parts.bias.variance_horizontal, calls.contacts.information
         observer.see_noise(noise.white_density, bias_variance, information)
-        if kept is not None:
-            kept.begin(noise, information)
         if aided:
             observer.follow_noise(h, bias_variance, noise.row)
-        carried, before = checks.hold.active or checks.agreement.stretched, observer.x2
+        carried, before = checks.agreement.stretched, observer.x2
         calls.guard(h, aided=aided)
-        w, force = calls.vector(MEAN_RATE), calls.vector(USED_FORCE)
-        y_v = calls.vector(VELOCITY) if aided else None
-        advance(observer, kept, stamp_ns, h, (w, force, y_v), bias_variance)
+        w, force = calls.vector(MEAN_RATE), calls.vector(MEAN_FORCE)
+        observer.step(h, w, force, calls.vector(VELOCITY) if aided else None)
         if carried:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
-        return calls.judge(h, aided=aided, tracking=parts.initialisation.phase is Phase.TRACKING)
+        return calls.judge(h, aided=aided)
 
     def _conclude(self, stamp_ns: int, h: float, found: int) -> None:
         """Note what was found; where readings disagree, determine the observer's state anew."""
@@ -172,50 +159,38 @@ class StepByParts:
             if self._parts.checks.enabled:
                 self._refit(h)
         elif found & DOUBT:
-            self._correct_vertical(h)
+            self._correct_vertical()
 
-    def _correct_vertical(self, h: float) -> None:
-        """Take errors of gyroscope and accelerometer back; begin a fit where the readings disagree."""
-        parts, w = self._parts, self._calls.vector(MEAN_RATE)
-        observer, checks, feet, hold = parts.observer, parts.checks, parts.checks.feet, parts.checks.hold
-        agreement = checks.agreement
+    def _correct_vertical(self) -> None:
+        """Take an error of the gyroscope back; begin a fit where the readings disagree."""
+        parts, observer = self._parts, self._parts.observer
+        feet, agreement = parts.checks.feet, parts.checks.agreement
         turned = feet.known and agreement.turned and not feet.replacing
         if turned and explains_turn(agreement.turn, observer.x2, feet.row):
             self._turn_back(feet.replace())
-        sound = feet.known and not checks.contradicted and not feet.replacing
-        begins, back = advance_hold(h, w, observer.correction, sound, agreement.row, hold.row)
-        if begins:
-            observer.restore(rotate(back, observer.x2))
-        if hold.exhausted:
-            parts.start_again()
-        elif checks.doubtful and not hold.active:
+        if agreement.reportable:
             if agreement.drifted and not agreement.disagrees:
                 parts.bias.doubt(agreement.slow_angle * observer.convergence_rate)
-            if checks.contradicted:
-                observer.trust(UPSIDE_DOWN)
-            parts.initialisation.begin(by_accelerometer=checks.contradicted)
+            parts.initialisation.begin()
 
     def _refit(self, h: float) -> None:
         """Continue a fit of the vertical, and set the observer to it once it is accepted."""
         parts, calls = self._parts, self._calls
         observer, checks, initialisation = parts.observer, parts.checks, parts.initialisation
-        if checks.contradicted and not initialisation.weighted_by_accelerometer:
-            initialisation.begin(by_accelerometer=True)
-        elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
-            initialisation.begin(by_accelerometer=False)
+        if initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
+            initialisation.begin()
         fitted = initialisation.phase is Phase.FITTED
-        initialisation.agree(h, doubtful=checks.doubtful)
-        y_v = calls.vector(VELOCITY) if observer.velocity_aided and not checks.velocity.doubting else None
-        force, w = calls.vector(USED_FORCE), calls.vector(MEAN_RATE)
+        initialisation.agree(h, doubtful=checks.agreement.reportable)
+        y_v = calls.vector(VELOCITY) if observer.velocity_aided else None
+        force, w = calls.vector(MEAN_FORCE), calls.vector(MEAN_RATE)
         found = initialisation.refit(h, force, w, y_v, observer.x2)
         if found is None:
             return
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
         else:
-            turn = angle_between(observer.x2, found[1])
             observer.initialise(*found)
-            checks.replaced(turn)
+            checks.replaced()
         parts.noise.begin(initialisation.sigma)
         observer.trust(initialisation.sigma)
 
@@ -239,8 +214,6 @@ class StepByParts:
 
     def _finish(self, stamp_ns: int, h: float, *, known: bool, fresh: bool) -> None:
         """Finish a step, and note what was found in that."""
-        if self.kept_steps is not None:
-            self.kept_steps.place(self._calls.kinematics.state.R_BI)
         self._parts.observer.store_rates()
         tracking = self._parts.initialisation.phase is Phase.TRACKING
         found = self._calls.finish(h, known=known, fresh=fresh, tracking=tracking)

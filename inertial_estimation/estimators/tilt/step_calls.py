@@ -97,18 +97,18 @@ class StepCalls:
         return weigh_step(h, vertical, judged, expected or ZERO, table, wrenches, self._memory)
 
     def guard(self, h: float, *, aided: bool) -> None:
-        """Judge specific force and contact velocity before the observer's step (`guard_step`)."""
+        """Let the observer's velocity begin anew where the contacts say so (`guard_step`)."""
         guard_step(h, aided, self._memory)
 
-    def judge(self, h: float, *, aided: bool, tracking: bool) -> int:
+    def judge(self, h: float, *, aided: bool) -> int:
         """Compare the readings after the observer's step; return what was found (`judge_step`)."""
-        return judge_step(h, aided, tracking, self.contacts.wrenches, self._memory)
+        return judge_step(h, aided, self._memory)
 
     def finish(self, h: float, *, known: bool, fresh: bool, tracking: bool) -> int:
         """Finish a step; return what was found (`finish_step`)."""
         out = zeros(self._count)
-        table, wrenches, window = self.kinematics.kinematics[2], self.contacts.wrenches, self._rest.readings
-        found = finish_step(h, known, fresh, tracking, table, wrenches, window, self._memory, out)
+        table, window = self.kinematics.kinematics[2], self._rest.readings
+        found = finish_step(h, known, fresh, tracking, table, window, self._memory, out)
         self.numbers = np.asarray(out)
         return found
 

@@ -1,4 +1,4 @@
-"""The end of a step of the base state's estimator: soles, gyroscope bias, base, numbers of the estimate."""
+"""The end of a step of the base state's estimator: gyroscope bias, base, numbers of the estimate."""
 
 import math
 
@@ -12,10 +12,7 @@ from inertial_estimation.estimators.tilt.base_track import (
     advance_base,
     is_referenced,
 )
-from inertial_estimation.estimators.tilt.contact_weighing import (
-    BEGIN_KNOWN,
-    UNSENSED,
-)
+from inertial_estimation.estimators.tilt.contact_weighing import BEGIN_KNOWN
 from inertial_estimation.estimators.tilt.estimate_numbers import first_defect, write_estimate
 from inertial_estimation.estimators.tilt.estimator_memory import (
     ANCHORS,
@@ -26,7 +23,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     DEFECT,
     ENABLED,
     FEET,
-    FLOOR,
     FORCE,
     MEAN_RATE,
     OBSERVER,
@@ -35,7 +31,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     REST,
     SCALE,
     SMOOTHED,
-    SOLES,
     STEP,
     TRIGGERS,
     UNWEIGHTED,
@@ -43,7 +38,6 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     WEIGHTS,
     block_of,
 )
-from inertial_estimation.estimators.tilt.floor_check import INCLINED_NOW, LEANING_NOW, compare_with_soles
 from inertial_estimation.estimators.tilt.foot_rotation import COMPLETE, REPLACING
 from inertial_estimation.estimators.tilt.foot_rotation import RATE as FEET_RATE
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS, ALONG, RESTING, learn_bias
@@ -66,16 +60,15 @@ from inertial_estimation.models.contact_motions import (
     IMU,
     MOTIONS,
     VELOCITIES,
-    WRENCH_FRAMES,
     rows_of_contacts,
 )
 from inertial_estimation.spatial.vectors import ZERO, combine, matrix_of, norm, vector_of
 
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
-# What is found, a bit each, which those of `step_judgement` do not use: the forces are normal to the soles
-# and the vertical is not, the forces lean too far, `RestWindow.readings` has no room for another reading.
-SOLES_CONTRADICT, SOLES_LEAN, WINDOW_FULL = 64, 128, 256
+# What is found, a bit that `step_judgement` does not use: `RestWindow.readings` has no room for another
+# reading.
+WINDOW_FULL = 4
 
 
 @compiled
@@ -85,12 +78,11 @@ def finish_step(
     fresh: bool,
     tracking: bool,
     table: Table,
-    wrenches: Table,
     window: MutableTable,
     memory: MutableTable,
     out: MutableColumn,
 ) -> int:
-    """Look at the soles, learn the bias, advance the base and write the estimate; return what was found.
+    """Learn the bias, advance the base and write the estimate; return what was found.
 
     Args:
         h: Duration of the step [s].
@@ -98,7 +90,6 @@ def finish_step(
         fresh: Whether it had joints and wrenches, so that the weights are those of this step.
         tracking: Whether the observer determines the vertical.
         table: Of the kinematics.
-        wrenches: A row for each contact, in its wrench frame [N, Nm]; only used where fresh.
         window: `RestWindow.readings`; changed.
         memory: Of the estimator; changed.
         out: Written: numbers of the estimate.
@@ -106,19 +97,13 @@ def finish_step(
     motions, triggers = rows_of_contacts(table, MOTIONS), block_of(memory, TRIGGERS)
     shares = memory[WEIGHTS if fresh else UNWEIGHTED][: len(motions)]
     step, observer, bias, found = memory[STEP], memory[OBSERVER], memory[BIAS], 0
-    if known and memory[CHECKS][ENABLED] > 0.0 and memory[CONTACTS][UNSENSED] == 0.0:
-        if fresh:
-            x2, soles, floor = vector_of(observer, X2), memory[SOLES], memory[FLOOR]
-            wrench_frames = rows_of_contacts(table, WRENCH_FRAMES)
-            compare_with_soles(h, x2, motions, wrench_frames, wrenches, shares, soles, floor)
-        found = _seen_of_floor(memory[FLOOR])
     if memory[FEET][REPLACING] == 0.0:
         speed = math.inf
         if known:
             speed = fastest_joint(h, table[VELOCITIES], memory[SMOOTHED], memory[REST])
         _learn(h, speed, _lever(motions, shares), tracking, window, memory)
         if is_full(window, memory[REST]):
-            found |= WINDOW_FULL
+            found = WINDOW_FULL
     memory[CONTACTS][BEGIN_KNOWN] = 1.0 if known else 0.0
     _advance_variances(h, memory)
     rates = vector_of(step, RATE), vector_of(step, MEAN_RATE), vector_of(bias, GYRO_BIAS)
@@ -133,16 +118,6 @@ def finish_step(
     innovation, motion = vector_of(observer, INNOVATION), (p_WB, v_B, w_B)
     write_estimate(orientation, motion, x2_B, rates[2], innovation, variances, flags, triggers, out)
     step[DEFECT] = first_defect(out)
-    return found
-
-
-@inlined
-def _seen_of_floor(floor: MutableColumn) -> int:
-    found = 0
-    if floor[INCLINED_NOW] > 0.0:
-        found |= SOLES_CONTRADICT
-    if floor[LEANING_NOW] > 0.0:
-        found |= SOLES_LEAN
     return found
 
 

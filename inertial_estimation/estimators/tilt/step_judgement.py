@@ -1,6 +1,6 @@
 """Comparison of the readings with one another after the observer's step; arithmetic."""
 
-from inertial_estimation.compilation import MutableTable, Table, compiled, inlined
+from inertial_estimation.compilation import MutableTable, compiled, inlined
 from inertial_estimation.estimators.tilt.accelerometer_scale import (
     learn_scale_in_motion,
 )
@@ -9,40 +9,25 @@ from inertial_estimation.estimators.tilt.agreement import (
     agree,
     disagrees,
     drifted,
-    learn_usual_sizes,
-)
-from inertial_estimation.estimators.tilt.contact_weighing import (
-    USED,
-    are_contradictory,
 )
 from inertial_estimation.estimators.tilt.correction_rate import measure_velocity
 from inertial_estimation.estimators.tilt.estimator_memory import (
     AGREEMENT,
     BIAS,
     CHECKS,
-    CONTACTS,
-    CONTRADICTED,
     ENABLED,
     FEET,
-    GUARD,
-    HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     NOISE,
     OBSERVER,
-    OUTLIERS,
-    READINGS,
     SCALE,
     STEP,
-    USED_FORCE,
     VELOCITY,
 )
-from inertial_estimation.estimators.tilt.foot_rotation import KNOWN, REPLACING
-from inertial_estimation.estimators.tilt.force_hold import ACTIVE, advance_hold
+from inertial_estimation.estimators.tilt.foot_rotation import REPLACING
 from inertial_estimation.estimators.tilt.gyro_bias import RESTING
-from inertial_estimation.estimators.tilt.imu_readings import DOUBTS
 from inertial_estimation.estimators.tilt.observer_steps import (
-    CORRECTION,
     INNOVATION,
     INTERMEDIATE,
     STAGED,
@@ -50,55 +35,33 @@ from inertial_estimation.estimators.tilt.observer_steps import (
     X1,
     X2,
 )
-from inertial_estimation.estimators.tilt.outlier_frequency import contacts_changed, outliers_seen
-from inertial_estimation.estimators.tilt.velocity_guard import (
-    DOUBTED_FOR,
-    FORCE_OUTLIERS,
-    VELOCITY_OUTLIERS,
-)
 from inertial_estimation.spatial.vectors import vector_of
 
-LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
-
-# What is found, a bit each: other contacts are in use, an outlier is to be counted, forces at the feet
-# contradict the tilt, the feet replace the gyroscope, the output may be wrong, the vertical is in doubt.
-CONTACTS_CHANGED, OUTLIER_SEEN, FORCES_CONTRADICT, GYRO_REPLACED, REPORTABLE, DOUBT = 1, 2, 4, 8, 16, 32
+# What is found, a bit each: the feet replace the gyroscope, the output may be wrong.
+GYRO_REPLACED, DOUBT = 1, 2
 
 
 @compiled
-def judge_step(h: float, aided: bool, tracking: bool, wrenches: Table, memory: MutableTable) -> int:
+def judge_step(h: float, aided: bool, memory: MutableTable) -> int:
     """Compare the readings with one another after the observer's step; return what was found.
 
     Args:
         h: Duration of the step [s].
         aided: Whether a contact is in use.
-        tracking: Whether the observer determines the vertical, of which a doubt is then left to the caller.
-        wrenches: The last ones, a row for each contact [N, Nm].
         memory: Of the estimator; changed.
     """
     if memory[CHECKS][ENABLED] == 0.0:
         _measure_velocity(h, memory)
         return 0
-    agreement, held = memory[AGREEMENT], memory[HOLD][ACTIVE] > 0.0
-    _agree(h, aided, held, memory)
-    found = _count(h, memory) | _compare_forces(h, aided, wrenches, memory)
-    if memory[FEET][REPLACING] > 0.0:
-        found |= GYRO_REPLACED
+    agreement = memory[AGREEMENT]
+    _agree(h, aided, memory)
+    found = GYRO_REPLACED if memory[FEET][REPLACING] > 0.0 else 0
     if disagrees(agreement) or drifted(agreement):
-        found |= REPORTABLE
-    elif not held and memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
+        found |= DOUBT
+    elif memory[FEET][REPLACING] == 0.0:  # noise is what sound readings have
         _measure_velocity(h, memory)
-    if not held:
-        learn_usual_sizes(h, agreement)
-        if aided and memory[BIAS][RESTING] == 0.0:
-            learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
-    contradicted = memory[CHECKS][CONTRADICTED] > LOADED_TIME
-    if held or contradicted or disagrees(agreement) or drifted(agreement):
-        return found | DOUBT
-    if tracking:
-        sound = memory[FEET][KNOWN] > 0.0 and memory[FEET][REPLACING] == 0.0
-        w, correction = vector_of(memory[STEP], MEAN_RATE), vector_of(memory[OBSERVER], CORRECTION)
-        advance_hold(h, w, correction, sound, agreement, memory[HOLD])
+    if aided and memory[BIAS][RESTING] == 0.0:
+        learn_scale_in_motion(h, agreement[LENGTH], memory[SCALE])
     return found
 
 
@@ -107,37 +70,14 @@ def _measure_velocity(h: float, memory: MutableTable) -> None:
     observer = memory[OBSERVER]
     if observer[VELOCITY_AIDED] > 0.0:
         innovation, x2 = vector_of(observer, INNOVATION), vector_of(observer, X2)
-        measure_velocity(h, innovation, x2, vector_of(memory[STEP], USED_FORCE), memory[NOISE])
+        measure_velocity(h, innovation, x2, vector_of(memory[STEP], MEAN_FORCE), memory[NOISE])
 
 
 @inlined
-def _agree(h: float, aided: bool, held: bool, memory: MutableTable) -> None:
+def _agree(h: float, aided: bool, memory: MutableTable) -> None:
     """Compare the observer's vertical with that of a first stage."""
     step, observer = memory[STEP], memory[OBSERVER]
-    force = vector_of(step, MEAN_FORCE if held else USED_FORCE)
+    force = vector_of(step, MEAN_FORCE)
     state = vector_of(observer, X1), vector_of(observer, X2), vector_of(observer, INTERMEDIATE)
     w, y_v, staged = vector_of(step, MEAN_RATE), vector_of(step, VELOCITY), observer[STAGED] > 0.0
-    agree(h, w, force, y_v, aided, state, staged, held, memory[AGREEMENT])
-
-
-@inlined
-def _count(h: float, memory: MutableTable) -> int:
-    """Return whether the contacts have changed and whether there is an outlier to be counted."""
-    guard, found = memory[GUARD], 0
-    if contacts_changed(memory[CONTACTS][USED], memory[OUTLIERS]):
-        found |= CONTACTS_CHANGED
-    counts = memory[READINGS][DOUBTS], guard[FORCE_OUTLIERS], guard[VELOCITY_OUTLIERS]
-    if outliers_seen(h, guard[DOUBTED_FOR] > 0.0, counts, memory[OUTLIERS]):
-        found |= OUTLIER_SEEN
-    return found
-
-
-@inlined
-def _compare_forces(h: float, aided: bool, wrenches: Table, memory: MutableTable) -> int:
-    """Return whether forces at the feet have contradicted the tilt for a while."""
-    checks = memory[CHECKS]
-    if aided or not are_contradictory(wrenches, memory[CONTACTS]):
-        checks[CONTRADICTED] = 0.0
-        return 0
-    checks[CONTRADICTED] += h
-    return FORCES_CONTRADICT if checks[CONTRADICTED] > LOADED_TIME else 0
+    agree(h, w, force, y_v, aided, state, staged, memory[AGREEMENT])

@@ -42,9 +42,9 @@ class TiltPipelineConfig:
     )
     check_readings: bool = parameter(
         True,
-        "Whether gyroscope, accelerometer and contact velocity are checked against one another: outliers are "
-        "left out, and the tilt is determined anew after contradictions. If false, the observer uses every "
-        "reading as it is, as in the papers.",
+        "Whether gyroscope, accelerometer and contact velocity are checked against one another: jumps of the "
+        "gyroscope are left out, and the tilt is determined anew after contradictions. If false, the "
+        "observer uses every reading as it is, as in the papers.",
     )
     kalman: KalmanConfig = section(KalmanConfig)
     two_stage: TwoStageConfig = section(TwoStageConfig)

@@ -159,11 +159,6 @@ class TiltObserver(ABC, Generic[GainsT]):
             y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact.
         """
 
-    @property
-    def state(self) -> tuple[float, ...]:
-        """The numbers that steps change, for a run over a whole recording; empty where there is none."""
-        return ()
-
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the contact points before a step; an observer of velocities ignores them.
 

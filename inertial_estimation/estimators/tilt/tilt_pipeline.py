@@ -22,9 +22,8 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
-from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator, StepReadings
 from inertial_estimation.estimators.tilt.contact_wrenches import ContactWrenches
-from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad, ContactSource
 from inertial_estimation.models.drop_reasons import DropReason
@@ -62,6 +61,7 @@ class TiltPipeline:
         contacts: Names of the contacts, in the configured order.
         source: Where the contact forces come from.
         entries: Take readings, also from their bytes, as the methods `push_*` do.
+        kept_readings: Takes what the observer takes at every step; None: nothing is kept.
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
@@ -103,6 +103,7 @@ class TiltPipeline:
             on_failure=self._estimator.restart,
             defect=lambda _estimate: self._estimator.defect,
         )
+        self.kept_readings: list[StepReadings] | None = None
         self._steps = 0
         self._incomplete = 0
 
@@ -171,14 +172,6 @@ class TiltPipeline:
         """Ground contacts at the last complete step; empty before the first one."""
         return self._estimator.contact_loads
 
-    def keep_steps(self) -> KeptObserverSteps:
-        """Keep what the observer is given from now on, for `RecordedObserver`.
-
-        Returns:
-            What takes the steps.
-        """
-        return self._estimator.keep_steps()
-
     def calibrate_gyro(self) -> None:
         """Reset the uncertainty of the gyro bias, so that the next rest determines it again."""
         self._estimator.bias.calibrate()
@@ -214,7 +207,7 @@ class TiltPipeline:
         complete = self._wrenches.take(sample, aligner, timeout, used=known) and known
         self._steps += 1
         self._incomplete += not complete
-        return self._estimator.step(
+        estimate = self._estimator.step(
             sample.stamp_ns,
             h,
             sample.driver_row,
@@ -223,6 +216,9 @@ class TiltPipeline:
             self._reference(sample.time_ns),
             row[of_tau] if row is not None and of_tau is not None else None,
         )
+        if self.kept_readings is not None:
+            self.kept_readings.append(self._estimator.readings(sample.stamp_ns, h))
+        return estimate
 
     def _reference(self, time_ns: int) -> Matrix | None:
         if not self.config.yaw.use_reference:

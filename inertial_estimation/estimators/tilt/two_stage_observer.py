@@ -116,11 +116,6 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         """Rate at which x2^ follows x2' [1/s]: gamma unless the noise has set another one."""
         return _rate(self._own_cells)
 
-    @property
-    def state(self) -> tuple[float, ...]:
-        """x1, x2 and the intermediate vertical."""
-        return *self.x1, *self.x2, *self.x2_intermediate
-
     def follow_noise(self, h: float, bias_variance: float, noise: Array) -> None:
         """Correct the vertical at the rate of least error from the next step on, where that is enabled."""
         follow_noise(h, bias_variance, noise, self.own)

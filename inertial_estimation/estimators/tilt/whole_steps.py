@@ -15,18 +15,15 @@ from inertial_estimation.estimators.tilt.estimator_memory import (
     CONTACTS,
     ENABLED,
     FEET,
-    HOLD,
     MEAN_FORCE,
     MEAN_RATE,
     NOISE,
     OBSERVER,
     OWN,
     STEP,
-    USED_FORCE,
     VELOCITY,
 )
 from inertial_estimation.estimators.tilt.foot_rotation import is_unusual
-from inertial_estimation.estimators.tilt.force_hold import ACTIVE
 from inertial_estimation.estimators.tilt.gyro_bias import ACROSS
 from inertial_estimation.estimators.tilt.kalman_advance import (
     SEEN,
@@ -51,7 +48,7 @@ from inertial_estimation.spatial.vectors import store, vector_of
 
 # Where a call has ended, in addition to what `judge_step` and `finish_step` have found: after `begin_step`,
 # after `judge_step`, at the end of the step.
-BEGUN, JUDGED, FINISHED = 512, 1024, 2048
+BEGUN, JUDGED, FINISHED = 8, 16, 32
 
 
 @compiled
@@ -75,12 +72,12 @@ def kalman_whole_step(
     density, information = white_density(memory[NOISE][DENSITY_SEEN]), memory[CONTACTS][INFORMATION]
     store(own, SEEN, (density, memory[BIAS][ACROSS], information))
     guard_step(h, aided, memory)
-    advance_kalman(h, w, vector_of(step, USED_FORCE), vector_of(step, VELOCITY), aided, shared, own)
-    found = judge_step(h, aided, True, wrenches, memory)
+    advance_kalman(h, w, vector_of(step, MEAN_FORCE), vector_of(step, VELOCITY), aided, shared, own)
+    found = judge_step(h, aided, memory)
     if found & DOUBT:
         return found | JUDGED
     store_kalman_rates(shared, own)
-    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], window, memory, out)
     return found | end | FINISHED
 
 
@@ -105,20 +102,20 @@ def two_stage_whole_step(
     if aided:
         follow_noise(h, memory[BIAS][ACROSS], memory[NOISE], own)
     guard_step(h, aided, memory)
-    w, force, y_v = vector_of(step, MEAN_RATE), vector_of(step, USED_FORCE), vector_of(step, VELOCITY)
+    w, force, y_v = vector_of(step, MEAN_RATE), vector_of(step, MEAN_FORCE), vector_of(step, VELOCITY)
     advance_two_stage(h, w, force, y_v, aided, shared, own)
-    found = judge_step(h, aided, True, wrenches, memory)
+    found = judge_step(h, aided, memory)
     if found & DOUBT:
         return found | JUDGED
     shared[RATE], shared[SENSITIVITY] = two_stage_rate(own), two_stage_sensitivity(own)
-    end = finish_step(h, True, True, True, kinematics[2], wrenches, window, memory, out)
+    end = finish_step(h, True, True, True, kinematics[2], window, memory, out)
     return found | end | FINISHED
 
 
 @inlined
 def _is_unusual(memory: MutableTable) -> bool:
     """Return whether a step needs more than its readings after `begin_step`."""
-    return is_unusual(memory[FEET]) or memory[HOLD][ACTIVE] > 0.0 or stretched(memory[AGREEMENT])
+    return is_unusual(memory[FEET]) or stretched(memory[AGREEMENT])
 
 
 WHOLE_STEPS = {KalmanObserver: kalman_whole_step, TwoStageObserver: two_stage_whole_step}

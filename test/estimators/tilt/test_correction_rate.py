@@ -1,10 +1,9 @@
-"""The rate of the tilt correction follows the noise; limits of checks and the accelerometer's scale, too."""
+"""The rate of the tilt correction follows the noise; the accelerometer's scale, too."""
 
 import numpy as np
 import pytest
 from support.observer_simulation import vec
 
-from inertial_estimation.compilation import zeros
 from inertial_estimation.estimators.tilt.accelerometer_scale import (
     AccelerometerScale,
     corrected_force,
@@ -18,8 +17,6 @@ from inertial_estimation.estimators.tilt.correction_rate import (
 )
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
-from inertial_estimation.estimators.tilt.usual_size import LIMIT, forget_size, learn_size
-from inertial_estimation.estimators.tilt.usual_size import SIZE as USUAL_SIZE
 
 H, G0 = 0.005, 9.80665
 
@@ -66,23 +63,6 @@ def test_a_disabled_adaptation_leaves_gamma():
     observer = TwoStageObserver(TwoStageConfig(gamma=0.7), GravityFallbackConfig())
     observer.follow_noise(H, 1e-6, noise.row)
     assert observer.rate == 0.7
-
-
-def test_a_limit_follows_the_usual_size_within_its_bounds():
-    bounds, usual = (2.0, 4.0, 6.0), zeros(USUAL_SIZE)
-    forget_size(bounds, usual, 0)
-    for _ in range(4000):
-        learn_size(0.005, 0.1, bounds, usual, 0)
-    assert usual[LIMIT] == 2.0
-    for _ in range(4000):
-        learn_size(0.005, 1.0, bounds, usual, 0)
-    assert usual[LIMIT] == pytest.approx(4.0, rel=0.01)
-    for _ in range(4000):
-        learn_size(0.005, 50.0, bounds, usual, 0)
-    assert usual[LIMIT] == 6.0
-    forget_size(bounds, usual, 0)
-    learn_size(0.005, 1e9, bounds, usual, 0)  # one wild value counts with the size of the limit
-    assert usual[LIMIT] == 2.0
 
 
 @pytest.mark.parametrize(("true", "found"), [(0.95, 0.95), (1.05, 1.05), (1.3, 1.0)])

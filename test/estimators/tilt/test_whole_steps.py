@@ -42,7 +42,7 @@ def run(fault, *, by_parts, flight=(), feet=1, **values):
     stance = Stance(3, still_until=0.5, size=0.2 if feet == 1 else 0.002)
     pipeline, estimates = tilt_pipeline(**values), []
     if by_parts:
-        pipeline.keep_steps()
+        pipeline._estimator._compiled = False
     rng = np.random.default_rng(0)
     for k in range(1, 500):
         stamp, t = k * STEP_NS, 0.01 * k
@@ -71,7 +71,7 @@ def run(fault, *, by_parts, flight=(), feet=1, **values):
         (sound, {"feet": 2}, set()),
         (spikes, {}, set()),
         (turning_gyroscope, {}, {JUDGED}),
-        (turning_gyroscope, {"feet": 2}, {BEGUN, JUDGED}),
+        (turning_gyroscope, {"feet": 2}, {BEGUN}),
         (wrong_force, {}, {JUDGED}),
     ],
 )
