@@ -187,8 +187,7 @@ class GuardedFilter:
         limit = level.limit(self.config.suspect)
         suspect = level.is_known and not (update.accepted and update.nis <= limit)
         if suspect and self.phase is WatchPhase.GOOD:
-            widest = level.limit(self.config.suspect, widest=True)
-            followed = good.located.follow(good.held, equation, widest)
+            followed = good.located.follow(good.held, equation, limit)
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
@@ -250,7 +249,7 @@ class GuardedFilter:
         self.inquiry.feed(innovation, equation, dt, at_rest=not self.level.moving)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
-        if innovation.nis <= self.level.usual_range(self.config.suspect):
+        if innovation.nis <= self.level.limit(self.config.suspect):
             return update
         bodies = self.inquiry.bodies
         on_trial = () if self._trial is None else self._trial.bodies
@@ -277,7 +276,7 @@ class GuardedFilter:
         """
         if self.good.moved > UNDONE:
             states = (self.good.held, self.good.last)
-            bound = self._settling.bound(self.config)
+            bound = self.level.limit(self.config.suspect)
             fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= bound]
             if fitting:
                 self.returns += 1
