@@ -5,7 +5,6 @@ from enum import Enum
 from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange
-from inertial_estimation.estimators.inertial.settling import Settling
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -65,7 +64,7 @@ class ChangeTrial:
         self.returned_to: FilterState | None = None
         self.bodies, self.after_freeze = bodies, after_freeze
         self._config, self._level, self._loads = config, level, loads
-        self._settling = [Settling(level) for _ in earlier]
+        self._explained_for = [0.0] * len(earlier)
         self._matched_for = self._accepted_for = self._lasted_for = 0.0
         self._reopenings = 0
         self._matched_in_all = 0.0
@@ -113,9 +112,10 @@ class ChangeTrial:
         return TrialOutcome.UNDECIDED if plausible and not hopeless else TrialOutcome.GIVEN_UP
 
     def _is_back(self, innovations: list[Innovation], dt: float) -> bool:
-        for state, settling, innovation in zip(self.earlier, self._settling, innovations, strict=True):
-            settling.feed(innovation.nis, dt, self._config)
-            if settling.is_over(self._config):
-                self.returned_to = state
+        limit = self._level.limit(self._config.suspect)
+        for i, innovation in enumerate(innovations):
+            self._explained_for[i] = self._explained_for[i] + dt if innovation.nis <= limit else 0.0
+            if self._explained_for[i] >= self._config.evidence:
+                self.returned_to = self.earlier[i]
                 return True
         return False

@@ -12,7 +12,6 @@ from inertial_estimation.estimators.inertial.filter_values import FilterState, F
 from inertial_estimation.estimators.inertial.good_states import GoodStates
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
-from inertial_estimation.estimators.inertial.settling import Settling
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -85,8 +84,7 @@ class GuardedFilter:
         self.level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
-        self.in_phase_for = self._unconfirmed_for = 0.0
-        self._settling = Settling(self.level)
+        self.in_phase_for = self._explained_for = self._unconfirmed_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -109,7 +107,7 @@ class GuardedFilter:
     @property
     def needs_report(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
-        suspect_for = self.in_phase_for - self._settling.below_limit_for
+        suspect_for = self.in_phase_for - self._explained_for
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
             return self._unconfirmed_for > 0.0 or suspect_for >= moment
@@ -191,7 +189,7 @@ class GuardedFilter:
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
-            self._settling.reset()
+            self._explained_for = 0.0
             good.forget_probation()
             level.forget_recent()
             if self.phase is WatchPhase.GOOD:
@@ -202,10 +200,10 @@ class GuardedFilter:
                 self._give_in(update)
                 return update
         elif self.phase is WatchPhase.SUSPECT:
-            self._settling.feed(update.nis, dt, self.config)
+            self._explained_for += dt
         if self.phase is WatchPhase.SUSPECT:
             update = self._inquire(equation, update, dt)
-            if self.phase is WatchPhase.SUSPECT and self._settling.is_over(self.config):
+            if self.phase is WatchPhase.SUSPECT and self._explained_for >= self.config.evidence:
                 self._end_suspicion(equation)
             return update
         if update.accepted:
@@ -332,9 +330,9 @@ class GuardedFilter:
         innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
         explained = waiting.nis <= self.level.limit(self.config.suspect)
-        self._settling.feed(waiting.nis, dt, self.config)
+        self._explained_for = self._explained_for + dt if explained else 0.0
         self.in_phase_for += dt
-        if self._settling.is_over(self.config):
+        if self._explained_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
@@ -357,5 +355,4 @@ class GuardedFilter:
         self._trial = None
         if phase is WatchPhase.GOOD:
             self.inquiry.end()
-        self.in_phase_for = 0.0
-        self._settling.reset()
+        self.in_phase_for = self._explained_for = 0.0
