@@ -11,7 +11,6 @@ from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, Tr
 from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
 from inertial_estimation.estimators.inertial.good_states import GoodStates
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -65,7 +64,6 @@ class GuardedFilter:
         rows: int,
         config: WatchConfig,
         inquiry: CauseInquiry,
-        loads: LoadRange,
         rest_speed: float,
     ) -> None:
         """Begin at the filter's state.
@@ -75,12 +73,11 @@ class GuardedFilter:
             rows: Number of rows of a measurement.
             config: Times and factors.
             inquiry: Looks for the cause of suspect data.
-            loads: Range of plausible masses.
             rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
         self.config = config
         self.filter = filter_
-        self.inquiry, self._loads = inquiry, loads
+        self.inquiry = inquiry
         self.level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
@@ -133,16 +130,15 @@ class GuardedFilter:
         state = self.reported if self.phase is WatchPhase.GOOD else self.good.held
         return self.filter.parameters_at(self.filter.body_coordinates(state.x))
 
-    def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
+    def carry_over(self, filter_: InertialFilter) -> None:
         """Go on with a filter that has one more body, the last, on which a load has been located.
 
         Args:
             filter_: The filter.
-            loads: Range of plausible masses of its bodies.
         """
         filter_.gate = self.filter.gate
         filter_.restore(filter_.adopted(self.filter.state))
-        self.filter, self._loads = filter_, loads
+        self.filter = filter_
         self.good.carry_over(filter_)
         self.inquiry.estimate(filter_.bodies[-1].link, len(filter_.bodies) - 1)
 
@@ -211,7 +207,7 @@ class GuardedFilter:
         good.located.observe(dt)
         if not good.advance(dt):
             return update
-        if self._loads.admits(self.filter) and is_sound(self.filter):
+        if self.filter.is_sound:
             good.confirm()
         else:
             self._freeze()
@@ -294,9 +290,7 @@ class GuardedFilter:
         earlier = self.good.earlier if self.level.is_known else ()
         self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
-        self._trial = ChangeTrial(
-            self.config, self.level, earlier, self._loads, bodies=bodies, after_freeze=after_freeze
-        )
+        self._trial = ChangeTrial(self.config, self.level, earlier, bodies=bodies, after_freeze=after_freeze)
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
@@ -343,7 +337,7 @@ class GuardedFilter:
         return waiting
 
     def _freeze(self) -> None:
-        if self.phase is WatchPhase.GOOD:  # the present masses are implausible
+        if self.phase is WatchPhase.GOOD:  # the present state is not sound
             self.good.held = self.good.last
         self.freezes += 1
         self.filter.gate.reset()

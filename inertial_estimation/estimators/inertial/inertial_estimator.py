@@ -233,7 +233,7 @@ class InertialEstimator:
         if not link or link not in self.model.links:
             return
         self.model = self.model.with_link(self.config, link)
-        self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
+        self.corrected.guarded.carry_over(self.model.make_filter(self.config))
         self.corrected.compare_with(self.model.make_filter(self.config))
         self._links.set_estimated(self.model.bodies)
         self._passes = RepeatedPasses(self.model, self.config)

@@ -6,7 +6,6 @@ from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import MOST_STARTS, CorrectedFilter
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -32,8 +31,7 @@ class DoubtfulNoise(AdaptiveNoise):
 def corrected(scene):
     gate, rows = scene.gate(), scene.measurement.row_names
     filter_ = LogCholeskyEkf(scene.bodies, PRIOR, gate, MEMORY)
-    loads = LoadRange(scene.bodies, scene.robot.total_mass)
-    guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), loads, 0.05)
+    guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), 0.05)
     noise = DoubtfulNoise(rows, gate.config.quantile, NoiseAdaptationConfig())
     other = LogCholeskyEkf(scene.bodies, PRIOR, scene.gate(), MEMORY)
     return CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise, other)

@@ -13,7 +13,6 @@ from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_health import remarks
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.prior import PriorSigma
@@ -117,9 +116,8 @@ def guarded(scene, **settings):
     filter_ = LogCholeskyEkf(
         scene.bodies, PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0)), gate, 1e9
     )
-    loads = LoadRange(scene.bodies, scene.robot.total_mass)
     return GuardedFilter(
-        filter_, len(scene.measurement.row_names), WatchConfig(**settings), scene.inquiry(), loads, 0.05
+        filter_, len(scene.measurement.row_names), WatchConfig(**settings), scene.inquiry(), 0.05
     )
 
 
