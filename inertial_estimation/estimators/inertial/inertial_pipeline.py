@@ -16,7 +16,6 @@ from inertial_estimation.estimators.inertial.inertial_health import (
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
-from inertial_estimation.estimators.inertial.step_reader import StepReader
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
@@ -85,7 +84,7 @@ class InertialPipeline:
         self.stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
-            on_ready=StepReader(self._windows, self._joints.map, aligner).read,
+            on_ready=self._read,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
@@ -216,20 +215,22 @@ class InertialPipeline:
         self._restarted = True
         self.estimator.forget()
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
+    def _read(self, sample: AlignedSample) -> MeasuredState | None:
+        """Return the measured state of a step once it is ready: later readings neither change nor serve it."""
+        return self._windows.state_at(sample)
+
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _step(
-        self, sample: AlignedSample, read: tuple[MeasuredState, bool] | None
-    ) -> InertialEstimate | None:
-        if read is None:
+    def _step(self, sample: AlignedSample, state: MeasuredState | None) -> InertialEstimate | None:
+        if state is None:
             self.estimator.record.incomplete += 1
             return None
-        state, informs = read
         elapsed = self.stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self.stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
-        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
         self._restarted = False
         if self.kept_steps is not None:
             self.kept_steps.append(step)
