@@ -217,7 +217,7 @@ class InertialPipeline:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
     def _read(self, sample: AlignedSample) -> MeasuredState | None:
-        """Return the measured state of a step once it is ready: later readings neither change nor serve it."""
+        """Return the measured state of a step that is ready; no later reading is needed for it."""
         return self._windows.state_at(sample)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result

@@ -5,12 +5,14 @@ from collections import deque
 import numpy as np
 
 from inertial_estimation.compilation import Column, compiled, warm_up
-from inertial_estimation.estimators.inertial.gate import InnovationGate
+from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_square_quantile
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 WINDOW = 5.0  # time constant of the level [s]
 FIRST = 0.3  # time of data before there is a level [s]
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
+RARE = 1e-6  # probability of one independent NIS of white noise above its share of the limit
+MARGIN = 1.4  # over that of white noise, for errors of the model
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 
 
@@ -53,7 +55,7 @@ class UsualLevel:
 
     The noise parameters of a robot are often conservative by a factor; a fault then stays far below the
     innovation gate but far above what the robot's sensors usually give. Data stand out from a multiple of
-    the mean on.
+    the mean on; of white noise a smaller one suffices the more rows there are, as their mean varies less.
 
     Errors of the model show in motion only, so rest and motion have their own mean; the other one counts
     where one has not been seen.
@@ -72,6 +74,7 @@ class UsualLevel:
         """
         warm_up()
         self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
+        self._largest = MARGIN * chi_square_quantile(rows, 1.0 - RARE) / rows
         least = LEAST_SHARE * rows
         self._rest, self._motion = _Usual(least), _Usual(least)
         self._recent: deque[tuple[_Usual, float, float]] = deque()
@@ -129,10 +132,10 @@ class UsualLevel:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level.
 
         Args:
-            factor: The multiple.
+            factor: The multiple; a smaller one where that many rows of white noise stay far below it.
         """
         bound, usual = self._gate.bound, self._usual
-        return min(factor * usual.level, bound) if usual.is_known else bound
+        return min(min(factor, self._largest) * usual.level, bound) if usual.is_known else bound
 
     @property
     def _usual(self) -> _Usual:

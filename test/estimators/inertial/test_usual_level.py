@@ -6,7 +6,7 @@ import pytest
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 
-ROWS, DT, FACTOR = 38, 0.01, 8.0
+ROWS, DT, FACTOR = 6, 0.01, 8.0
 
 
 def level_of(samples):
@@ -23,6 +23,16 @@ def test_noise_stands_out_at_the_configured_factor_of_its_mean():
     assert level.variance * ROWS == pytest.approx(nis[-500:].mean(), rel=0.2)
     assert level.limit(FACTOR) == pytest.approx(FACTOR * level.variance * ROWS)
     assert level.limit(2.0) == pytest.approx(2.0 * level.variance * ROWS)
+
+
+@pytest.mark.parametrize("rows", [18, 38])
+def test_white_noise_in_many_rows_stands_out_sooner_and_hardly_ever(rows):
+    rng = np.random.default_rng(2)
+    level = UsualLevel(rows, InnovationGate(GateConfig(), rows), 0.05)
+    for nis in 0.03 * rng.chisquare(rows, 3000):
+        level.feed(float(nis), DT)
+    assert level.limit(FACTOR) < 0.7 * FACTOR * level.variance * rows
+    assert (0.03 * rng.chisquare(rows, 100_000) > level.limit(FACTOR)).sum() == 0
 
 
 def test_the_bound_of_the_gate_holds_while_there_is_no_level():
