@@ -1,10 +1,13 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
@@ -46,7 +49,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
-        kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
+        on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
         input_names: Names of the inputs, for messages.
         entries: Take readings, also from their bytes, as the methods `push_*` do.
         stepper: Runs the steps; those that are ready may be executed once there are later readings.
@@ -71,7 +74,7 @@ class InertialPipeline:
         self.row_names = model.measurement.row_names
         self.input_names = self._inputs.names(self.robot)
         self.estimator = InertialEstimator(config, model, self.input_names)
-        self.kept_steps: list[MeasuredStep] | None = None
+        self.on_update: Callable[[MeasuredStep, FilterUpdate], None] | None = None
         self._restarted = False
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
@@ -232,6 +235,7 @@ class InertialPipeline:
         equation = self.model.measurement.equation(state, self.estimator.believed())
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
         self._restarted = False
-        if self.kept_steps is not None:
-            self.kept_steps.append(step)
-        return self.estimator.estimate(step, self.estimator.update(step))
+        update = self.estimator.update(step)
+        if self.on_update is not None:
+            self.on_update(step, update)
+        return self.estimator.estimate(step, update)
