@@ -214,7 +214,7 @@ class GuardedFilter:
         return update
 
     def _give_in(self, update: FilterUpdate) -> None:
-        """Take innovations that the gate has accepted for long as usual; no single cause explains them.
+        """Take innovations that the gate accepts as usual; for long no single cause, or no load, explains them.
 
         Others are put on trial with all bodies open, or freeze the filter.
         """
@@ -314,6 +314,8 @@ class GuardedFilter:
             self.good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)
+        elif outcome is TrialOutcome.GIVEN_UP and update.accepted and self.filter.is_sound:
+            self._give_in(update)
         elif outcome is TrialOutcome.GIVEN_UP:
             self._freeze()
         return replace(update, accepted=False, decision=Decision.FROZEN) if hidden else update

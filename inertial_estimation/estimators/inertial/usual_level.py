@@ -9,7 +9,7 @@ from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_squ
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 WINDOW = 5.0  # time constant of the level [s]
-FIRST = 0.3  # time of data before there is a level [s]
+FIRST = 1.0  # time of data before there is a level: the first of a motion are those of its smooth begin [s]
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
 RARE = 1e-6  # probability of one independent NIS of white noise above its share of the limit
 MARGIN = 1.4  # over that of white noise, for errors of the model
@@ -57,8 +57,8 @@ class UsualLevel:
     innovation gate but far above what the robot's sensors usually give. Data stand out from a multiple of
     the mean on; of white noise a smaller one suffices the more rows there are, as their mean varies less.
 
-    Errors of the model show in motion only, so rest and motion have their own mean; the other one counts
-    where one has not been seen.
+    Errors of the model show in motion only, so rest and motion have their own mean. A rest that has not been
+    seen is judged as a motion, but what is usual at rest says nothing about the motion that follows.
 
     Attributes:
         moving: Whether the robot moves.
@@ -88,8 +88,8 @@ class UsualLevel:
 
     @property
     def is_known(self) -> bool:
-        """Whether enough data have been seen, at rest or in motion."""
-        return self._motion.is_known or self._rest.is_known
+        """Whether enough data have been seen for the present state of motion."""
+        return self._usual.is_known
 
     @property
     def variance(self) -> float:
@@ -139,9 +139,8 @@ class UsualLevel:
 
     @property
     def _usual(self) -> _Usual:
-        """What is usual in the present state of motion; in the other one where that has not been seen."""
-        own, other = (self._motion, self._rest) if self.moving else (self._rest, self._motion)
-        return own if own.is_known or not other.is_known else other
+        """What is usual in the present state of motion."""
+        return self._rest if self._rest.is_known and not self.moving else self._motion
 
 
 @compiled

@@ -153,7 +153,7 @@ def test_a_load_is_believed_once_it_has_explained_the_data():
 def test_a_load_that_changes_again_and_again_is_followed_at_once_until_it_keeps_still():
     scene = ArmScene(links=("panda_link7",))
     watch = guarded(scene, memory=0.6)
-    learn(watch, scene, 60)
+    learn(watch, scene, 120)
     for sign in (1.0, -1.0):
         scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
         learn(watch, scene, 35)
@@ -174,7 +174,7 @@ def test_a_load_that_changes_again_and_again_is_followed_at_once_until_it_keeps_
 def test_what_no_load_on_the_followed_link_explains_is_suspect_all_the_same():
     scene = ArmScene(links=("panda_link7",))
     watch = guarded(scene)
-    learn(watch, scene, 60)
+    learn(watch, scene, 120)
     for sign in (1.0, -1.0):
         scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
         learn(watch, scene, 35)
@@ -266,6 +266,21 @@ def test_noise_that_stays_larger_does_not_suspend_learning_for_ever():
     assert set(phases[:300]) == {WatchPhase.GOOD}
     assert set(phases[300 : 300 + patience // 2]) == {WatchPhase.SUSPECT}
     assert WatchPhase.GOOD in phases[300:]
+
+
+def test_what_the_gate_accepts_never_freezes_the_filter():
+    """Errors of a model that show only once the motion has grown, below what is stated as noise."""
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene, give_up=0.3)
+    phases = set()
+    for k in range(600):
+        exact = scene.equation(noisy=False)
+        errors = scene.rng.normal(0.0, (0.02 if k < 150 else 0.8) * scene.sigma_torque, 7)
+        watch.update(replace(exact, value=exact.value + errors, measured=exact.value + errors), DT)
+        phases.add(watch.phase)
+    assert WatchPhase.FROZEN not in phases
+    assert watch.freezes == 0
+    assert watch.phase is WatchPhase.GOOD
 
 
 def test_data_that_no_load_explains_freeze_the_last_good_state_until_they_are_good_again():
