@@ -107,12 +107,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     soak = Soak(options.seed, options.memory)
     soak.run_periods(options.settling)
     pipeline = soak.inertial
-    pipeline.kept_steps = []
+    steps: list[MeasuredStep] = []
+    pipeline.on_update = lambda step, _update: steps.append(step)
     soak.run_periods(1)
     P, after_s = pipeline.filter.P, soak.steps / RATE_HZ
     predicted = CovarianceInTime(
         pipeline.filter.prior_factor,
-        information_rate(pipeline, pipeline.kept_steps),
+        information_rate(pipeline, steps),
         pipeline.config.prior.memory,
     ).at(after_s)
     print(
@@ -121,8 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print("| data | after | lowest eigenvalue: links | state | sigma of the masses [g] |")
     print("|---|---|---|---|---|")
-    show("motion", pipeline, pipeline.kept_steps)
-    at_rest = pipeline.kept_steps[: round(0.5 * REST_S * RATE_HZ)]
+    show("motion", pipeline, steps)
+    at_rest = steps[: round(0.5 * REST_S * RATE_HZ)]
     show("one posture", pipeline, at_rest)
     return 0
 

@@ -17,10 +17,12 @@ from scipy.stats import spearmanr
 
 from benchmarks.tuning import PARTS, panda_config, problem_of, talos_config
 from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-from inertial_estimation.parameters import build_config, parameter_values
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -94,18 +96,24 @@ def another_robot(config: ConfigFile, rng: np.random.Generator) -> tuple[str, np
 def true_error(trials: FilterTrials, values: Mapping[str, Any], pi_true: np.ndarray) -> float:
     """Return the error of the torques that the estimates give over the last part, over the nominal one."""
     begin_ns, size = trials.division.part_end_ns(PARTS - 2), len(pi_true)
-    changed = {"noise_adaptation.enabled": False, **values}
-    config = build_config(InertialPipelineConfig, {**parameter_values(trials._config), **changed})
-    found, nominal = 0.0, 0.0
-    for step, _update, estimator in trials._recorded._filtered(config):
+    changed = [(INERTIAL_NODE, name, value) for name, value in values.items()]
+    run = trials._run.overridden([(INERTIAL_NODE, "noise_adaptation.enabled", False), *changed])
+    pipelines = build_pipelines(run._config)
+    pipeline = pipelines.inertial
+    assert pipeline is not None
+    bodies, errors = pipeline.model.bodies, []
+    before = np.concatenate([body.nominal_J.vector for body in bodies])
+
+    def compare(step: MeasuredStep, _update: FilterUpdate) -> None:
         if step.stamp_ns >= begin_ns:
-            bodies = estimator.model.bodies
             A = step.equation.regressor[:, :size]
-            present = estimator.filter._body_map(estimator.filter.x[:size].reshape(-1, 10))[0]
+            present = pipeline.filter._body_map(pipeline.filter.x[:size].reshape(-1, 10))[0]
             pi = np.concatenate([body.to_joint @ one for body, one in zip(bodies, present, strict=True)])
-            before = np.concatenate([body.nominal_J.vector for body in bodies])
-            found += float(np.sum((A @ (pi - pi_true)) ** 2))
-            nominal += float(np.sum((A @ (before - pi_true)) ** 2))
+            errors.append([np.sum((A @ (given - pi_true)) ** 2) for given in (pi, before)])
+
+    pipeline.on_update = compare
+    replay_recording(run.recording, pipelines.topics({}), tilt=pipelines.tilt, inertial=pipeline)
+    found, nominal = np.sum(errors, axis=0)
     return float(np.sqrt(found / nominal))
 
 

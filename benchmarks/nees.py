@@ -16,7 +16,7 @@ Run: python -m benchmarks.nees, or with --priors wide --filters log_cholesky [--
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from scipy.stats import chi2, norm
 from benchmarks.regressor_errors import feigned_information
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.differentiation import window_weights
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
@@ -153,7 +154,9 @@ def one_run(pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.n
     filter_, posterior, faulty = pipeline.filter, pipeline.estimator.posterior, with_errors(pipeline, x_true)
     true_C = filter_.parameters_at(filter_.body_coordinates(x_true))
     n, lies = filter_.kinds.inferred, pipeline.model.errors is not None
-    pipeline.kept_steps = None if lies else []
+    steps: list[MeasuredStep] = []
+    if not lies:
+        pipeline.on_update = lambda step, _update: steps.append(step)
     rows = []
     for entry in recording.entries([topic for topic in recording.topics if "ground" not in topic]):
         sample = faulty(entry.sample)
@@ -171,16 +174,18 @@ def one_run(pipeline: InertialPipeline, recording: MemoryRecording, x_true: np.n
             of_errors = error[n:] ** 2 < 4.0 * posterior.covariance.diagonal()[n:]
             shares = inside[:, 0].mean(), inside[:, 4:].mean(), estimate.accepted
             rows.append((nees, estimate.nis, *shares, of_errors.mean() if lies else np.nan))
-    bound = np.full_like(pi_C, np.nan) if lies else cramer_rao_bound(pipeline, x_true)
+    bound = np.full_like(pi_C, np.nan) if lies else cramer_rao_bound(pipeline, steps, x_true)
     return Consistency(*np.array(rows).T, efficiency=(pi_C - true_C) / bound)
 
 
-def cramer_rao_bound(pipeline: InertialPipeline, x_true: np.ndarray) -> np.ndarray:
+def cramer_rao_bound(
+    pipeline: InertialPipeline, steps: Sequence[MeasuredStep], x_true: np.ndarray
+) -> np.ndarray:
     """Return the least standard deviation of every parameter in C, shape (n_bodies, 10)."""
     filter_, measurement = pipeline.filter, pipeline.model.measurement
     at_truth = filter_._linearisation(x_true)
     information, feigned = np.zeros_like(filter_.P), np.zeros_like(filter_.P)
-    for step in (pipeline.kept_steps or [])[::THINNED]:
+    for step in steps[::THINNED]:
         equation = measurement.restated(step.equation, at_truth.phi)
         weighted = np.linalg.solve(equation.noise, equation.regressor)
         share = THINNED / filter_.overlap

@@ -20,7 +20,6 @@ from benchmarks.tilt_gaits import GAITS, RATE_HZ, STRIDES, quadruped
 from inertial_estimation.compilation import compiling
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.estimators.inertial.recorded_steps import RecordedSteps
 from inertial_estimation.parallel import open_workers
 from inertial_estimation.recordings.recording import (
     BagRecording,
@@ -121,9 +120,8 @@ def true_noise(clean: Recording, noisy: Recording) -> dict[str, float]:
     """Standard deviation of torques and joint accelerations of the windows, by their difference."""
     states = []
     for recording in (clean, noisy):
-        pipeline = RecordedRun(recording, panda_config()).replayed().pipelines.inertial
-        assert pipeline is not None
-        states.append([step.equation.state for step in RecordedSteps(pipeline).steps])
+        updates = RecordedRun(recording, panda_config()).updates()
+        states.append([step.equation.state for step, _update in updates])
     pairs = [(a, b) for a, b in zip(*states, strict=False) if a is not None and b is not None]
     torque = np.array([b.tau - a.tau for a, b in pairs])
     acceleration = np.array([b.a - a.a for a, b in pairs])
@@ -272,7 +270,7 @@ def panda_config() -> ConfigFile:
 
 
 def talos_config() -> ConfigFile:
-    """A TALOS with three bodies, as in `benchmarks.filter_trials`."""
+    """A TALOS with three bodies."""
     return load_configs(["talos"]).overridden([("inertial_ekf", "rate", 100.0)])
 
 

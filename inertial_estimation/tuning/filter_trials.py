@@ -7,9 +7,6 @@ import numpy as np
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.recorded_steps import RecordedSteps
-from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
@@ -20,35 +17,25 @@ ADAPTATION = "noise_adaptation.enabled"
 
 
 class FilterTrials(Trials):
-    """Filters a recording again and again: kept steps, where the equations do not depend on what differs.
+    """Replays a recording again and again.
 
     Where noise parameters are varied the filter must not adapt them: it would scale any value to the same.
     """
 
     def __init__(self, run: RecordedRun, division: Division, *, adapting: bool = True) -> None:
-        """Replay the recording once.
+        """Take what is replayed.
 
         Args:
             run: The recording.
             division: Its parts and blocks.
             adapting: Whether the filter may adapt its noise, if the parameter files have it so.
-
-        Raises:
-            ~inertial_estimation.errors.ConfigurationError: If no steps could be kept.
         """
         self._run, self.division, self._fixed = run, division, {} if adapting else {ADAPTATION: False}
-        self._config: InertialPipelineConfig = run.configs[INERTIAL_NODE]
-        self._recorded = self._record({})
-
-    def _record(self, values: Values) -> RecordedSteps:
-        replayed = self._run.replayed([(INERTIAL_NODE, name, value) for name, value in values.items()])
-        assert replayed.pipelines.inertial is not None
-        return RecordedSteps(replayed.pipelines.inertial)
 
     def updates(
         self, values: Values, parts: int, learn_until_ns: int | None = None
     ) -> Iterator[tuple[int, FilterUpdate]]:
-        """Filter the first parts of the recording.
+        """Replay the first parts of the recording.
 
         Args:
             values: The parameters that differ, by dotted name.
@@ -58,11 +45,9 @@ class FilterTrials(Trials):
         Yields:
             Stamp [ns] and outcome of each update.
         """
-        changed = {**self._fixed, **values}
-        config = build_config(InertialPipelineConfig, {**parameter_values(self._config), **changed})
-        recorded = self._record(changed) if self._recorded.dependent(config) else self._recorded
+        changed = [(INERTIAL_NODE, name, value) for name, value in {**self._fixed, **values}.items()]
         end_ns = self.division.part_end_ns(parts - 1)
-        for step, update in recorded.updates(config, learn_until_ns):
+        for step, update in self._run.updates(changed, learn_until_ns):
             if step.stamp_ns > end_ns:
                 return
             yield step.stamp_ns, update
@@ -101,7 +86,7 @@ class TorqueTrials(FilterTrials):
     """
 
     def __init__(self, run: RecordedRun, division: Division, *, adapting: bool = True) -> None:
-        """Replay the recording once; see `FilterTrials`."""
+        """Take what is replayed; see `FilterTrials`."""
         super().__init__(run, division, adapting=adapting)
         self._usual: dict[int, Array] = {}  # by number of parts, the same in every trial
 

@@ -1,6 +1,6 @@
 """One recording in memory, replayed with parameters of one's choice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +9,13 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
+from inertial_estimation.replay.cycle_collection import no_cycle_collection
 from inertial_estimation.replay.replay import replay_recording, required_topics
+from inertial_estimation.replay.replay_driver import ReplayDriver, ReplayReaders
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import NANOSECONDS
 
@@ -24,8 +28,7 @@ class Replayed:
 
     Attributes:
         run: The estimates.
-        pipelines: What was replayed; the steps of the inertial filter are in its `kept_steps`, what the tilt
-            observer took in its `kept_readings`.
+        pipelines: What was replayed; what the tilt observer took is in its `kept_readings`.
     """
 
     run: ReplayRun
@@ -104,14 +107,12 @@ class RecordedRun:
         Args:
             overrides: Parameters that differ from those of the files.
             only: Nodes to run; empty: all that have a section.
-            keep: Whether steps are kept.
+            keep: Whether what the tilt observer takes is kept.
             until_ns: Stamp after which nothing is replayed [ns]; None: all is.
         """
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
         if pipelines.tilt is not None and keep:
             pipelines.tilt.kept_readings = []
-        if pipelines.inertial is not None and keep:
-            pipelines.inertial.kept_steps = []
         recording = self.recording if until_ns is None else self._begin_of_recording(until_ns)
         run = replay_recording(
             recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
@@ -121,6 +122,40 @@ class RecordedRun:
     def _begin_of_recording(self, until_ns: int) -> MemoryRecording:
         entries = tuple(e for e in self._entries if e.sample.stamp_ns <= until_ns)
         return MemoryRecording(entries, self.recording.topics, self.name)
+
+    def updates(
+        self, overrides: Overrides = (), learn_until_ns: int | None = None
+    ) -> Iterator[tuple[MeasuredStep, FilterUpdate]]:
+        """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
+
+        Args:
+            overrides: Parameters that differ from those of the files.
+            learn_until_ns: Stamp from which on the parameters are frozen and only innovations computed [ns];
+                None: never.
+
+        Yields:
+            The measurement of each step, and the outcome of its update.
+        """
+        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source)
+        tilt, inertial, topics = pipelines.tilt, pipelines.inertial, self._topics(pipelines)
+        assert inertial is not None
+        found: list[tuple[MeasuredStep, FilterUpdate]] = []
+
+        def keep(step: MeasuredStep, update: FilterUpdate) -> None:
+            found.append((step, update))
+            next_ns = step.stamp_ns + round(step.dt * NANOSECONDS)
+            if learn_until_ns is not None and next_ns >= learn_until_ns:
+                inertial.set_enabled(False)
+
+        inertial.on_update = keep
+        if learn_until_ns is not None and learn_until_ns <= self.begin_ns:
+            inertial.set_enabled(False)
+        wanted = required_topics(self.recording, topics, use_base_state=tilt is None)
+        driver = ReplayDriver(topics, ReplayReaders(tilt, inertial, None, None))
+        with no_cycle_collection():
+            for _now_ns in driver.run(self.recording.unread(wanted)):
+                yield from found
+                found.clear()
 
     def _topics(self, pipelines: Pipelines) -> RecordedTopics:
         return pipelines.topics(self._remappings)

@@ -39,7 +39,6 @@ from inertial_estimation.compilation import (
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.nis_spread import NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
-from inertial_estimation.estimators.inertial.start_watch import START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
@@ -52,8 +51,6 @@ SHARE_EXCUSED = 0.1  # of all time, the same in the long run
 LOOSEST = 8.0  # factor on the gate's bound for noise below the stated one, as `watch.suspect` by default
 REPORTED = 30.0  # largest factor that is reported
 YOUNG = 0.5  # time of data below which one bad reading would weigh too much in the NIS seen [s]
-OUTGROWN = 16.0  # factor of the variance in that time, which no error of a stated value explains
-RECENT = 0.3  # time constant of the variance that tells whether such noise has subsided since [s]
 
 
 class AdaptiveNoise:
@@ -89,7 +86,6 @@ class AdaptiveNoise:
     def reset(self) -> None:
         """Return to the stated noise."""
         self._estimate: Array = np.ones(len(self._names))
-        self._recent: Array = np.ones(len(self._names))
         self._seen = FIRST
         self._waited = self._excuse = 0.0
         self._spread.reset()
@@ -99,30 +95,6 @@ class AdaptiveNoise:
     def is_settled(self) -> bool:
         """Whether a whole window of data has been seen."""
         return self._seen >= self.config.window
-
-    @property
-    def is_past_start(self) -> bool:
-        """Whether the first seconds of data have been seen, which alone can be `outgrown` or `subsided`."""
-        return self._seen >= START
-
-    @property
-    def outgrown(self) -> bool:
-        """Whether the first seconds of data have shown far more noise than is stated.
-
-        Parameters that were learned from faulty data contradict the good ones that follow, which looks like
-        noise. On clean recordings of a Panda and an iCub the factor stays below 1.5 in that time.
-        """
-        return self._seen < START and float(self._estimate.max()) > OUTGROWN
-
-    @property
-    def subsided(self) -> bool:
-        """Whether noise that has outgrown the stated one in the first seconds of data is none any more.
-
-        Then it was that of faulty data, from which parameters have been learned as well.
-        """
-        if self._seen >= START:
-            return False
-        return bool(((self._used > OUTGROWN) & (self._recent * OUTGROWN < self._used)).any())
 
     def factors(self) -> Mapping[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
@@ -176,10 +148,10 @@ class AdaptiveNoise:
             return
         self._excuse = min(MOST_EXCUSED, self._excuse + SHARE_EXCUSED * dt)
         self._seen = min(self._seen + dt, self.config.window)
-        share, soon = min(dt / self._seen, 1.0), min(dt / min(self._seen, RECENT), 1.0)
+        share = min(dt / self._seen, 1.0)
         variance = np.ascontiguousarray(update.variance)
-        groups = self._group_of, self._used, self._estimate, self._recent
-        if not _learn(update.innovation, variance, equation.noise, *groups, share, soon):
+        groups = self._group_of, self._used, self._estimate
+        if not _learn(update.innovation, variance, equation.noise, *groups, share):
             return
         self._factors = None
         self._spread.feed(update.nis, share, starting=self._seen < YOUNG)
@@ -217,9 +189,7 @@ def _learn(
     group_of: Column,
     used: Column,
     estimate: MutableColumn,
-    recent: MutableColumn,
     share: float,
-    soon: float,
 ) -> bool:
     """Take one innovation into the estimates of all groups; return whether its numbers are finite.
 
@@ -230,9 +200,7 @@ def _learn(
         group_of: Number of the group of each row, shape (m,).
         used: Variances in use over the stated ones, shape (number of groups,).
         estimate: Those estimated, of the same shape; changed.
-        recent: Those of the last moment, of the same shape; changed.
         share: Weight of this innovation in the estimate.
-        soon: Its weight in those of the last moment.
     """
     ratio, rows = np.zeros(len(used)), np.zeros(len(used))
     for i in range(len(innovation)):
@@ -249,7 +217,6 @@ def _learn(
     for group in range(len(used)):
         seen = used[group] * ratio[group] / rows[group]
         estimate[group] += share * (seen - estimate[group])
-        recent[group] += soon * (seen - recent[group])
     return True
 
 

@@ -4,8 +4,6 @@ from enum import Enum
 
 from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange
-from inertial_estimation.estimators.inertial.settling import Settling
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -46,7 +44,6 @@ class ChangeTrial:
         config: WatchConfig,
         level: UsualLevel,
         earlier: tuple[FilterState, ...],
-        loads: LoadRange,
         *,
         bodies: tuple[int, ...],
         after_freeze: bool,
@@ -57,15 +54,14 @@ class ChangeTrial:
             config: Times and factors.
             level: Usual level of the NIS.
             earlier: States to which the filter may return, the last good one first.
-            loads: Range of plausible masses.
             bodies: Numbers of those on which the locator has found loads, the only ones opened; or none.
             after_freeze: Whether learning was suspended before.
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
         self.bodies, self.after_freeze = bodies, after_freeze
-        self._config, self._level, self._loads = config, level, loads
-        self._settling = [Settling(level) for _ in earlier]
+        self._config, self._level = config, level
+        self._explained_for = [0.0] * len(earlier)
         self._matched_for = self._accepted_for = self._lasted_for = 0.0
         self._reopenings = 0
         self._matched_in_all = 0.0
@@ -92,6 +88,8 @@ class ChangeTrial:
         innovations = [filter_.innovation_of(state, equation) for state in self.earlier]
         if self._is_back(innovations, dt):
             return TrialOutcome.BACK
+        if not filter_.is_sound:
+            return TrialOutcome.GIVEN_UP
         self._lasted_for += dt
         self._reopenings += update.decision is Decision.REOPENED
         kept = update.decision is Decision.ACCEPTED
@@ -101,21 +99,21 @@ class ChangeTrial:
         self._matched_in_all = self._matched_in_all + dt * matches if kept else 0.0
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
-            if self._loads.admits(filter_) and (self.bodies or not self.earlier):
+            if self.bodies or not self.earlier:
                 return TrialOutcome.CHANGED
-        plausible = self._loads.admits(filter_)
-        if plausible and self._accepted_for >= config.patience:
+        if self._accepted_for >= config.patience:
             explained = self._matched_in_all >= MOSTLY * self._accepted_for
             self._accepted_for = self._matched_in_all = 0.0
             if explained or not contradicted:
                 return TrialOutcome.TOLERATED
         hopeless = self._reopenings > config.reopenings or self._lasted_for >= config.give_up
-        return TrialOutcome.UNDECIDED if plausible and not hopeless else TrialOutcome.GIVEN_UP
+        return TrialOutcome.GIVEN_UP if hopeless else TrialOutcome.UNDECIDED
 
     def _is_back(self, innovations: list[Innovation], dt: float) -> bool:
-        for state, settling, innovation in zip(self.earlier, self._settling, innovations, strict=True):
-            settling.feed(innovation.nis, dt, self._config)
-            if settling.is_over(self._config):
-                self.returned_to = state
+        limit = self._level.limit(self._config.suspect)
+        for i, innovation in enumerate(innovations):
+            self._explained_for[i] = self._explained_for[i] + dt if innovation.nis <= limit else 0.0
+            if self._explained_for[i] >= self._config.evidence:
+                self.returned_to = self.earlier[i]
                 return True
         return False

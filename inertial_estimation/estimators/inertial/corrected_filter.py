@@ -6,16 +6,15 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
-from inertial_estimation.estimators.inertial.fresh_start import FreshStart
+from inertial_estimation.estimators.inertial.fresh_start import START, FreshStart
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
-from inertial_estimation.estimators.inertial.start_watch import START, StartWatch
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
-MOST_STARTS = 3  # noise stated by a factor too small is adapted to after that; one more when it subsides
+MOST_STARTS = 3  # a filter that goes on contradicting itself keeps what it has then
 REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
 INPUTS = "the inputs"
 
@@ -50,7 +49,7 @@ class CorrectedFilter:
         self._window, self._wait_for = window, 0.0
         self.guarded, self.bias, self.noise = guarded, bias, noise
         self.starts, self._report_for, self._cause = 1, 0.0, INPUTS
-        self._start, self._fresh = StartWatch(len(bias.bias)), FreshStart(other)
+        self._fresh = FreshStart(other)
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
@@ -101,21 +100,15 @@ class CorrectedFilter:
         if not known:
             self.noise.feed(update, corrected, dt, suspect=not good)
             self._judge_by_seen()
-            if good and self._is_past_start:
+            if good and self._fresh.is_past:
                 return update
-            self._start.feed(update.nis, dt)
         fresh_is_better = self._compare(corrected, update, dt, known=known)
-        if self.starts <= MOST_STARTS and self._begins_anew(fresh_is_better=fresh_is_better):
+        if fresh_is_better and self.starts < MOST_STARTS:
             self.starts, self._report_for = self.starts + 1, REPORTED_FOR
             self._cause = guarded.cause or guarded.inquiry.input_of(update, corrected) or INPUTS
             self._begin()
             self._wait_for = self._window
         return update
-
-    @property
-    def _is_past_start(self) -> bool:
-        """Whether good data have followed the first seconds, which are looked at no more."""
-        return self._start.is_past and self._fresh.is_past and self.noise.is_past_start
 
     def freed(self, equation: LinearEquation) -> LinearEquation:
         """Return an equation without the bias, if that is known, and with the noise in use.
@@ -126,13 +119,6 @@ class CorrectedFilter:
         if self.bias.is_known:
             equation = replace(equation, value=equation.value - self.bias.bias)
         return self.noise.scaled(equation)
-
-    def _begins_anew(self, *, fresh_is_better: bool) -> bool:
-        """Return whether the first data have taught something wrong, or what was wrong with them is over."""
-        outgrown = self.guarded.phase is not WatchPhase.PUSHED and self.noise.outgrown
-        if self.starts < MOST_STARTS and (fresh_is_better or outgrown):
-            return True
-        return self.noise.subsided or self._start.is_over
 
     def compare_with(self, other: InertialFilter) -> None:
         """Compare the filter under watch, which has one more body now, with another one from a reset on."""
@@ -171,7 +157,6 @@ class CorrectedFilter:
     def _begin(self) -> None:
         self.guarded.reset()
         self.noise.reset()
-        self._start.reset()
         self._fresh.reset()
         self._judge_by_seen()
 

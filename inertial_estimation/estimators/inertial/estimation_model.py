@@ -16,7 +16,6 @@ from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_choice import published_bodies, starting_links
 from inertial_estimation.estimators.inertial.link_estimates import LinkReport
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
-from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.estimators.inertial.row_errors import RowErrors
@@ -132,11 +131,6 @@ class EstimationModel:
         return self.setup.robot
 
     @property
-    def loads(self) -> LoadRange:
-        """Range of plausible masses of the estimated bodies."""
-        return LoadRange(self.bodies, self.robot.total_mass)
-
-    @property
     def links(self) -> tuple[str, ...]:
         """Links whose inertias are published, in the order of the estimates."""
         return tuple(body.link for body in self.published)
@@ -224,7 +218,7 @@ class EstimationModel:
         """
         inquiry = self._inquiry(config, inputs)
         rows = len(self.measurement.row_names)
-        return GuardedFilter(filter_, rows, config.watch, inquiry, self.loads, config.rest_speed)
+        return GuardedFilter(filter_, rows, config.watch, inquiry, config.rest_speed)
 
     def _inquiry(self, config: InertialPipelineConfig, inputs: InputNames) -> CauseInquiry:
         """Build the locator over the configured candidates, and those that are estimated."""

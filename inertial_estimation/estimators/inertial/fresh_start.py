@@ -19,9 +19,10 @@ import math
 
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.start_watch import CONTRADICTED, START
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
+START = 3.0  # time of data in which parameters are learned for the first time [s]
+CONTRADICTED = 2.5  # NIS per row, from which on no estimate explains the data
 LIFE = 0.15  # time after which the second filter begins anew [s]
 BETTER = 2.0  # logarithm of the Bayes factor from which on the first data were faulty; e^2 = 7
 

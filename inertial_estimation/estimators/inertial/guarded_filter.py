@@ -11,8 +11,6 @@ from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, Tr
 from inertial_estimation.estimators.inertial.filter_values import FilterState, FilterUpdate, Innovation
 from inertial_estimation.estimators.inertial.good_states import GoodStates
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
-from inertial_estimation.estimators.inertial.settling import Settling
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -66,7 +64,6 @@ class GuardedFilter:
         rows: int,
         config: WatchConfig,
         inquiry: CauseInquiry,
-        loads: LoadRange,
         rest_speed: float,
     ) -> None:
         """Begin at the filter's state.
@@ -76,17 +73,15 @@ class GuardedFilter:
             rows: Number of rows of a measurement.
             config: Times and factors.
             inquiry: Looks for the cause of suspect data.
-            loads: Range of plausible masses.
             rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
         self.config = config
         self.filter = filter_
-        self.inquiry, self._loads = inquiry, loads
+        self.inquiry = inquiry
         self.level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
-        self.in_phase_for = self._unconfirmed_for = 0.0
-        self._settling = Settling(self.level)
+        self.in_phase_for = self._explained_for = self._unconfirmed_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -109,7 +104,7 @@ class GuardedFilter:
     @property
     def needs_report(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
-        suspect_for = self.in_phase_for - self._settling.below_limit_for
+        suspect_for = self.in_phase_for - self._explained_for
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
             return self._unconfirmed_for > 0.0 or suspect_for >= moment
@@ -135,16 +130,15 @@ class GuardedFilter:
         state = self.reported if self.phase is WatchPhase.GOOD else self.good.held
         return self.filter.parameters_at(self.filter.body_coordinates(state.x))
 
-    def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
+    def carry_over(self, filter_: InertialFilter) -> None:
         """Go on with a filter that has one more body, the last, on which a load has been located.
 
         Args:
             filter_: The filter.
-            loads: Range of plausible masses of its bodies.
         """
         filter_.gate = self.filter.gate
         filter_.restore(filter_.adopted(self.filter.state))
-        self.filter, self._loads = filter_, loads
+        self.filter = filter_
         self.good.carry_over(filter_)
         self.inquiry.estimate(filter_.bodies[-1].link, len(filter_.bodies) - 1)
 
@@ -187,12 +181,11 @@ class GuardedFilter:
         limit = level.limit(self.config.suspect)
         suspect = level.is_known and not (update.accepted and update.nis <= limit)
         if suspect and self.phase is WatchPhase.GOOD:
-            widest = level.limit(self.config.suspect, widest=True)
-            followed = good.located.follow(good.held, equation, widest)
+            followed = good.located.follow(good.held, equation, limit)
             update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
-            self._settling.reset()
+            self._explained_for = 0.0
             good.forget_probation()
             level.forget_recent()
             if self.phase is WatchPhase.GOOD:
@@ -203,10 +196,10 @@ class GuardedFilter:
                 self._give_in(update)
                 return update
         elif self.phase is WatchPhase.SUSPECT:
-            self._settling.feed(update.nis, dt, self.config)
+            self._explained_for += dt
         if self.phase is WatchPhase.SUSPECT:
             update = self._inquire(equation, update, dt)
-            if self.phase is WatchPhase.SUSPECT and self._settling.is_over(self.config):
+            if self.phase is WatchPhase.SUSPECT and self._explained_for >= self.config.evidence:
                 self._end_suspicion(equation)
             return update
         if update.accepted:
@@ -214,14 +207,14 @@ class GuardedFilter:
         good.located.observe(dt)
         if not good.advance(dt):
             return update
-        if self._loads.admits(self.filter) and is_sound(self.filter):
+        if self.filter.is_sound:
             good.confirm()
         else:
             self._freeze()
         return update
 
     def _give_in(self, update: FilterUpdate) -> None:
-        """Take innovations that the gate has accepted for long as usual; no single cause explains them.
+        """Take innovations that the gate accepts as usual; for long no single cause, or no load, explains them.
 
         Others are put on trial with all bodies open, or freeze the filter.
         """
@@ -250,7 +243,7 @@ class GuardedFilter:
         self.inquiry.feed(innovation, equation, dt, at_rest=not self.level.moving)
         if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
-        if innovation.nis <= self.level.usual_range(self.config.suspect):
+        if innovation.nis <= self.level.limit(self.config.suspect):
             return update
         bodies = self.inquiry.bodies
         on_trial = () if self._trial is None else self._trial.bodies
@@ -277,7 +270,7 @@ class GuardedFilter:
         """
         if self.good.moved > UNDONE:
             states = (self.good.held, self.good.last)
-            bound = self._settling.bound(self.config)
+            bound = self.level.limit(self.config.suspect)
             fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= bound]
             if fitting:
                 self.returns += 1
@@ -297,9 +290,7 @@ class GuardedFilter:
         earlier = self.good.earlier if self.level.is_known else ()
         self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
-        self._trial = ChangeTrial(
-            self.config, self.level, earlier, self._loads, bodies=bodies, after_freeze=after_freeze
-        )
+        self._trial = ChangeTrial(self.config, self.level, earlier, bodies=bodies, after_freeze=after_freeze)
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
@@ -323,6 +314,8 @@ class GuardedFilter:
             self.good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)
+        elif outcome is TrialOutcome.GIVEN_UP and update.accepted and self.filter.is_sound:
+            self._give_in(update)
         elif outcome is TrialOutcome.GIVEN_UP:
             self._freeze()
         return replace(update, accepted=False, decision=Decision.FROZEN) if hidden else update
@@ -333,9 +326,9 @@ class GuardedFilter:
         innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
         explained = waiting.nis <= self.level.limit(self.config.suspect)
-        self._settling.feed(waiting.nis, dt, self.config)
+        self._explained_for = self._explained_for + dt if explained else 0.0
         self.in_phase_for += dt
-        if self._settling.is_over(self.config):
+        if self._explained_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
@@ -346,7 +339,7 @@ class GuardedFilter:
         return waiting
 
     def _freeze(self) -> None:
-        if self.phase is WatchPhase.GOOD:  # the present masses are implausible
+        if self.phase is WatchPhase.GOOD:  # the present state is not sound
             self.good.held = self.good.last
         self.freezes += 1
         self.filter.gate.reset()
@@ -358,5 +351,4 @@ class GuardedFilter:
         self._trial = None
         if phase is WatchPhase.GOOD:
             self.inquiry.end()
-        self.in_phase_for = 0.0
-        self._settling.reset()
+        self.in_phase_for = self._explained_for = 0.0

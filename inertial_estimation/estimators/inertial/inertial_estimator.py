@@ -35,7 +35,6 @@ class MeasuredStep:
         dt: Time since the step before [s].
         equation: The measurement with the stated noise, and its state.
         restarted: Whether stamps went back before it, so that no earlier estimate is valid.
-        informs: Whether it may be learned from; not where an effort is at a limit of its sensor.
     """
 
     stamp_ns: int
@@ -43,7 +42,6 @@ class MeasuredStep:
     dt: float
     equation: LinearEquation
     restarted: bool = False
-    informs: bool = True
 
 
 class InertialEstimator:
@@ -164,7 +162,7 @@ class InertialEstimator:
         equation, errors = step.equation, self.model.errors
         if errors is not None:
             equation = errors.appended(equation, self.believed())
-        learn, starts = self.learning and step.informs, self.corrected.starts
+        learn, starts = self.learning, self.corrected.starts
         update = self.corrected.update(equation, velocities, step.dt, learn=learn)
         if errors is not None and update.accepted and self.corrected.guarded.phase is WatchPhase.GOOD:
             self._row_errors.update(update.innovation, equation.noise, step.dt)
@@ -233,7 +231,7 @@ class InertialEstimator:
         if not link or link not in self.model.links:
             return
         self.model = self.model.with_link(self.config, link)
-        self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
+        self.corrected.guarded.carry_over(self.model.make_filter(self.config))
         self.corrected.compare_with(self.model.make_filter(self.config))
         self._links.set_estimated(self.model.bodies)
         self._passes = RepeatedPasses(self.model, self.config)

@@ -47,6 +47,7 @@ from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
     DataInformation,
     Posterior,
+    cholesky,
     inverse,
     made_prior,
 )
@@ -129,6 +130,17 @@ class InertialFilter(BodyCoordinates):
     def is_curved(self) -> bool:
         """Whether parameters depend nonlinearly on the state, and the data's information is known apart."""
         return not self.linear and self._Q is None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the state is finite, its covariance positive definite, and no coordinate at its bound."""
+        if not (np.isfinite(self.x).all() and np.isfinite(self.P).all()):
+            return False
+        try:
+            cholesky(self.P.copy())
+        except MeasurementError:
+            return False
+        return not self.touches_bound(self.x)
 
     def reset(self) -> None:
         """Return to the nominal parameters and the prior covariance."""

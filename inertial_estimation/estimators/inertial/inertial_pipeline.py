@@ -1,5 +1,6 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
@@ -18,7 +20,6 @@ from inertial_estimation.estimators.inertial.inertial_health import (
 )
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
-from inertial_estimation.estimators.inertial.step_reader import StepReader
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
 from inertial_estimation.estimators.inputs.input_entries import InputEntries
@@ -50,7 +51,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
-        kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
+        on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
         input_names: Names of the inputs, for messages.
         entries: Take readings, also from their bytes, as the methods `push_*` do.
         stepper: Runs the steps; those that are ready may be executed once there are later readings.
@@ -75,7 +76,7 @@ class InertialPipeline:
         self.row_names = model.measurement.row_names
         self.input_names = self._inputs.names(self.robot)
         self.estimator = InertialEstimator(config, model, self.input_names)
-        self.kept_steps: list[MeasuredStep] | None = None
+        self.on_update: Callable[[MeasuredStep, FilterUpdate], None] | None = None
         self._restarted = False
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
@@ -88,7 +89,7 @@ class InertialPipeline:
         self.stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
-            on_ready=StepReader(self._windows, self._joints.map, aligner).read,
+            on_ready=self._read,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
@@ -219,21 +220,24 @@ class InertialPipeline:
         self._restarted = True
         self.estimator.forget()
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
+    def _read(self, sample: AlignedSample) -> MeasuredState | None:
+        """Return the measured state of a step that is ready; no later reading is needed for it."""
+        return self._windows.state_at(sample)
+
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _step(
-        self, sample: AlignedSample, read: tuple[MeasuredState, bool] | None
-    ) -> InertialEstimate | None:
-        if read is None:
+    def _step(self, sample: AlignedSample, state: MeasuredState | None) -> InertialEstimate | None:
+        if state is None:
             self.estimator.record.incomplete += 1
             return None
-        state, informs = read
         elapsed = self.stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self.stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
-        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted, informs)
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
         self._restarted = False
-        if self.kept_steps is not None:
-            self.kept_steps.append(step)
-        return self.estimator.estimate(step, self.estimator.update(step))
+        update = self.estimator.update(step)
+        if self.on_update is not None:
+            self.on_update(step, update)
+        return self.estimator.estimate(step, update)

@@ -1,6 +1,5 @@
-"""The usual level and spread of the normalised innovation, against which suspect data stand out."""
+"""The usual level of the normalised innovation, against which suspect data stand out."""
 
-import math
 from collections import deque
 
 import numpy as np
@@ -10,28 +9,18 @@ from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_squ
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 WINDOW = 5.0  # time constant of the level [s]
-SPREAD_WINDOW = 30.0  # time constant of the spread: it needs more data than the level [s]
-FIRST = 0.3  # time of data before there is a level [s]
+FIRST = 1.0  # time of data before there is a level: the first of a motion are those of its smooth begin [s]
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
-RARE = 1e-6  # probability of one independent NIS above the limit
-STATED_SPREAD, STATED_TIME = 0.5, 0.1  # variance of NIS / level before data, and the time it is worth [s]
+RARE = 1e-6  # probability of one independent NIS of white noise above its share of the limit
+MARGIN = 1.4  # over that of white noise, for errors of the model
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
-LEAST_FACTOR = 3.0  # of the level: the noise of sensors and the errors of a model vary by less
-COMMON = 0.99  # probability of one independent NIS within the usual range: of the two in 0.1 s, 98 %
-WHITE_SPREAD = 0.5  # largest one of noise, 1.5 times the variance of a mean of six squares, a wrench's, 2 / 6
-INDEPENDENT = 0.1  # time between two independent NIS [s]
-LEAST_RANGE = 1.5  # of the level, half of `LEAST_FACTOR`: the level itself is a mean of a few seconds
-MOST_RATIO = 20.0  # what one NIS counts at most in the spread, in levels
-BETWEEN = 0.05  # time between two evaluations of the spread [s]
 
 
 class _Usual:
-    """Mean and variance of the normalised innovation in one state of motion.
+    """Mean of the normalised innovation in one state of motion.
 
     Attributes:
         mean: The level.
-        factor: Of the level, from which on data stand out.
-        common: Of the level, up to which data are usual; infinite where that is not known.
         is_known: Whether enough data have been seen.
     """
 
@@ -48,8 +37,6 @@ class _Usual:
         """Discard the data."""
         self.mean = self._seen = 0.0
         self.is_known = False
-        self._spread, self._spread_seen = STATED_SPREAD, STATED_TIME
-        self._set_factors()
 
     @property
     def level(self) -> float:
@@ -60,36 +47,18 @@ class _Usual:
         """Add the NIS of a time [s]."""
         self._seen = seen = min(self._seen + dt, WINDOW)
         self.mean += min(dt / seen, 1.0) * (nis - self.mean) if seen > 0.0 else nis
-        if seen < FIRST:
-            return
-        self.is_known, ratio = True, min(nis / self.level, MOST_RATIO)
-        self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
-        self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
-        self._factor_age += dt
-        if self._factor_age >= BETWEEN:
-            self._set_factors()
-
-    def _set_factors(self) -> None:
-        self.factor = max(LEAST_FACTOR, _quantile(self._spread, 1.0 - RARE))
-        # two standard deviations above it: that of the logarithm of a variance from n data is sqrt(2 / n)
-        largest = self._spread * math.exp(2.0 * math.sqrt(2.0 * INDEPENDENT / self._spread_seen))
-        white = largest <= WHITE_SPREAD
-        self.common = max(LEAST_RANGE, _quantile(self._spread, COMMON)) if white else math.inf
-        self._factor_age = 0.0
+        self.is_known = seen >= FIRST
 
 
 class UsualLevel:
-    """Mean and variance of the normalised innovation squared over the last seconds without suspect data.
+    """Mean of the normalised innovation squared over the last seconds without suspect data.
 
     The noise parameters of a robot are often conservative by a factor; a fault then stays far below the
-    innovation gate but far above what the robot's sensors usually give. How far above depends on the robot:
-    the NIS of white noise in many rows hardly varies, that of a few rows with errors of the model varies by
-    a factor of ten. A scaled chi-square distribution with the mean and the variance seen has a quantile
-    (Welch-Satterthwaite), from which on data stand out.
+    innovation gate but far above what the robot's sensors usually give. Data stand out from a multiple of
+    the mean on; of white noise a smaller one suffices the more rows there are, as their mean varies less.
 
-    Errors of the model show in motion only, so how little the NIS varies at rest says nothing about the
-    motion that follows: both have their own mean and variance. Until a motion has been seen, the limit is the
-    largest multiple of the level at rest; a rest that has not been seen is judged as a motion.
+    Errors of the model show in motion only, so rest and motion have their own mean. A rest that has not been
+    seen is judged as a motion, but what is usual at rest says nothing about the motion that follows.
 
     Attributes:
         moving: Whether the robot moves.
@@ -105,6 +74,7 @@ class UsualLevel:
         """
         warm_up()
         self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
+        self._largest = MARGIN * chi_square_quantile(rows, 1.0 - RARE) / rows
         least = LEAST_SHARE * rows
         self._rest, self._motion = _Usual(least), _Usual(least)
         self._recent: deque[tuple[_Usual, float, float]] = deque()
@@ -118,8 +88,8 @@ class UsualLevel:
 
     @property
     def is_known(self) -> bool:
-        """Whether enough data have been seen, at rest or in motion."""
-        return self._motion.is_known or self._rest.is_known
+        """Whether enough data have been seen for the present state of motion."""
+        return self._usual.is_known
 
     @property
     def variance(self) -> float:
@@ -158,49 +128,19 @@ class UsualLevel:
         """Take a level that has lasted as the usual one."""
         self._usual.mean = nis
 
-    def limit(self, factor: float, *, widest: bool = False) -> float:
+    def limit(self, factor: float) -> float:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level.
 
         Args:
-            factor: Largest multiple; a smaller one where the NIS seen varies by less.
-            widest: Whether it is the largest multiple in any case.
+            factor: The multiple; a smaller one where that many rows of white noise stay far below it.
         """
         bound, usual = self._gate.bound, self._usual
-        if not usual.is_known:
-            return bound
-        multiple = factor if widest or self._is_unseen_motion else min(factor, usual.factor)
-        return min(multiple * usual.level, bound)
-
-    def usual_range(self, factor: float) -> float:
-        """Return the NIS up to which data are usual, at most the limit of suspect data.
-
-        It is the `COMMON` quantile of the same distribution. Where errors of the model make the NIS vary by
-        more than noise does, it may stay at several times its level for as long as the motion that shows
-        them: then, and while the distribution is not known, the range reaches to the limit.
-
-        Args:
-            factor: Largest multiple of the level of the limit.
-        """
-        limit = self.limit(factor)
-        if not self.is_known or self._is_unseen_motion:
-            return limit
-        return min(self._usual.common * self._usual.level, limit)
-
-    @property
-    def _is_unseen_motion(self) -> bool:
-        return self.moving and self._usual is self._rest
+        return min(min(factor, self._largest) * usual.level, bound) if usual.is_known else bound
 
     @property
     def _usual(self) -> _Usual:
-        """What is usual in the present state of motion; in the other one where that has not been seen."""
-        own, other = (self._motion, self._rest) if self.moving else (self._rest, self._motion)
-        return own if own.is_known or not other.is_known else other
-
-
-def _quantile(spread: float, probability: float) -> float:
-    """Return a quantile of a scaled chi-square distribution of mean one with a variance."""
-    freedom = 2.0 / max(spread, 1e-6)
-    return chi_square_quantile(freedom, probability) / freedom
+        """What is usual in the present state of motion."""
+        return self._rest if self._rest.is_known and not self.moving else self._motion
 
 
 @compiled

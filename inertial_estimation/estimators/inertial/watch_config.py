@@ -18,7 +18,8 @@ class WatchConfig:
     suspect: float = parameter(
         8.0,
         "Factor by which the normalised innovation squared must exceed its usual level for the data to be "
-        "suspect; the published parameters are held while they are.",
+        "suspect; the published parameters are held while they are. Where there are more than seven rows a "
+        "smaller factor suffices: 4.8 of 18, 3.5 of 38.",
         lower=1.5,
         upper=1e3,
         runtime=True,
@@ -51,8 +52,9 @@ class WatchConfig:
     )
     give_up: float = parameter(
         2.0,
-        "Time after which a change that has not explained the data is given up: the filter returns to its "
-        "last good state and stops learning until that state, or another trial, explains the data.",
+        "Time after which a change that has not explained the data is given up: if the innovation gate rejects "
+        "them the filter returns to its last good state and stops learning until that state, or another "
+        "trial, explains the data.",
         unit="s",
         lower=0.1,
         upper=60.0,

@@ -166,22 +166,3 @@ def test_a_filter_with_a_wrong_stated_noise_finds_the_mass_and_does_not_reject(f
     assert torque == pytest.approx(1.0 / factor, rel=0.3)
     assert np.mean(accepted[10:]) > 0.98  # until then it might be one bad reading
     assert filter_.masses_of(filter_.x)[0] == pytest.approx(scene.truth[0][0], rel=0.02)
-
-
-@pytest.mark.parametrize(("factor", "outgrown"), [(1.0, False), (3.0, False), (8.0, True)])
-def test_far_more_noise_than_stated_in_the_first_seconds_shows_a_faulty_start(factor, outgrown):
-    noise = fed([factor] * 4, 2.5, known=0.9)
-    assert noise.outgrown is outgrown
-    assert not fed([factor] * 4, 4.0, known=0.9).outgrown
-
-
-@pytest.mark.parametrize(
-    ("factor", "then", "begun_s", "subsided"),
-    [(12.0, 0.5, 0.8, True), (12.0, 10.0, 0.8, False), (3.0, 0.2, 0.8, False), (12.0, 0.5, 2.6, False)],
-)
-def test_noise_of_a_faulty_start_that_subsides_is_seen_while_it_is_the_start(factor, then, begun_s, subsided):
-    def spoil(k, y):
-        return y if k < begun_s / DT else y * then / factor
-
-    noise = fed([factor] * 4, begun_s + 1.2, spoil=spoil)
-    assert noise.subsided is subsided

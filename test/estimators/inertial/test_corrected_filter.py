@@ -6,7 +6,6 @@ from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import MOST_STARTS, CorrectedFilter
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -15,28 +14,30 @@ from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 DT = 0.01
 
 
-class DoubtfulNoise(AdaptiveNoise):
-    """Noise of which a test says whether the first seconds show far too much."""
+class Fresh:
+    """A comparison of which a test says whether a filter that begins now predicts better."""
 
-    doubtful = gone = False
+    is_past = better = False
 
-    @property
-    def outgrown(self):
-        return self.doubtful
+    def reset(self):
+        pass
 
-    @property
-    def subsided(self):
-        return self.gone
+    def feed(self, equation, update, dt):
+        return self.better
+
+    def pause(self, dt):
+        pass
 
 
 def corrected(scene):
     gate, rows = scene.gate(), scene.measurement.row_names
     filter_ = LogCholeskyEkf(scene.bodies, PRIOR, gate, MEMORY)
-    loads = LoadRange(scene.bodies, scene.robot.total_mass)
-    guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), loads, 0.05)
-    noise = DoubtfulNoise(rows, gate.config.quantile, NoiseAdaptationConfig())
+    guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), 0.05)
+    noise = AdaptiveNoise(rows, gate.config.quantile, NoiseAdaptationConfig())
     other = LogCholeskyEkf(scene.bodies, PRIOR, scene.gate(), MEMORY)
-    return CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise, other)
+    made = CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise, other)
+    made._fresh = Fresh()
+    return made
 
 
 def mass_of(filter_):
@@ -57,27 +58,12 @@ def test_learning_begins_anew_a_few_times_and_says_so():
     learned = mass_of(filter_)
     assert abs(learned - nominal - 1.0) < 0.1
     assert filter_.noise_note(3.0) == ""
-    filter_.noise.doubtful = True
+    filter_._fresh.better = True
     fed(filter_, scene, 1)
     assert abs(mass_of(filter_) - nominal) < 1e-9
     assert "begun anew" in filter_.noise_note(3.0)
-    fed(filter_, scene, MOST_STARTS)  # from the last start on, whatever the noise
+    fed(filter_, scene, MOST_STARTS)  # from the last start on, whatever is better
     fed(filter_, scene, 50)
     assert abs(mass_of(filter_) - nominal - 1.0) < 0.1
     fed(filter_, scene, round(10.0 / DT))
     assert filter_.noise_note(3.0) == ""
-
-
-def test_once_more_when_noise_that_was_adapted_to_was_that_of_the_first_data():
-    scene = ArmScene(links=("panda_link7",))
-    scene.add_payload(0, 1.0, [0.0, 0.0, 0.1])
-    filter_, nominal = corrected(scene), scene.bodies[0].nominal_C[0]
-    filter_.noise.doubtful = True
-    fed(filter_, scene, MOST_STARTS)
-    assert abs(mass_of(filter_) - nominal) > 0.5, "the last start"
-    filter_.noise.gone = True
-    fed(filter_, scene, 1)
-    assert abs(mass_of(filter_) - nominal) < 1e-9
-    assert "begun anew" in filter_.noise_note(3.0)
-    fed(filter_, scene, 50)
-    assert abs(mass_of(filter_) - nominal - 1.0) < 0.1, "once"

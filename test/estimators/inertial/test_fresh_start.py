@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support.inertial_scenes import MEMORY, ArmScene
 
-from inertial_estimation.estimators.inertial.fresh_start import LIFE, FreshStart
+from inertial_estimation.estimators.inertial.fresh_start import LIFE, START, FreshStart
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.prior import PriorSigma
-from inertial_estimation.estimators.inertial.start_watch import START
 
 DT = 0.01
 PRIOR = PriorSigma(mass=0.3, com=0.03, radii=0.2, friction=np.zeros(0))
