@@ -1,1 +1,5 @@
-"""Seeded faults injected into the readings of the pipelines, and what the pipelines make of them."""
+"""Faults by the thousand against the pipelines; `run_campaign` returns the totals."""
+
+from benchmarks.fault_campaign.campaign import run_campaign
+
+__all__ = ["run_campaign"]
