@@ -9,11 +9,10 @@ from operator import itemgetter
 
 import numpy as np
 
-from benchmarks.fault_campaign.fault import Fault
+from benchmarks.fault_campaign.fault import KINDS, Fault
 from benchmarks.fault_campaign.feed import Feed, Record
 from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
 from benchmarks.fault_campaign.judge import COLUMNS, Errors, Verdict, errors_of, judge
-from benchmarks.fault_campaign.kinds import KINDS
 from benchmarks.fault_campaign.messages import Message, nanoseconds
 from benchmarks.fault_campaign.other_scenes import OTHER_SOURCES, other_scenes
 from benchmarks.fault_campaign.pipelines import ADAPTERS, Adapter
@@ -33,23 +32,14 @@ Show = Callable[["Case", Fault, Record, Errors, Adapter], None]
 
 @dataclass(frozen=True)
 class Case:
-    """One case, drawn from its name and the seed alone.
-
-    Attributes:
-        pipeline: Pipeline.
-        kind: Kind of fault.
-        number: Number within pipeline and kind.
-        seed: Seed of the campaign.
-        early: Whether the fault begins with the first message whatever is drawn.
-        others: Whether its scene is one of the other robots.
-    """
+    """One case, drawn from its name and the seed alone."""
 
     pipeline: str
     kind: str
-    number: int
-    seed: int
-    early: bool = False
-    others: bool = False
+    number: int  # within pipeline and kind
+    seed: int  # of the campaign
+    early: bool = False  # whether the fault begins with the first message whatever is drawn
+    others: bool = False  # whether its scene is one of the other robots
 
     @property
     def name(self) -> str:
@@ -103,27 +93,16 @@ def all_cases(
     kinds: Sequence[str] | None = None,
     **chosen: bool,
 ) -> list[Case]:
-    """Return the cases of these numbers for every pipeline and every kind that applies to it.
-
-    Args:
-        numbers: Numbers of the cases of each.
-        seed: Seed of all of them.
-        pipelines: Pipelines.
-        kinds: Kinds of faults; None: all.
-        chosen: `early` and `others` of the cases.
-    """
+    """Return the cases of these numbers for every pipeline and every kind (None: all) that applies to it."""
     every = [(name, kind, n) for name in pipelines for kind in kinds or KINDS for n in numbers]
     cases = [Case(*each, seed, **chosen) for each in every]
     return [case for case in cases if case.scenes]
 
 
 def run_cases(cases: Sequence[Case], jobs: int = 1, show: Show | None = None) -> Iterator[Verdict]:
-    """Run cases, and yield their verdicts as they come.
+    """Run cases in so many processes, and yield their verdicts as they come.
 
-    Args:
-        cases: What to run.
-        jobs: Processes.
-        show: Called within the child with everything recorded of a case, to print it.
+    `show` is called within the child with everything recorded of a case, to print it.
     """
     by_scene: dict[str, list[tuple[float, Case]]] = {}
     for case in cases:
@@ -134,7 +113,7 @@ def run_cases(cases: Sequence[Case], jobs: int = 1, show: Show | None = None) ->
     gc.freeze()  # what children share stays shared
     shares = []
     for name, clean in in_parallel([run.run_clean for run in runs.values()], jobs):
-        runs[name].take_clean(clean)
+        runs[name].clean = clean
         ordered = [case for _, case in sorted(by_scene[name], key=itemgetter(0))]
         for k in range(0, len(ordered), CASES_IN_SHARE):
             shares.append(partial(runs[name].run, ordered[k : k + CASES_IN_SHARE], show))
@@ -160,15 +139,7 @@ class _SceneRun:
         self.feed.run(self.messages)
         if self.feed.record.escape:
             raise RuntimeError(f"clean data of {self.name}: {self.feed.record.escape}")
-        outputs, adapter = self.feed.record.outputs, self.feed.adapter
-        estimates = np.array([output.estimate for output in outputs])
-        adapter.take_as_truth(np.array([output.stamp_ns for output in outputs]), estimates)
-        return self.name, errors_of(adapter, outputs)
-
-    def take_clean(self, clean: Errors) -> None:
-        """Take the run without a fault, whose estimates are the truth where there is none."""
-        self.clean = clean
-        self.feed.adapter.take_as_truth(clean.stamps_ns, clean.estimates)
+        return self.name, errors_of(self.feed.adapter, self.feed.record.outputs)
 
     def run(self, cases: Sequence[Case], show: Show | None) -> list[Verdict]:
         """Run cases in the order of their beginnings; the pipeline is fed up to each of them in turn."""
@@ -186,7 +157,7 @@ class _SceneRun:
             verdict: Verdict = forked(partial(self._case, case, rest, show))
             if "late" in verdict.failures:  # once more: the same step is long again, an interruption is not
                 again: Verdict = forked(partial(self._case, case, rest, None))
-                verdict = replace(verdict, longest_s=min(verdict.longest_s, again.longest_s))
+                verdict = replace(verdict, over_period_s=min(verdict.over_period_s, again.over_period_s))
         except EndedError as ended:
             fault = case.inject(rest)
             names = (case.name, case.pipeline, case.kind, self.name)

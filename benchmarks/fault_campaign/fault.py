@@ -3,36 +3,30 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
 
-from benchmarks.fault_campaign.messages import VECTORS, Message, nanoseconds
+from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, nanoseconds
 from inertial_estimation.signals import NANOSECONDS, Array
 
 SENSORS = ("imu", "joints", "wrench")
 INPUTS = (*SENSORS, "base_state", "orientation")
 LOOKED_AT = 400  # first messages, in which every stream of a scene occurs
 Change = Callable[[Array], Array]
+Stamp = Callable[[Message, int], int]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Messages with a fault in them.
+    """Messages with a fault in them."""
 
-    Attributes:
-        messages: In order of arrival.
-        begin_ns: Arrival of the first message that is wrong, late or lost [ns].
-        end_ns: Arrival of the last one [ns].
-        streams: Streams concerned.
-        text: What was done, for people.
-    """
-
-    messages: tuple[Message, ...]
-    begin_ns: int
-    end_ns: int
-    streams: tuple[str, ...]
-    text: str
+    messages: tuple[Message, ...]  # in order of arrival
+    begin_ns: int  # arrival of the first message that is wrong, late or lost
+    end_ns: int  # arrival of the last one
+    streams: tuple[str, ...]  # those concerned
+    text: str  # what was done, for people
 
     @property
     def duration_s(self) -> float:
@@ -42,23 +36,15 @@ class Fault:
 
 @dataclass
 class Injection:
-    """The random choices of one case, and the edits that a kind of fault makes within its time.
+    """The random choices of one case, all noted, and the edits that a kind of fault makes within its time."""
 
-    Attributes:
-        rng: Source of every choice.
-        messages: Clean messages, from before the fault to the end of the data.
-        begin_ns: Arrival from which the fault acts [ns].
-        end_ns: Arrival until which it acts [ns].
-        notes: What was chosen, for people.
-        streams: Streams concerned.
-    """
-
-    rng: np.random.Generator
-    messages: list[Message]
-    begin_ns: int
-    end_ns: int
-    notes: list[str] = field(default_factory=list)
-    streams: list[str] = field(default_factory=list)
+    rng: np.random.Generator  # source of every choice
+    messages: list[Message]  # clean, from before the fault to the end of the data
+    begin_ns: int  # arrival from which the fault acts
+    end_ns: int  # arrival until which it acts
+    notes: list[str] = field(default_factory=list)  # what was chosen, for people
+    streams: list[str] = field(default_factory=list)  # those concerned
+    last_ns: int = 0  # arrival of the last message concerned
     _by_stream: dict[str, list[Message]] = field(default_factory=dict)
 
     @property
@@ -90,47 +76,11 @@ class Injection:
         found = self.of(stream)
         return found[max(0, bisect_right(found, arrival_ns, key=lambda m: m.arrival_ns) - 1)]
 
-    def values(self, stream: str, vector: str) -> Array:
-        """Return one vector of all messages of a stream that carry it, shape (n, size)."""
-        found = (VECTORS[type(m.sample)][vector].get(m.sample) for m in self.of(stream))
-        return np.array([value for value in found if value is not None])
-
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints."""
         names: tuple[str, ...] = self.of("joints")[0].sample.names
         return names
-
-    def stream(self, *kinds: str) -> str:
-        """Choose one stream of some kinds."""
-        chosen = str(self.rng.choice(self.present(*kinds)))
-        self.notes.append(chosen)
-        return chosen
-
-    def one_or_all(self, *kinds: str, share: float = 0.3) -> list[str]:
-        """Choose one stream of some kinds, or all of them with a probability."""
-        every = self.present(*kinds)
-        chosen = every if self.rng.random() < share else [str(self.rng.choice(every))]
-        self.notes.append(", ".join(chosen))
-        return chosen
-
-    def vector(self, *kinds: str) -> tuple[str, str]:
-        """Choose one stream of some kinds with numbers, and one vector in it."""
-        with_numbers = [s for s in self.present(*kinds) if type(self.of(s)[0].sample) in VECTORS]
-        stream = str(self.rng.choice(with_numbers))
-        sample = self.of(stream)[0].sample
-        sent = [name for name, v in VECTORS[type(sample)].items() if v.get(sample) is not None]
-        chosen = str(self.rng.choice(sent))
-        self.notes.append(f"{chosen} of {stream}")
-        return stream, chosen
-
-    def log_uniform(self, low: float, high: float) -> float:
-        """Choose a number, uniformly in its logarithm."""
-        return float(np.exp(self.rng.uniform(np.log(low), np.log(high))))
-
-    def sign(self) -> float:
-        """Choose a sign."""
-        return float(self.rng.choice([-1.0, 1.0]))
 
     def some(self, *choices: Any) -> Any:
         """Choose one of several things, and note it where it is a text or a number."""
@@ -139,12 +89,45 @@ class Injection:
             self.notes.append(f"{chosen:.3g}" if isinstance(chosen, float) else str(chosen))
         return chosen
 
-    def column(self, size: int) -> Array:
+    def stream(self, *kinds: str) -> str:
+        """Choose one stream of some kinds."""
+        return str(self.some(*self.present(*kinds)))
+
+    def one_or_all(self, *kinds: str, share: float = 0.3) -> list[str]:
+        """Choose one stream of some kinds, or all of them with a probability."""
+        return self.present(*kinds) if self.rng.random() < share else [self.stream(*kinds)]
+
+    def vector(self, *kinds: str) -> tuple[str, str]:
+        """Choose one stream of some kinds with numbers, and one vector in it."""
+        stream = self.some(*(s for s in self.present(*kinds) if type(self.of(s)[0].sample) in MESSAGE_TYPES))
+        return stream, self.some(*self.of(stream)[0].vectors)
+
+    def uniform(self, low: float, high: float) -> float:
+        """Choose a number."""
+        return float(self.some(float(self.rng.uniform(low, high))))
+
+    def log_uniform(self, low: float, high: float) -> float:
+        """Choose a number, uniformly in its logarithm."""
+        return float(self.some(float(np.exp(self.rng.uniform(np.log(low), np.log(high))))))
+
+    def sign(self) -> float:
+        """Choose a sign."""
+        return float(self.some(-1.0, 1.0))
+
+    def integer(self, low: int, high: int) -> int:
+        """Choose an integer, both ends included."""
+        return int(self.some(int(self.rng.integers(low, high + 1))))
+
+    def axis(self) -> Array:
+        """Choose a direction, shape (3,)."""
+        found: Array = self.rng.normal(size=3)
+        return found / np.linalg.norm(found)
+
+    def columns(self, stream: str, vector: str) -> Array:
         """Choose all columns of a vector, or one; as a mask, shape (size,)."""
-        mask = np.zeros(size, dtype=bool)
-        mask[slice(None) if self.rng.random() < 0.4 else int(self.rng.integers(size))] = True
-        self.notes.append("all columns" if mask.all() else f"column {int(mask.argmax())}")
-        return mask
+        size = len(next(m.vectors[vector] for m in self.of(stream)))
+        one = self.some(*range(size)) if self.rng.random() < 0.6 else None
+        return np.array([one in (None, i) for i in range(size)])
 
     def edit(
         self,
@@ -152,7 +135,7 @@ class Injection:
         act: Callable[[Message], Message | Sequence[Message]],
         most: int | None = None,
     ) -> list[Message]:
-        """Replace messages of some streams while the fault acts, by one or by several; none removes them.
+        """Replace messages of some streams while the fault acts, by one or several; none removes them.
 
         Args:
             streams: The streams.
@@ -169,50 +152,28 @@ class Injection:
                 continue
             count += 1
             replaced = act(message)
-            found += [replaced] if isinstance(replaced, Message) else replaced
+            new = [replaced] if isinstance(replaced, Message) else replaced
+            self.last_ns = max(self.last_ns, *(m.arrival_ns for m in (message, *new)))
+            found += new
         return found
 
-    def change(self, stream: str, vector: str, change: Change) -> list[Message]:
-        """Change one vector of a stream while the fault acts."""
-        return self.edit(stream, lambda m: m.with_values(lambda _, v: change(v), vector))
-
-    def masked(self, stream: str, vector: str, change: Change, most: int | None = None) -> list[Message]:
-        """Change one number of a vector, or all of them, while the fault acts."""
-        mask = self.column(self.values(stream, vector).shape[1])
-        change_some = lambda _, v: np.where(mask, change(v), v)  # noqa: E731
-        return self.edit(stream, lambda m: m.with_values(change_some, vector), most)
-
-    def scaled(self, streams: str | Sequence[str], factor: float, *vectors: str) -> list[Message]:
-        """Scale vectors of some streams, all that are not named, while the fault acts."""
-        return self.edit(streams, lambda m: m.with_values(lambda _, v: factor * v, *vectors))
-
-
-Make = Callable[[Injection], list[Message]]
+    def change(self, streams: str | Sequence[str], change: Change, *vectors: str) -> list[Message]:
+        """Change vectors of some streams, all that are not named, while the fault acts."""
+        return self.edit(streams, lambda m: m.with_values(lambda _, v: change(v), *vectors))
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault.
-
-    Attributes:
-        name: Its name.
-        text: What happens, in one line.
-        make: Returns the messages with the fault; notes in the injection what it did.
-        needs: Kinds of streams of which a scene must have one; empty: any.
-        pipelines: Pipelines it applies to; empty: all.
-        duration_s: Shortest and longest duration [s], drawn uniformly in the logarithm.
-        hidden: Why the data cannot reveal it in principle; empty: they can.
-        hidden_in: Pipelines whose data cannot reveal it; empty: all.
-    """
+    """A kind of fault."""
 
     name: str
-    text: str
-    make: Make
-    needs: tuple[str, ...]
-    pipelines: tuple[str, ...] = ()
-    duration_s: tuple[float, float] = (0.02, 2.0)
-    hidden: str = ""
-    hidden_in: tuple[str, ...] = ()
+    text: str  # what happens, in one line
+    make: Callable[[Injection], list[Message]]  # returns the messages with the fault
+    needs: tuple[str, ...]  # kinds of streams of which a scene must have one; empty: any
+    pipelines: tuple[str, ...] = ()  # those it applies to; empty: all
+    duration_s: tuple[float, float] = (0.02, 2.0)  # shortest and longest, drawn uniformly in the logarithm
+    hidden: str = ""  # why the data cannot reveal it in principle; empty: they can
+    hidden_in: tuple[str, ...] = ()  # pipelines whose data cannot; empty: all
 
     def applies(self, pipeline: str, streams: Sequence[str]) -> bool:
         """Whether a scene of a pipeline with some kinds of streams can have it."""
@@ -224,24 +185,20 @@ class Kind:
         return bool(self.hidden) and (not self.hidden_in or pipeline in self.hidden_in)
 
     def inject(self, rng: np.random.Generator, messages: Sequence[Message], begin_ns: int) -> Fault:
-        """Put a fault into clean messages from a time on [ns]; the generator is the source of every choice."""
+        """Put a fault into clean messages from a time on [ns], every choice by a generator."""
         low, high = np.log(self.duration_s)
         duration_ns = nanoseconds(float(np.exp(rng.uniform(low, high))))
         injection = Injection(rng, list(messages), begin_ns, begin_ns + duration_ns)
-        found = self.make(injection)
-        found.sort(key=lambda message: message.arrival_ns)
-        clean = {id(message) for message in messages}
-        touched = [m.arrival_ns for m in found if id(m) not in clean and m.arrival_ns >= begin_ns]
-        end_ns = min(injection.end_ns, max(touched)) if touched else injection.end_ns
+        found = sorted(self.make(injection), key=lambda message: message.arrival_ns)
         text = f"{self.name}: {', '.join(injection.notes)}"
-        return Fault(tuple(found), begin_ns, max(end_ns, begin_ns), tuple(injection.streams), text)
+        return Fault(tuple(found), begin_ns, max(injection.last_ns, begin_ns), tuple(injection.streams), text)
 
 
 KINDS: dict[str, Kind] = {}
 """All kinds of faults, by name; complete once `kinds` is imported."""
 
 
-def kind(*needs: str, **properties: Any) -> Callable[[Make], Make]:
+def kind(*needs: str, **properties: Any) -> Callable[[Any], Any]:
     """Register a function as a kind of fault; its docstring, one line, says what happens.
 
     Args:
@@ -249,9 +206,38 @@ def kind(*needs: str, **properties: Any) -> Callable[[Make], Make]:
         properties: Further attributes of `Kind`.
     """
 
-    def register(make: Make) -> Make:
-        name, text = make.__name__, str(make.__doc__)
-        KINDS[name] = Kind(name, text, make, needs, **properties)
+    def register(make: Any) -> Any:
+        KINDS[make.__name__] = Kind(make.__name__, str(make.__doc__), make, needs, **properties)
         return make
 
     return register
+
+
+def vector_kind(*needs: str, whole: bool = False, **properties: Any) -> Callable[[Any], Any]:
+    """Register a function of an injection and the name of a vector, which returns the change of the vector.
+
+    One number of one vector of a stream of those kinds is changed, or all of them; if `whole`, always all.
+    """
+
+    def changed(make: Callable[[Injection, str], Change], f: Injection) -> list[Message]:
+        stream, vector = f.vector(*needs)
+        change = make(f, vector)
+        mask = np.array(True) if whole else f.columns(stream, vector)
+        return f.change(stream, lambda v: np.where(mask, change(v), v), vector)
+
+    return lambda make: kind(*needs, **properties)(update_wrapper(partial(changed, make), make))
+
+
+def stamp_kind() -> Callable[[Any], Any]:
+    """Register a function of an injection and the first stamp [ns], which returns the change of stamps.
+
+    Those of one stream are changed, or those of all.
+    """
+
+    def changed(make: Callable[[Injection, int], Stamp], f: Injection) -> list[Message]:
+        streams = f.one_or_all(*INPUTS)
+        stamps_ns = [m.sample.stamp_ns for m in f.messages if m.stream in streams and f.acts(m)]
+        stamp = make(f, min(stamps_ns, default=0))
+        return f.edit(streams, lambda m: m.stamped(stamp(m, m.sample.stamp_ns)))
+
+    return lambda make: kind()(update_wrapper(partial(changed, make), make))

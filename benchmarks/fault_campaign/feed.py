@@ -39,41 +39,24 @@ class HealthSample(NamedTuple):
 
 @dataclass
 class Record:
-    """Everything seen of one case.
-
-    Attributes:
-        outputs: Results in order.
-        health: Health, sampled.
-        escape: Exception that left a push, a tick or the health, with its place; empty: none.
-        longest_s: The longest steps, the longest first: processor time of a push with its tick, for each
-            step it made [s].
-        memory_kb: Growth of the largest resident memory [kB].
-    """
+    """Everything seen of one case."""
 
     outputs: list[Output] = field(default_factory=list)
     health: list[HealthSample] = field(default_factory=list)
-    escape: str = ""
-    longest_s: list[float] = field(default_factory=lambda: [0.0] * COUNTED_STEPS)
-    memory_kb: int = 0
+    escape: str = ""  # exception that left a push, a tick or the health, with its place
+    longest_s: list[float] = field(default_factory=lambda: [0.0] * COUNTED_STEPS)  # processor time of steps
+    memory_kb: int = 0  # growth of the largest resident memory
 
 
 class Feed:
-    """Feeds one pipeline.
-
-    Attributes:
-        adapter: The pipeline with what reads its results.
-        record: What has been seen so far.
-    """
+    """Feeds one pipeline, and records what it puts out and says."""
 
     def __init__(self, adapter: Adapter) -> None:
         """Start with nothing seen."""
-        self.adapter = adapter
-        self.record = Record()
+        self.adapter, self.record = adapter, Record()
         self._push: dict[str, Any] = {}
-        self._now_ns = 0
+        self._now_ns = self._health_ns = self._calls = 0
         self._offset_ns = 0  # clock less arrival
-        self._health_ns = 0
-        self._calls = 0
 
     def start_anew(self) -> None:
         """Forget what has been seen, in a child that has just been forked."""

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,66 +10,52 @@ import numpy as np
 from benchmarks.fault_campaign.scenes import Recorded
 from inertial_estimation.signals import Array, LinkInertia
 
-UNIT_TOLERANCE = 1e-9  # of the norm of unit vectors
-MATRIX_TOLERANCE = 1e-9  # of symmetry and eigenvalues, at a unit diagonal
-TORQUE_TOLERANCE = 1e-3  # of the limit
-
-
-class Content(NamedTuple):
-    """What a result publishes: numbers that have to be finite, and more that is required of some of them."""
-
-    finite: Sequence[Any]
-    units: Mapping[str, Array] = {}  # of norm one
-    matrices: Mapping[str, Array] = {}  # symmetric, positive semidefinite
-    shares: Mapping[str, Array] = {}  # at most one
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether every number is finite."""
-        values = [*self.finite, *self.units.values(), *self.matrices.values(), *self.shares.values()]
-        return bool(np.isfinite(np.concatenate([np.ravel(value) for value in values])).all())
+TOLERANCE = {"unit": 1e-9, "matrix": 1e-9, "share": 1e-3}
+Content = Mapping[
+    str, Any
+]  # what a result publishes, by names whose first word is a key of TOLERANCE or none
 
 
 def flaws(contents: Sequence[Content]) -> list[str]:
-    """Name what is physically inconsistent in finite contents of one pipeline; empty where nothing is."""
-    first = contents[0] if contents else Content(())
-    found = []
-    for name in first.units:
-        norms = np.linalg.norm([content.units[name] for content in contents], axis=1)
-        if (np.abs(norms - 1.0) > UNIT_TOLERANCE).any():
-            found.append(f"{name}: norm {norms.min():.12g} to {norms.max():.12g}")
-    for name in first.matrices:
-        P = np.array([content.matrices[name] for content in contents])
-        deviation = np.sqrt(np.maximum(np.diagonal(P, axis1=1, axis2=2), 1e-300))
-        scaled = P / (deviation[:, :, None] * deviation[:, None, :])
-        lowest = np.linalg.eigvalsh(scaled)[:, 0].min()
-        skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max()
-        if lowest < -MATRIX_TOLERANCE or skew > MATRIX_TOLERANCE:
-            found.append(f"{name}: eigenvalue {lowest:.2g}, asymmetry {skew:.2g}")
-    for name in first.shares:
-        most = max(float(np.max(content.shares[name])) for content in contents)
-        found += [f"{name}: {most:.3g} of the limit"] if most > 1.0 + TORQUE_TOLERANCE else []
-    return found
+    """Name what is not finite or physically inconsistent in the contents of results; empty where nothing is.
 
-
-def pseudo_inertia(inertia: LinkInertia) -> Array:
-    """Return the second moments about the centre of mass, and the mass, shape (4, 4).
-
-    They are positive semidefinite exactly where a body can have the inertia.
+    Units have the norm one, matrices are symmetric and positive semidefinite, shares at most one.
     """
-    found = np.zeros((4, 4))
-    found[:3, :3] = 0.5 * np.trace(inertia.inertia_Lcm) * np.eye(3) - inertia.inertia_Lcm
-    found[3, 3] = inertia.mass
+    found = []
+    for name in contents[0] if contents else ():
+        every = np.array([content[name] for content in contents], dtype=float)
+        rows = every[np.isfinite(every).reshape(len(every), -1).all(axis=1)]
+        kind, off = name.partition(" ")[0], np.zeros(len(rows))
+        if kind == "unit":
+            off = np.abs(np.linalg.norm(rows, axis=1) - 1.0)
+        elif kind == "share":
+            off = rows.max(axis=1) - 1.0
+        elif kind == "matrix":
+            deviation = np.sqrt(np.maximum(np.diagonal(rows, axis1=1, axis2=2), 1e-300))
+            P = rows / (deviation[:, :, None] * deviation[:, None, :])
+            skew = np.abs(P - P.transpose(0, 2, 1)).max(axis=(1, 2))
+            off = np.maximum(skew, -np.linalg.eigvalsh(P)[:, 0])
+        if len(rows) < len(every):
+            found.append(f"{name}: {len(every) - len(rows)} not finite")
+        if off.max(initial=0.0) > TOLERANCE.get(kind, 0.0):
+            found.append(f"{name}: off by {off.max():.2g}")
     return found
+
+
+def _inertia(what: str, inertia: LinkInertia) -> Content:
+    """Return the content of an inertia that is put out.
+
+    Second moments about the centre of mass, and the mass, shape (4, 4), are positive semidefinite exactly
+    where a body can have the inertia.
+    """
+    moments = np.zeros((4, 4))
+    moments[:3, :3] = 0.5 * np.trace(inertia.inertia_Lcm) * np.eye(3) - inertia.inertia_Lcm
+    moments[3, 3] = inertia.mass
+    return {f"matrix of {what} {inertia.link}": moments, f"{what} centre of {inertia.link}": inertia.com_L}
 
 
 class Adapter(ABC):
-    """One pipeline with the truth of its data.
-
-    Attributes:
-        pipeline: The pipeline.
-        data: The data and their truth.
-    """
+    """One pipeline with its data and their truth."""
 
     unit: ClassVar[str]  # of the error
 
@@ -109,15 +94,12 @@ class Adapter(ABC):
 
     @property
     def masses(self) -> Array:
-        """True masses of the bodies whose masses are published [kg]; empty: it publishes none."""
+        """Masses of the bodies whose masses are published [kg]; empty: it publishes none."""
         return np.zeros(0)
 
     def published(self, estimates: Array) -> Array:
         """Return the part of judged vectors, shape (n, k), that is published: shape (n, m)."""
         return estimates[:, : len(self.masses) or None]
-
-    def take_as_truth(self, stamps_ns: Array, estimates: Array) -> None:
-        """Take the estimates from clean data as their truth, where there is none."""
 
 
 class TiltAdapter(Adapter):
@@ -130,9 +112,9 @@ class TiltAdapter(Adapter):
 
     def content(self, result: Any) -> Content:
         state = result.state
-        units = {"quaternion": state.quaternion_xyzw, "vertical": result.tilt_B}
-        others = (state.p_WB, state.v_WB_B, state.w_WB_B, result.gyro_bias_I)
-        return Content(others, units, {"covariance of the tilt": result.tilt_covariance_B})
+        content = {"unit quaternion": state.quaternion_xyzw, "unit vertical": result.tilt_B}
+        content |= {"matrix of the tilt": result.tilt_covariance_B, "gyro bias": result.gyro_bias_I}
+        return {**content, "position": state.p_WB, "twist": [state.v_WB_B, state.w_WB_B]}
 
     def estimate(self, result: Any) -> Array:
         return np.asarray(result.tilt_B)
@@ -149,10 +131,6 @@ class TiltAdapter(Adapter):
         up = np.column_stack([np.interp(at, relative, column) for column in self.data.up_B.T])
         return up / np.linalg.norm(up, axis=1, keepdims=True)
 
-    def take_as_truth(self, stamps_ns: Array, estimates: Array) -> None:
-        if not len(self.data.up_B):
-            self.data = replace(self.data, stamps_ns=stamps_ns, up_B=estimates)
-
 
 class MassAdapter(Adapter):
     """Masses, as a share of the true ones: those published, then those estimated."""
@@ -168,42 +146,33 @@ class MassAdapter(Adapter):
         return 100.0 * np.abs((estimates - expected) / masses).max(axis=1)
 
     def truth(self, stamps_ns: Array) -> Array | None:
-        return np.tile(self.masses, (len(stamps_ns), 2))
+        return np.tile(self.masses, (len(stamps_ns), 2)) if self.data.known else None
 
 
 class InertialAdapter(MassAdapter):
     """Published and estimated masses of all links whose truth is known."""
 
     def content(self, result: Any) -> Content:
-        matrices, others = {}, list(result.friction.values())
+        content: dict[str, Any] = {"friction": list(result.friction.values())}
         for link in result.links:
-            name = link.published.link
-            matrices[f"covariance of {name}"] = link.covariance
-            matrices[f"published {name}"] = pseudo_inertia(link.published)
-            matrices[f"estimated {name}"] = pseudo_inertia(link.estimate)
-            others += [link.published.com_L, link.estimate.com_L]
-        return Content(others, {}, matrices)
+            content[f"matrix of {link.published.link}"] = link.covariance
+            content |= {**_inertia("published", link.published), **_inertia("estimated", link.estimate)}
+        return content
 
     def estimate(self, result: Any) -> Array:
         by_name = {link.published.link: link for link in result.links}
-        chosen = [by_name[name] for name in self.data.masses or by_name]
+        chosen = [by_name[name] for name in self.data.masses]
         return np.array([*(link.published.mass for link in chosen), *(link.estimate.mass for link in chosen)])
-
-    def take_as_truth(self, stamps_ns: Array, estimates: Array) -> None:
-        if not self.data.masses:
-            names = self.pipeline.config.links
-            self.data = replace(self.data, masses=dict(zip(names, estimates[-1], strict=False)))
 
 
 class PayloadAdapter(MassAdapter):
     """Published and identified mass of the trunk."""
 
     def content(self, result: Any) -> Content:
-        names = {"published trunk": result.trunk, "identified trunk": result.estimate}
-        reference = result.reference
-        asked = [] if reference is None else [reference.height, reference.roll, reference.pitch]
-        others = [result.payload.mass, *(inertia.com_L for inertia in names.values()), *asked]
-        return Content(others, {}, {name: pseudo_inertia(inertia) for name, inertia in names.items()})
+        asked = result.reference
+        reference = [] if asked is None else [asked.height, asked.roll, asked.pitch]
+        inertias = {**_inertia("published", result.trunk), **_inertia("identified", result.estimate)}
+        return {**inertias, "payload": result.payload.mass, "reference": np.sum(reference)}
 
     def estimate(self, result: Any) -> Array:
         return np.array([result.trunk.mass, result.estimate.mass])
@@ -216,16 +185,16 @@ class ControllerAdapter(Adapter):
 
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         super().__init__(pipeline, data, urdf)
-        tags = {
-            joint.get("name"): joint.find("limit") for joint in ElementTree.fromstring(urdf).iter("joint")
-        }
+        joints = [
+            joint for joint in ElementTree.fromstring(urdf).iter("joint") if joint.find("limit") is not None
+        ]
         self._limits = {
-            name: float(tag.get("effort", "inf")) for name, tag in tags.items() if tag is not None
+            joint.get("name"): float(joint.find("limit").get("effort", "inf")) for joint in joints
         }
 
     def content(self, result: Any) -> Content:
         limits = np.array([self._limits[name] for name in result.names])
-        return Content((), {}, {}, {"torque": np.abs(result.tau) / limits})
+        return {"share of the largest torque": np.abs(result.tau) / limits}
 
     def estimate(self, result: Any) -> Array:
         last = self.pipeline.last

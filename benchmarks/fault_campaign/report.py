@@ -38,14 +38,16 @@ def _cell(verdicts: Sequence[Verdict]) -> str:
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
-    """Return the totals by pipeline."""
+    """Return the totals by pipeline, with what the columns mean."""
     rows = []
     for name in sorted({v.pipeline for v in verdicts}):
         found = [v for v in verdicts if v.pipeline == name]
         row = totals(found)
         figures = [f"{row[column]:.0f}" for column in ("counted", *COLUMNS)]
         rows.append([name, str(len(found)), *figures, f"{row['time_wrong_s']:.3f}"])
-    return _rows(["pipeline", "cases", "counted", *COLUMNS, "time_wrong_s"], rows)
+    legend = [f"- {name}: {text}" for name, text in COLUMNS.items()]
+    legend.append("- time_wrong_s: mean of the total time in which what is published is wrong [s]")
+    return "\n".join([_rows(["pipeline", "cases", "counted", *COLUMNS, "time_wrong_s"], rows), "", *legend])
 
 
 def kinds_table() -> str:
@@ -69,8 +71,7 @@ def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adap
         if newest >= 0:
             error = f"{found.error[newest]:.3g}"
             age = f"{(sample.arrival_ns - found.arrivals_ns[newest]) / NANOSECONDS:.2f}"
-        print(
-            f"{time_s:7.2f} s  error {error:>8}  age {age:>5} s  {sample.level.name:5}  {sample.text[:200]}"
-        )
+        state = f"{sample.level.name:5}  {sample.text[:200]}"
+        print(f"{time_s:7.2f} s  error {error:>8}  age {age:>5} s  {state}")
     if record.escape:
         print(f"escape: {record.escape}")

@@ -9,7 +9,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,67 +17,37 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+import inertial_estimation as ie
 from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, StampedInertia
-from inertial_estimation import (
-    REALISTIC,
-    ControllerConfig,
-    ControllerPipeline,
-    RecordingEntry,
-    Timing,
-    build_pipelines,
-    load_configs,
-    measure,
-    read_urdf,
-    synthetic_truth,
-)
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.signals import (
-    NANOSECONDS,
-    Array,
-    BaseReference,
-    BaseState,
-    ImuSample,
-    JointReading,
-    OrientationSample,
-    WrenchSample,
-)
+from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
-NODES = {
-    "tilt": "tilt_observer",
-    "inertial": "inertial_ekf",
-    "payload": "trunk_payload",
-    "controller": "whole_body_controller",
-}
+NODES = {"tilt": "tilt_observer", "inertial": "inertial_ekf", "payload": "trunk_payload"}
+NODES |= {"controller": "whole_body_controller"}
 START_NS = 1_700_000_000 * NANOSECONDS
 LATENCY_NS = 1_000_000  # from the stamp of a message to its arrival
 RATE_HZ = 200.0
 SEED = 13
 WALK_S = 10.5  # length of a walk [s]
-STREAMS = {ImuSample: "imu", JointReading: "joints", WrenchSample: "wrench"}
+STREAMS = {ie.ImuSample: "imu", ie.JointReading: "joints", ie.WrenchSample: "wrench"}
 SENSORS = ("imu", "joints", "wrench")
 FLOATING = ("imu", "joints", "base_state")
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Clean data.
+    """Clean data."""
 
-    Attributes:
-        messages: In order of arrival.
-        stamps_ns: Of the truth [ns], shape (n,).
-        up_B: The true vertical in the base frame, shape (n, 3); empty: unknown, or an arm's.
-        masses: True mass of each body whose mass is judged [kg]; empty: unknown.
-    """
-
-    messages: tuple[Message, ...]
-    stamps_ns: Array
-    up_B: Array
-    masses: Mapping[str, float]
+    messages: tuple[Message, ...]  # in order of arrival
+    stamps_ns: Array  # of the truth, shape (n,)
+    up_B: Array  # true vertical in the base frame, shape (n, 3); empty: unknown, or an arm's
+    masses: Mapping[str, float]  # true mass of each body whose mass is judged [kg]
+    known: bool = True  # False: what clean data give is the truth
 
 
 Source = Callable[[], Recorded]
@@ -85,54 +55,38 @@ Source = Callable[[], Recorded]
 
 @dataclass(frozen=True)
 class Scene:
-    """A pipeline and the data it is fed.
+    """A pipeline and the data it is fed."""
 
-    Attributes:
-        pipeline: "tilt", "inertial", "payload" or "controller".
-        robot: Parameter file.
-        source: Name of the clean data.
-        streams: Streams that the pipeline is fed, by the beginning of their names.
-        begins_s: Times since the first message at which a fault may begin [s]; zero: with the first one.
-        length_s: Length of the data that are used [s].
-        informing: Streams that suffice for an estimate; while they arrive unharmed, output is expected.
-        overrides: Parameters of the node over the file's.
-    """
-
-    pipeline: str
-    robot: str
-    source: str
-    streams: tuple[str, ...]
-    begins_s: tuple[float, ...]
-    length_s: float
-    informing: tuple[str, ...]
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    pipeline: str  # "tilt", "inertial", "payload" or "controller"
+    robot: str  # parameter file
+    source: str  # name of the clean data
+    streams: tuple[str, ...]  # those that the pipeline is fed, by the beginning of their names
+    begins_s: tuple[float, ...]  # since the first message, when a fault may begin; zero: with the first one
+    length_s: float  # of the data that are used
+    informing: tuple[str, ...]  # streams that suffice: while they arrive unharmed, output is expected
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # parameters of the node over the file's
 
     @property
     def urdf(self) -> str:
         """The robot's description as a text."""
-        file = load_configs([self.robot])
-        return read_urdf(str(file.shared["urdf"]), folder=Path(file.name).parent)
+        file = ie.load_configs([self.robot])
+        return ie.read_urdf(str(file.shared["urdf"]), folder=Path(file.name).parent)
 
 
 def build_pipeline(scene: Scene) -> Any:
     """Build the pipeline of a scene, as its node would."""
     node = NODES[scene.pipeline]
     if scene.pipeline == "controller":
-        config = RobotLoop(scene.robot).config(node, ControllerConfig, {node: scene.overrides})
-        return ControllerPipeline(config, scene.urdf)
-    file = load_configs([scene.robot])
+        config = RobotLoop(scene.robot).config(node, ie.ControllerConfig, {node: scene.overrides})
+        return ie.ControllerPipeline(config, scene.urdf)
+    file = ie.load_configs([scene.robot])
     file = file.overridden((node, name, value) for name, value in scene.overrides.items())
-    return getattr(build_pipelines(file, only=[node]), scene.pipeline)
+    return getattr(ie.build_pipelines(file, only=[node]), scene.pipeline)
 
 
 def recorded(scene: Scene, sources: Mapping[str, Source] | None = None) -> Recorded:
-    """Return the clean data of a scene, made now or read from the temporary folder.
-
-    Args:
-        scene: The scene.
-        sources: Makers of the data by name; None: `SOURCES`.
-    """
-    whole = _kept(scene.source, (SOURCES if sources is None else sources)[scene.source])
+    """Return the clean data of a scene, made now or read from the temporary folder."""
+    whole = _kept(scene.source, (sources or SOURCES)[scene.source])
     kept = [m for m in whole.messages if m.stream.startswith(scene.streams)]
     end_ns = kept[0].arrival_ns + round(scene.length_s * NANOSECONDS)
     return replace(whole, messages=tuple(m for m in kept if m.arrival_ns < end_ns))
@@ -142,10 +96,8 @@ def recorded(scene: Scene, sources: Mapping[str, Source] | None = None) -> Recor
 def _kept(name: str, make: Source) -> Recorded:
     """Make data, or read those that were made by the same code with the same fields."""
     code = b"".join(Path(__file__).with_name(f"{n}.py").read_bytes() for n in ("scenes", "other_scenes"))
-    names = [[f.name for f in fields(t)] for t in MESSAGE_TYPES if t is not StampedInertia]
-    path = (
-        temporary_folder() / f"{name}_{hashlib.sha256(code + repr(names).encode()).hexdigest()[:12]}.pickle"
-    )
+    names = repr([[f.name for f in fields(t)] for t in MESSAGE_TYPES]).encode()
+    path = temporary_folder() / f"{name}_{hashlib.sha256(code + names).hexdigest()[:12]}.pickle"
     if path.is_file() and path.stat().st_uid == os.getuid():
         found: Recorded = pickle.loads(path.read_bytes())
         return found
@@ -164,20 +116,13 @@ def temporary_folder() -> Path:
 
 
 def in_closed_form(
-    truth: Truth, messages: Iterable[RecordingEntry], links: Sequence[str], rng: np.random.Generator
+    truth: Truth, messages: Iterable[ie.RecordingEntry], links: Sequence[str], rng: np.random.Generator
 ) -> Recorded:
-    """Return the clean data of a motion in closed form.
-
-    Args:
-        truth: The motion, with what is carried from the start.
-        messages: What its sensors send.
-        links: Bodies whose masses are judged.
-        rng: Source of the noise of the base states.
-    """
+    """Return the clean data of a motion in closed form; the masses of some links are judged."""
     found, up = received(messages), np.zeros((0, 3))
     if truth.robot.floating_base:
         for stamp_ns, state in zip(truth.stamps_ns.tolist(), truth.states, strict=True):
-            base = BaseState(stamp_ns, state.q[3:7], state.q[:3], state.v[:3], state.v[3:6])
+            base = ie.BaseState(stamp_ns, state.q[3:7], state.q[:3], state.v[:3], state.v[3:6])
             found.append(arriving("base_state", noisy(base, rng)))
         up = _vertical(np.array([state.q[3:7] for state in truth.states]))
     masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
@@ -187,13 +132,10 @@ def in_closed_form(
     return Recorded(tuple(found), truth.stamps_ns, up, masses)
 
 
-def received(entries: Iterable[RecordingEntry]) -> list[Message]:
+def received(entries: Iterable[ie.RecordingEntry]) -> list[Message]:
     """Return the messages of the sensors, each received a millisecond after its stamp."""
-    named = [(STREAMS.get(type(entry.sample)), entry) for entry in entries]
-    contacts = {
-        entry.topic: f"wrench:{entry.topic.split('/')[1]}" for name, entry in named if name == "wrench"
-    }
-    return [arriving(contacts.get(entry.topic, name), entry.sample) for name, entry in named if name]
+    named = [(STREAMS.get(type(entry.sample)), entry.topic.split("/")[1], entry.sample) for entry in entries]
+    return [arriving(s if s != "wrench" else f"{s}:{place}", sample) for s, place, sample in named if s]
 
 
 def arriving(stream: str, sample: Any, stamp_ns: int | None = None) -> Message:
@@ -202,11 +144,11 @@ def arriving(stream: str, sample: Any, stamp_ns: int | None = None) -> Message:
     return Message(arrival_ns, stream, sample, arrival_ns)
 
 
-def noisy(base: BaseState, rng: np.random.Generator) -> BaseState:
+def noisy(base: ie.BaseState, rng: np.random.Generator) -> ie.BaseState:
     """Return a base state with the noise of a good observer."""
-    quaternion = base.quaternion_xyzw + 1e-4 * rng.normal(size=4)
+    q = base.quaternion_xyzw + 1e-4 * rng.normal(size=4)
     twist = np.concatenate([base.v_WB_B, base.w_WB_B]) + 1e-3 * rng.normal(size=6)
-    return BaseState(base.stamp_ns, quaternion / np.linalg.norm(quaternion), base.p_WB, twist[:3], twist[3:])
+    return ie.BaseState(base.stamp_ns, q / np.linalg.norm(q), base.p_WB, twist[:3], twist[3:])
 
 
 def _vertical(quaternions_xyzw: Array) -> Array:
@@ -240,16 +182,19 @@ def simulated(
     loop = RobotLoop(robot).build(overrides={"simulator": simulator}, disturbances=disturbances, **options)
     loop.tilt = None
     found: list[Message] = []
-    truth: list[BaseState] = []
+    truth: list[ie.BaseState] = []
 
     def record(readings: Any) -> None:
         true = loop.simulation.truth(links)
         truth.append(true.base)
         base = noisy(true.base, rng)
+        orientation = ie.OrientationSample(base.stamp_ns, base.quaternion_xyzw)
         samples = {"imu": readings.imu, "joints": readings.joints}
         samples |= {f"wrench:{contact}": wrench for contact, wrench in readings.wrenches.items()}
-        samples |= {"orientation": OrientationSample(base.stamp_ns, base.quaternion_xyzw), "base_state": base}
-        samples |= {f"inertia:{n}": StampedInertia(base.stamp_ns, i) for n, i in true.inertias.items()}
+        samples |= {"orientation": orientation, "base_state": base}
+        samples |= {
+            f"inertia:{n}": StampedInertia(base.stamp_ns, *astuple(i)) for n, i in true.inertias.items()
+        }
         now_ns = loop.simulation.stamp_ns
         found.extend(arriving(name, sample, now_ns) for name, sample in samples.items() if sample is not None)
 
@@ -280,23 +225,18 @@ def bowing(robot: str, length_s: float, joints: Sequence[str] = (), **options: A
 
     def command(loop: ClosedLoop, found: list[Message]) -> None:
         time, last, stamp_ns = loop.time_s, loop.controller.last, loop.simulation.stamp_ns
-        if (
-            round(time * RATE_HZ) % 20
-            or last is None
-            or loop.readings is None
-            or loop.readings.joints is None
-        ):
+        if round(time * RATE_HZ) % 20 or last is None:
             return
         height = start.setdefault("height", last.height_ref)
         lowered = height * (1.0 - 0.02 * (1.0 - np.cos(2.0 * time)))
-        base = BaseReference(lowered, 0.0, 0.05 * np.sin(1.5 * time))
+        base = ie.BaseReference(lowered, 0.0, 0.05 * np.sin(1.5 * time))
         found.append(arriving("base_reference", base, stamp_ns))
         loop.controller.push_base_reference(base)
         if joints:
             q = dict(zip(loop.readings.joints.names, loop.readings.joints.position, strict=True))
             centre = start.setdefault("posture", np.array([q[name] for name in joints]))
             moved = centre + 0.2 * np.sin(time * (1.0 + 0.3 * np.arange(len(joints))))
-            reference = JointReading(stamp_ns, tuple(joints), moved)
+            reference = ie.JointReading(stamp_ns, tuple(joints), moved)
             found.append(arriving("joint_reference", reference, stamp_ns))
             loop.controller.push_joint_reference(reference)
 
@@ -306,9 +246,9 @@ def bowing(robot: str, length_s: float, joints: Sequence[str] = (), **options: A
 def moving(robot: str, length_s: float, payload_kg: float, links: Sequence[str]) -> Recorded:
     """Let a robot that has carried a load from the start move its joints, in closed form."""
     rng = np.random.default_rng(SEED)
-    timing = Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
-    truth = synthetic_truth(robot, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
-    return in_closed_form(truth, measure(truth, REALISTIC, rng).messages, links, rng)
+    timing = ie.Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
+    truth = ie.synthetic_truth(robot, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
+    return in_closed_form(truth, ie.measure(truth, ie.REALISTIC, rng).messages, links, rng)
 
 
 TALOS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
@@ -322,24 +262,19 @@ SOURCES: dict[str, Source] = {
     "panda_moving": partial(moving, "panda", 11.0, 2.0, PANDA),
     "hyq_loaded": partial(simulated, "hyq", 16.0, load=LOAD, links=("trunk",), payload=True),
 }
+JOINTS = ("joints",)
+ON_FEET = (*SENSORS, "base_state")
 CONTROL = ("joints", "wrench", "base_state", "orientation")
-REQUESTS = ("inertia", "base_reference", "joint_reference")
+REQUESTS = (*CONTROL, "inertia", "base_reference", "joint_reference")
+STEPS = (*CONTROL, "walk_command")
 ARMS = {"links": PANDA, "friction.joints": ()}
 BLIND = {"await_inertias": False, "inertias.links": ()}  # the walk is recorded without inertias
 SCENES: dict[str, Scene] = {
     "talos_moving": Scene("tilt", "talos", "talos_moving", SENSORS, (0.0, 2.5, 4.0), 10.0, ("imu",)),
     "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, ("imu",)),
-    "talos_arms": Scene(
-        *("inertial", "talos", "talos_moving", (*SENSORS, "base_state"), (0.0, 6.0, 7.0), 12.0, FLOATING)
-    ),
-    "panda_load": Scene(
-        *("inertial", "panda", "panda_moving", ("joints",), (0.0, 5.0, 6.0), 11.0, ("joints",), ARMS)
-    ),
+    "talos_arms": Scene("inertial", "talos", "talos_moving", ON_FEET, (0.0, 6.0, 7.0), 12.0, FLOATING),
+    "panda_load": Scene("inertial", "panda", "panda_moving", JOINTS, (0.0, 5.0, 6.0), 11.0, JOINTS, ARMS),
     "hyq_loaded": Scene("payload", "hyq", "hyq_loaded", FLOATING, (0.0, 5.0, 9.0, 10.0), 15.0, FLOATING),
-    "talos_posture": Scene(
-        *("controller", "talos", "talos_bowing", (*CONTROL, *REQUESTS), (0.0, 1.5, 2.5), 7.0, ("joints",))
-    ),
-    "talos_steps": Scene(
-        *("controller", "talos", "talos_walking", (*CONTROL, "walk"), (2.5, 3.0), 7.0, ("joints",), BLIND)
-    ),
+    "talos_posture": Scene("controller", "talos", "talos_bowing", REQUESTS, (0.0, 1.5, 2.5), 7.0, JOINTS),
+    "talos_steps": Scene("controller", "talos", "talos_walking", STEPS, (2.5, 3.0), 7.0, JOINTS, BLIND),
 }
