@@ -4,7 +4,7 @@ import gc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -51,7 +51,7 @@ class Case:
         """The scenes in which it may occur."""
         return {
             name: scene
-            for name, scene in (_other_scenes() if self.others else SCENES).items()
+            for name, scene in (other_scenes() if self.others else SCENES).items()
             if scene.pipeline == self.pipeline
             and KINDS[self.kind].applies(self.pipeline, scene.streams)
             and (scene.begins_s[0] == 0.0 or not self.early)
@@ -76,14 +76,8 @@ class Case:
             begin_ns += nanoseconds(float(rng.uniform(0.0, 0.25)))
         fault = KINDS[self.kind].inject(rng, rest, begin_ns)
         kept = tuple(m for m in fault.messages if m.arrival_ns <= fault.end_ns + nanoseconds(tail_s))
-        return replace(
-            fault, messages=kept, text=f"{fault.text} at {begin_s:g} s for {fault.duration_s:.2f} s"
-        )
-
-
-@cache
-def _other_scenes() -> dict[str, Scene]:
-    return other_scenes()
+        text = f"{fault.text} at {begin_s:g} s for {fault.duration_s:.2f} s"
+        return replace(fault, messages=kept, text=text)
 
 
 def all_cases(
@@ -200,15 +194,7 @@ def run_campaign(
     jobs: int = 2,
     kinds: Sequence[str] | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Run a campaign, and return its totals by pipeline.
-
-    Args:
-        seed: Of all cases.
-        cases: Cases of each kind and pipeline.
-        pipelines: Pipelines.
-        early: Only faults that begin with the first message.
-        jobs: Processes.
-        kinds: Kinds of faults; None: all.
+    """Run so many cases of each kind (None: all) and pipeline; `early`: from the first message on.
 
     Returns:
         By pipeline, then by column: cases that fail in it (`COLUMNS`), "time_wrong_s", the mean of the total

@@ -11,7 +11,7 @@ from inertial_estimation.signals import NANOSECONDS
 @kind(duration_s=(0.1, 5.0))
 def silence(f: Injection) -> list[Message]:
     """One stream stops, or all."""
-    return f.edit(f.present() if f.rng.random() < 0.3 else f.stream(*INPUTS), lambda _: [])
+    return f.edit(f.one_or_all(*INPUTS), lambda _: [])
 
 
 @kind()

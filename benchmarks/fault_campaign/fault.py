@@ -47,11 +47,6 @@ class Injection:
     last_ns: int = 0  # arrival of the last message concerned
     _by_stream: dict[str, list[Message]] = field(default_factory=dict)
 
-    @property
-    def duration_s(self) -> float:
-        """Length of the fault [s]."""
-        return (self.end_ns - self.begin_ns) / NANOSECONDS
-
     def acts(self, message: Message) -> bool:
         """Whether a message arrives within the fault's time."""
         return self.begin_ns <= message.arrival_ns < self.end_ns
@@ -95,7 +90,10 @@ class Injection:
 
     def one_or_all(self, *kinds: str, share: float = 0.3) -> list[str]:
         """Choose one stream of some kinds, or all of them with a probability."""
-        return self.present(*kinds) if self.rng.random() < share else [self.stream(*kinds)]
+        if self.rng.random() >= share:
+            return [self.stream(*kinds)]
+        self.notes.append("all")
+        return self.present(*kinds)
 
     def vector(self, *kinds: str) -> tuple[str, str]:
         """Choose one stream of some kinds with numbers, and one vector in it."""
@@ -135,12 +133,9 @@ class Injection:
         act: Callable[[Message], Message | Sequence[Message]],
         most: int | None = None,
     ) -> list[Message]:
-        """Replace messages of some streams while the fault acts, by one or several; none removes them.
+        """Replace messages of some streams while the fault acts, at most so many (None: all).
 
-        Args:
-            streams: The streams.
-            act: Returns what arrives in place of a message.
-            most: At most so many messages are replaced; None: all.
+        `act` returns what arrives in place of a message: one, several or none.
         """
         chosen = (streams,) if isinstance(streams, str) else tuple(streams)
         self.streams += [stream for stream in chosen if stream not in self.streams]

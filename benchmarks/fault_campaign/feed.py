@@ -97,12 +97,9 @@ class Feed:
         if self._calls > WARM_UP:
             self.record.longest_s = sorted([*self.record.longest_s, duration_s], reverse=True)[:COUNTED_STEPS]
         for result in results:
-            read = (
-                self.adapter.stamp_ns(result),
-                self.adapter.estimate(result),
-                self.adapter.content(result),
-            )
-            self.record.outputs.append(Output(self._now_ns, clock_ns, *read))
+            read = self.adapter
+            judged = (read.stamp_ns(result), read.estimate(result), read.content(result))
+            self.record.outputs.append(Output(self._now_ns, clock_ns, *judged))
         if self._now_ns >= self._health_ns:
             self._health_ns = self._now_ns + HEALTH_NS
             self.record.health.append(self._health(clock_ns))

@@ -132,16 +132,7 @@ def errors_of(adapter: Adapter, outputs: Sequence[Output], clean: Errors | None 
 def judge(
     adapter: Adapter, fault: Fault, record: Record, clean: Errors, informing: Sequence[str], **names: str
 ) -> Verdict:
-    """Judge one case: a fault, what was seen from before it on, and the run without it.
-
-    Args:
-        adapter: The pipeline.
-        fault: What was done.
-        record: What was seen.
-        clean: The run without the fault.
-        informing: Streams that suffice for an estimate, by the beginning of their names.
-        names: Case, pipeline, kind and scene.
-    """
+    """Judge a case, given its names (case, pipeline, kind, scene) and the streams that suffice for output."""
     wrong, right = WRONG[names["pipeline"]], RIGHT[names["pipeline"]]
     found = errors_of(adapter, [o for o in record.outputs if np.isfinite(o.estimate).all()], clean)
     expected = _expected(right, fault, found, clean)

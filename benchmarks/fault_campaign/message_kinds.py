@@ -112,19 +112,6 @@ def bytes_damaged(f: Injection) -> list[Message]:
     return _bytes(f, stream, lambda _: None, act)
 
 
-@kind()
-def headers_odd(f: Injection) -> list[Message]:
-    """Covariances are NaN, -1 or infinite, and frames empty, long or of another robot."""
-    frame, value = f.some("", "/", "other_robot/imu", 999 * "x", "\u00e9\u4e16"), f.some(np.nan, -1.0, np.inf)
-
-    def odd(message: Any) -> None:
-        message.header.frame_id = frame
-        for name in [n for n in vars(message) if "covariance" in n]:
-            getattr(message, name)[:] = value
-
-    return _bytes(f, f.stream(*SERIALISED), odd)
-
-
 @kind(pipelines=("controller",))
 def references_absurd(f: Injection) -> list[Message]:
     """Requests of postures and heights that no robot has come with every joint state."""

@@ -118,11 +118,3 @@ def quaternion_not_unit(f: Injection) -> list[Message]:
     """The quaternion of the base is scaled, down to zero."""
     stream, factor = f.stream("base_state", "orientation"), f.some(0.0, 1e-3, 0.5, 1.1, 2.0, 100.0)
     return f.change(stream, lambda v: factor * v, "quaternion_xyzw")
-
-
-@kind("base_state", "orientation")
-def yaw_jumps(f: Injection) -> list[Message]:
-    """The heading of the base is turned by a constant, as by a reset of its source."""
-    stream, angle = f.stream("base_state", "orientation"), f.uniform(-np.pi, np.pi)
-    turn = Rotation.from_rotvec([0.0, 0.0, angle])
-    return f.change(stream, lambda q: (turn * Rotation.from_quat(q)).as_quat(), "quaternion_xyzw")

@@ -7,9 +7,8 @@ and, where the data sets are, an iCub that walks, whose truth is what its clean 
 import contextlib
 import io
 import os
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -90,10 +89,10 @@ OTHER_SOURCES: dict[str, scenes.Source] = {
 }
 
 
+@cache
 def other_scenes() -> dict[str, Scene]:
     """Return the scenes by name; those of the recording where it is there."""
-    g1, anymal = initialised("g1"), initialised("anymal")
-    icub: dict[str, Any] = {"urdf": str(ICUB_URDF)}
+    g1, anymal, icub = initialised("g1"), initialised("anymal"), {"urdf": str(ICUB_URDF)}
     walks = (SENSORS, (0.0, 3.5, 5.0), WALK_S, ("imu",))
     carries = (scenes.ON_FEET, (0.0, 6.0, 7.0), 11.0, FLOATING)
     arm = (scenes.JOINTS, (0.0, 5.0, 6.0), 11.0, scenes.JOINTS)

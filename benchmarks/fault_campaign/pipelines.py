@@ -11,9 +11,7 @@ from benchmarks.fault_campaign.scenes import Recorded
 from inertial_estimation.signals import Array, LinkInertia
 
 TOLERANCE = {"unit": 1e-9, "matrix": 1e-9, "share": 1e-3}
-Content = Mapping[
-    str, Any
-]  # what a result publishes, by names whose first word is a key of TOLERANCE or none
+Content = Mapping[str, Any]  # what a result publishes; the first word of a name may be one of TOLERANCE
 
 
 def flaws(contents: Sequence[Content]) -> list[str]:
@@ -185,12 +183,8 @@ class ControllerAdapter(Adapter):
 
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         super().__init__(pipeline, data, urdf)
-        joints = [
-            joint for joint in ElementTree.fromstring(urdf).iter("joint") if joint.find("limit") is not None
-        ]
-        self._limits = {
-            joint.get("name"): float(joint.find("limit").get("effort", "inf")) for joint in joints
-        }
+        joints = ElementTree.fromstring(urdf).findall("joint[limit]")
+        self._limits = {j.get("name"): float(j.find("limit").get("effort", "inf")) for j in joints}
 
     def content(self, result: Any) -> Content:
         limits = np.array([self._limits[name] for name in result.names])

@@ -167,13 +167,8 @@ def simulated(
 ) -> Recorded:
     """Run a robot under its controller, on its true base state, and record what arrives.
 
-    Args:
-        robot: Parameter file.
-        length_s: Length of the run after the release [s].
-        on_tick: Called at every step with the loop and the messages so far; may command and record.
-        load: What it is loaded with.
-        links: Bodies whose masses are judged; their true inertias are recorded as messages.
-        payload: Whether a payload of the trunk is identified, which moves the robot.
+    `on_tick` is called at every step; it may command and record. The masses of the links are judged, and
+    their true inertias are recorded. With `payload` that of the trunk is identified, which moves the robot.
     """
     rng = np.random.default_rng(SEED)
     options = {"adaptation": False, "inertial": False, "payload": payload, "seed": SEED}

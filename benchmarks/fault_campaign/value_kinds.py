@@ -111,7 +111,8 @@ def noise_grown(f: Injection, vector: str) -> Change:
 def drift(f: Injection) -> list[Message]:
     """Numbers wander off at a constant rate."""
     stream, vector = f.vector(*SENSORS)
-    rates = IN_RANGE[vector] * f.log_uniform(0.03, 1.0) / f.duration_s * f.columns(stream, vector)
+    size, length_s = IN_RANGE[vector] * f.log_uniform(0.03, 1.0), 1e-9 * (f.end_ns - f.begin_ns)
+    rates = size / length_s * f.columns(stream, vector)
     return f.edit(stream, lambda m: m.with_values(lambda _, v: v + rates * f.elapsed_s(m), vector))
 
 
@@ -145,12 +146,8 @@ def stuck(f: Injection) -> list[Message]:
 @kind()
 def values_repeated(f: Injection) -> list[Message]:
     """New values come in 1 of 2 to 4 messages, or 5 to 50 % carry values of some messages before."""
-    stream, every, behind, share = (
-        f.stream(*INPUTS),
-        f.some(0, 2, 3, 4),
-        f.integer(2, 10),
-        f.uniform(0.05, 0.5),
-    )
+    stream, every = f.stream(*INPUTS), f.some(0, 2, 3, 4)
+    behind, share = f.integer(2, 10), f.uniform(0.05, 0.5)
     past: list[Message] = []
 
     def repeat(message: Message) -> Message:
