@@ -37,6 +37,7 @@ class Serialised(NamedTuple):
     data: bytes
 
 
+TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 MESSAGE_TYPES: dict[type, str] = {
     ie.ImuSample: conversion.IMU_TYPE,
     ie.JointReading: conversion.JOINT_STATE_TYPE,
@@ -102,25 +103,19 @@ def nanoseconds(duration_s: float) -> int:
     return round(duration_s * NANOSECONDS)
 
 
-@cache
-def _typestore() -> Any:
-    return get_typestore(Stores.ROS2_JAZZY)
-
-
 def serialised(sample: Any, change: Callable[[Any], None] = lambda _: None) -> Serialised:
     """Return the serialised message of a sample, after a change of the fields of the message (of rosbags)."""
     message_type = MESSAGE_TYPES[type(sample)]
-    message = empty_message(_typestore(), message_type)
+    message = empty_message(TYPESTORE, message_type)
     message = conversion.CONVERSIONS[message_type].to_msg(sample, message, "frame")
     change(message)
-    return Serialised(message_type, bytes(_typestore().serialize_cdr(message, message_type)))
+    return Serialised(message_type, bytes(TYPESTORE.serialize_cdr(message, message_type)))
 
 
 @cache
 def message_reader(message_type: str) -> Any:
     """Return the reader of a type's bytes, its deserialiser that of rosbags."""
-    deserialise = _typestore().deserialize_cdr
-    return conversion.bytes_reader(message_type, lambda data: deserialise(data, message_type))
+    return conversion.bytes_reader(message_type, lambda data: TYPESTORE.deserialize_cdr(data, message_type))
 
 
 def damaged(data: bytes, rng: np.random.Generator) -> bytes:

@@ -56,12 +56,13 @@ def _anymal() -> Recorded:
 def _arm(robot: str, rate_hz: float, link: str, load_kg: float) -> Recorded:
     """Let an arm that carries a load from the start move through its range, in closed form."""
     rng = np.random.default_rng(scenes.SEED)
+    noise = scenes.RobotLoop(initialised(robot)).config("simulator", ie.SimulationConfig).sensors.noise
     shared = ie.load_config_file(initialised(robot)).shared
     description = {"urdf": str(shared["urdf"]), "locked_joints": shared.get("locked_joints", ())}
     load = {"payload_mass": load_kg, "payload_time_s": 0.0, "payload_link": link}
     timing = ie.Timing(duration_s=11.0, rate_hz=rate_hz, start_ns=scenes.START_NS)
     truth = ie.synthetic_truth("arm", timing, rng, **description, **load)
-    return scenes.in_closed_form(truth, ie.measure(truth, ie.REALISTIC, rng).messages, [link], rng)
+    return scenes.in_closed_form(truth, ie.measure(truth, noise, rng).messages, [link], rng)
 
 
 def _icub() -> Recorded:

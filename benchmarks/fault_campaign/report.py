@@ -62,8 +62,7 @@ def kinds_table() -> str:
 def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adapter: Adapter) -> None:
     """Print one case every 50 ms of data: time since the fault began, error, results, health."""
     found = errors_of(adapter, record.outputs, clean)
-    print(f"{case.name}, seed {case.seed}: {fault.text}; streams {', '.join(fault.streams)}")
-    print(f"fault from 0 to {fault.duration_s:.3f} s; error in {adapter.unit}")
+    print(f"{case.name}, seed {case.seed}: {fault.text}; {', '.join(fault.streams)}; error in {adapter.unit}")
     for sample in record.health:
         time_s = (sample.arrival_ns - fault.begin_ns) / NANOSECONDS
         newest = int(np.searchsorted(found.arrivals_ns, sample.arrival_ns, side="right")) - 1

@@ -5,6 +5,7 @@ state. They are made once and kept in the temporary folder, so that two versions
 """
 
 import hashlib
+import inspect
 import os
 import pickle
 import tempfile
@@ -70,7 +71,8 @@ class Scene:
     def urdf(self) -> str:
         """The robot's description as a text."""
         file = ie.load_configs([self.robot])
-        return ie.read_urdf(str(file.shared["urdf"]), folder=Path(file.name).parent)
+        source = self.overrides.get("urdf", file.shared["urdf"])
+        return ie.read_urdf(str(source), folder=Path(file.name).parent)
 
 
 def build_pipeline(scene: Scene) -> Any:
@@ -95,9 +97,11 @@ def recorded(scene: Scene, sources: Mapping[str, Source] | None = None) -> Recor
 @cache
 def _kept(name: str, make: Source) -> Recorded:
     """Make data, or read those that were made by the same code with the same fields."""
-    code = b"".join(Path(__file__).with_name(f"{n}.py").read_bytes() for n in ("scenes", "other_scenes"))
-    names = repr([[f.name for f in fields(t)] for t in MESSAGE_TYPES]).encode()
-    path = temporary_folder() / f"{name}_{hashlib.sha256(code + names).hexdigest()[:12]}.pickle"
+    files = {Path(__file__), Path(inspect.getfile(getattr(make, "func", make)))}
+    arguments = (getattr(make, "args", ()), getattr(make, "keywords", {}))
+    names = repr((arguments, [[f.name for f in fields(t)] for t in MESSAGE_TYPES]))
+    code = b"".join(file.read_bytes() for file in sorted(files)) + names.encode()
+    path = temporary_folder() / f"{name}_{hashlib.sha256(code).hexdigest()[:12]}.pickle"
     if path.is_file() and path.stat().st_uid == os.getuid():
         found: Recorded = pickle.loads(path.read_bytes())
         return found
