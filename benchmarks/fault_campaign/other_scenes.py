@@ -14,7 +14,7 @@ import numpy as np
 
 import inertial_estimation as ie
 from benchmarks.fault_campaign import scenes
-from benchmarks.fault_campaign.scenes import FLOATING, SENSORS, WALK_S, Recorded, Scene
+from benchmarks.fault_campaign.scenes import FLOATING, JOINTS, SENSORS, WALK_S, Recorded, Scene
 from inertial_estimation.commands.main import main as inertial_estimation
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import NANOSECONDS
@@ -85,7 +85,6 @@ OTHER_SOURCES: dict[str, scenes.Source] = {
     "go2_walking": partial(scenes.walking, "go2", WalkCommand(12, 0.04)),
     "hyq_walking": partial(scenes.walking, "hyq", WalkCommand(12, 0.05)),
     "ur5_loaded": partial(_arm, "ur5", 125.0, "wrist_3_link", 2.0),
-    "kinova_loaded": partial(_arm, "kinova", 100.0, "j2s6s200_link_6", 1.0),
     "icub": _icub,
 }
 
@@ -96,7 +95,6 @@ def other_scenes() -> dict[str, Scene]:
     g1, anymal, icub = initialised("g1"), initialised("anymal"), {"urdf": str(ICUB_URDF)}
     walks = (SENSORS, (0.0, 3.5, 5.0), WALK_S, ("imu",))
     carries = (scenes.ON_FEET, (0.0, 6.0, 7.0), 11.0, FLOATING)
-    arm = (scenes.JOINTS, (0.0, 5.0, 6.0), 11.0, scenes.JOINTS)
     found = {
         "g1_bowing": Scene("tilt", g1, "g1_bowing", *walks),
         "anymal_trotting": Scene("tilt", anymal, "anymal_trotting", *walks),
@@ -104,8 +102,7 @@ def other_scenes() -> dict[str, Scene]:
         "hyq_walking": Scene("tilt", "hyq", "hyq_walking", *walks),
         "g1_arms": Scene("inertial", g1, "g1_bowing", *carries, {"links": G1}),
         "anymal_loaded": Scene("inertial", anymal, "anymal_loaded", *carries),
-        "ur5_loaded": Scene("inertial", initialised("ur5"), "ur5_loaded", *arm),
-        "kinova_loaded": Scene("inertial", initialised("kinova"), "kinova_loaded", *arm),
+        "ur5_loaded": Scene("inertial", initialised("ur5"), "ur5_loaded", JOINTS, (0.0, 5.0), 11.0, JOINTS),
         "icub_tilt": Scene("tilt", "icub", "icub", *walks, icub),
         "icub_masses": Scene("inertial", "icub", "icub", SENSORS, (0.0, 5.0, 6.0), 11.0, SENSORS, icub),
     }
