@@ -74,8 +74,7 @@ class Injection:
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints."""
-        names: tuple[str, ...] = self.of("joints")[0].sample.names
-        return names
+        return self.of("joints")[0].sample.names
 
     def some(self, *choices: Any) -> Any:
         """Choose one of several things, and note it where it is a text or a number."""
