@@ -120,7 +120,7 @@ class Feed:
     def _health(self, clock_ns: int) -> HealthSample:
         entries = self.adapter.pipeline.health(clock_ns)
         bad = [e for e in entries if e.level is not HealthLevel.OK and not e.requested]
-        texts = [text for e in entries for pair in e.values.items() for text in (e.name, e.message, *pair)]
+        texts = [t for e in entries for t in (e.name, e.message, *e.values.keys(), *e.values.values())]
         level = max((e.level for e in bad), default=HealthLevel.OK)
         text = "; ".join(f"{e.name}: {e.message}" for e in bad)
         return HealthSample(self._now_ns, level, text, sum(map(len, texts)))
