@@ -22,9 +22,8 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool, Float64MultiArray
 
-from benchmarks.fault_campaign.messages import damaged
-from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
-from benchmarks.fault_campaign.readings import MESSAGE_TYPES, Reading
+from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, damaged
+from benchmarks.fault_campaign.pipelines import ADAPTERS, Adapter
 from benchmarks.fault_campaign.scenes import SCENES, build_pipeline, recorded
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
@@ -119,10 +118,12 @@ class Fuzz:
         """Push damaged messages between valid ones; the pipeline is built anew at the end of the scene."""
         left = cases
         while left > 0:
-            adapter = ADAPTERS[self._scene.pipeline](build_pipeline(self._scene), self._data)
+            adapter = ADAPTERS[self._scene.pipeline](
+                build_pipeline(self._scene), self._data, self._scene.urdf
+            )
             self._inputs = {}
             others = commands(adapter.pipeline) if self._scene.pipeline == "controller" else []
-            for count, reading in enumerate(self._data.readings):
+            for count, reading in enumerate(self._data.messages):
                 if left <= 0:
                     return
                 if type(reading.sample) not in MESSAGE_TYPES:
@@ -141,7 +142,7 @@ class Fuzz:
                     self._take(adapter, topic, damaged(data, self._rng), reading.clock_ns)
                     left -= 1
 
-    def _input(self, adapter: Adapter, reading: Reading) -> Input:
+    def _input(self, adapter: Adapter, reading: Message) -> Input:
         found = self._inputs.get(reading.stream)
         if found is None:
             read = message_reader(message_class(MESSAGE_TYPES[type(reading.sample)]))

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
+from benchmarks.fault_campaign.pipelines import ADAPTERS, Adapter, flaws
 from benchmarks.fault_campaign.scenes import SCENES, START_NS, Recorded, build_pipeline
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
@@ -290,20 +290,20 @@ class Soak:
             watch.tilt_deg = max(watch.tilt_deg, float(error))
         if watch.tilt_steps % 100 == 0:
             self._covariance(result.tilt_covariance_B)
-            self._flaw(self._tilt.flaws([result]))
+            self._flaw(flaws([self._tilt.content(result)]))
 
     def _judge_masses(self, result: Any, *, settled: bool) -> None:
         if self.watch.inertial_steps % JUDGED_EVERY:
             return
         if settled:
-            self._masses.append(self._inertial.published(result))
+            self._masses.append(self._inertial.published(self._inertial.estimate(result)[None])[0])
         if self.watch.inertial_steps % 100:
             return
         by_name = {link.published.link: link for link in result.links}
         self._sigma = np.sqrt([by_name[name].covariance[0, 0] for name in self._motion.data.masses])
         for link in result.links:
             self._covariance(link.covariance)
-        self._flaw(self._inertial.flaws([result]))
+        self._flaw(flaws([self._inertial.content(result)]))
 
     def _covariance(self, P: Array) -> None:
         deviation = np.sqrt(P.diagonal())

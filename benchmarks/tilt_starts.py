@@ -96,7 +96,7 @@ def icub() -> Case:
 def talos() -> Case:
     scene = SCENES["talos_walking"]
     data = recorded(scene)
-    samples = [(reading.stream, reading.sample) for reading in data.readings]
+    samples = [(message.stream, message.sample) for message in data.messages]
     return lambda: build_pipeline(scene), samples, data.stamps_ns, data.up_B, (2.0, 6.5)
 
 

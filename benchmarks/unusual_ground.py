@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.fault_campaign.judge import longest_run
-from benchmarks.fault_campaign.readings import Reading
+from benchmarks.fault_campaign.messages import Message
 from benchmarks.fault_campaign.scenes import SCENES, build_pipeline, recorded
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
@@ -118,7 +118,7 @@ def main() -> None:
 def judged(ground: Ground) -> tuple[float, float, float, float, str]:
     """Run the pipeline on a ground."""
     scene = replace(SCENES["talos_moving"], streams=("imu", "joints", "wrench", "base_state"))
-    data, pipeline = recorded(scene).readings, build_pipeline(scene)
+    data, pipeline = recorded(scene).messages, build_pipeline(scene)
     world = World(ground, pipeline, data)
     errors: list[tuple[int, float]] = []
     ok: list[tuple[int, bool]] = []
@@ -166,7 +166,7 @@ def at_error(times_ns: Array, errors: Array, now_ns: int) -> float:
 class World:
     """Readings on a ground that is no firm floor, and the true vertical."""
 
-    def __init__(self, ground: Ground, pipeline: TiltPipeline, data: tuple[Reading, ...]) -> None:
+    def __init__(self, ground: Ground, pipeline: TiltPipeline, data: tuple[Message, ...]) -> None:
         setup = robot_from_config(pipeline.config.robot, RobotLoop("talos").urdf)
         assert setup.imu is not None
         self._kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
@@ -187,7 +187,7 @@ class World:
         up: Array = (self._S(self.time_s(stamp_ns)) @ self._base(stamp_ns))[2]
         return up
 
-    def sample(self, reading: Reading) -> object:
+    def sample(self, reading: Message) -> object:
         """Return a sample as it is on this ground."""
         sample, t = reading.sample, self.time_s(reading.sample.stamp_ns)
         if reading.stream.startswith("wrench"):

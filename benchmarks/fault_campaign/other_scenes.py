@@ -1,135 +1,109 @@
-"""Clean data of robots that were not looked at when faults were first mended, and of real recordings.
+"""Clean data of robots that faults were not first mended on, and of a real recording.
 
-Robots of example-robot-data as `inertial-estimation init` sets them up, synthetic or in the closed loop, the
-package's quadrupeds on a walk, and, where the data sets are, an iCub that walks and a Panda.
+Robots of example-robot-data as `inertial-estimation init` sets them up, the package's quadrupeds on a walk,
+and, where the data sets are, an iCub that walks, whose truth is what its clean data give.
 """
 
+import contextlib
+import io
 import os
-from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.check_made_scenes import Conditions, moving_robot
-from benchmarks.fault_campaign.feed import Feed
-from benchmarks.fault_campaign.outputs import ADAPTERS
-from benchmarks.fault_campaign.readings import Reading
-from benchmarks.fault_campaign.scenes import (
-    INIT,
-    SENSORS,
-    START_NS,
-    WALK_S,
-    Recorded,
-    Scene,
-    build_pipeline,
-    received,
-    recorded_truth,
-    walking,
-)
-from inertial_estimation.configuration.pipelines import replay_topics
+import inertial_estimation as ie
+from benchmarks.fault_campaign import scenes
+from benchmarks.fault_campaign.scenes import FLOATING, JOINTS, SENSORS, WALK_S, Recorded, Scene
+from inertial_estimation.commands.main import main as inertial_estimation
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.replay.replay import required_topics
 from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import ball
-from inertial_estimation.synthetic.synthetic_truth import Payload
 
-DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datasets"))
-ICUB_BAG = DATASETS / "icub_walking" / "walk_front_back_2021"
-ICUB_URDF = DATASETS / "icub_walking" / "iCubGenova04.urdf"
+ICUB = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datasets")) / "icub_walking"
+ICUB_URDF = ICUB / "iCubGenova04.urdf"
 ICUB_BEGIN_S = 20.0  # of the recording, when it walks [s]
-
-OTHER_SCENES: dict[str, Scene] = {
-    "g1_swaying": Scene("tilt", f"{INIT}g1", "g1_swaying", SENSORS, (0.0, 2.5, 4.0), 10.0, {}),
-    "anymal_trotting": Scene(
-        "tilt", f"{INIT}anymal", "anymal_trotting", SENSORS, (0.0, 3.5, 5.0), WALK_S, {}
-    ),
-    "go2_walking": Scene("tilt", "go2", "go2_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, {}),
-    "hyq_walking": Scene("tilt", "hyq", "hyq_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, {}),
-    "g1_arms": Scene(
-        "inertial",
-        f"{INIT}g1",
-        "g1_swaying",
-        (*SENSORS, "base_state"),
-        (0.0, 6.0, 7.0),
-        12.0,
-        {"links": ("left_elbow_link", "right_elbow_link")},
-    ),
-    "anymal_loaded": Scene(
-        "inertial", f"{INIT}anymal", "anymal_loaded", (*SENSORS, "base_state"), (0.0, 6.0, 7.0), 12.0, {}
-    ),
-    "ur5_loaded": Scene("inertial", f"{INIT}ur5", "ur5_loaded", ("joints",), (0.0, 5.0, 6.0), 11.0, {}),
-    "kinova_loaded": Scene(
-        "inertial", f"{INIT}kinova", "kinova_loaded", ("joints",), (0.0, 5.0, 6.0), 11.0, {}
-    ),
-}
-if ICUB_BAG.exists():
-    OTHER_SCENES |= {
-        "icub_tilt": Scene(
-            *("tilt", "icub", "icub_tilt", SENSORS, (0.0, 3.0, 4.5), 10.0, {}, str(ICUB_URDF)),
-        ),
-        "icub_masses": Scene(
-            *("inertial", "icub", "icub_masses", SENSORS, (0.0, 5.0, 6.0), 11.0, {}, str(ICUB_URDF)),
-        ),
-    }
+G1 = ("left_elbow_link", "right_elbow_link")
 
 
-def _moving(
-    robot: str,
-    conditions: Conditions,
-    load: tuple[str, float, tuple[float, float, float]],
-    others: tuple[str, ...] = (),
-) -> Recorded:
-    """Let a robot that has carried a load from the start move; the load's link and others are judged."""
-    link, mass, com = load
-    payload = Payload(ball(link, mass, com), 0.0)
-    moving = moving_robot(robot, conditions, length_s=12.0, load=payload, start_ns=START_NS)
-    messages = moving.recording().messages
-    return recorded_truth(moving.truth, messages, (link, *others), moving.rng)
+def initialised(robot: str) -> str:
+    """Return the parameter file that `init` writes for a robot of example-robot-data."""
+    file = scenes.temporary_folder() / f"{robot}.yaml"
+    if not file.is_file():
+        with contextlib.redirect_stdout(io.StringIO()):
+            inertial_estimation(["init", robot, "--no-trial", "--output", str(file)])
+    return str(file)
 
 
-def _icub(scene: str) -> Recorded:
-    """Return a part of the real recording; what the clean data give is taken as the truth."""
-    topics = replay_topics({"imu_frame": "root", "contacts": ("left_foot", "right_foot")}, {})
-    with BagRecording(ICUB_BAG) as recording:
-        wanted = required_topics(recording, topics, use_base_state=False)
+def _walking(robot: str, walk: WalkCommand) -> Recorded:
+    return scenes.walking(initialised(robot), walk)
+
+
+def _g1() -> Recorded:
+    """Let G1 bow and move its elbows, 1 kg on the left one."""
+    load = Attachment(ball(G1[0], 1.0, (0.1, 0.0, 0.0)), start=0.0)
+    joints = tuple(link.replace("_link", "_joint") for link in G1)
+    return scenes.bowing(initialised("g1"), 12.0, joints, load=load, links=G1)
+
+
+def _anymal() -> Recorded:
+    """Let ANYmal bow, 4 kg on its trunk."""
+    load = Attachment(ball("base_inertia", 4.0, (0.1, 0.05, 0.1)), start=0.0)
+    return scenes.bowing(initialised("anymal"), 12.0, load=load, links=("base_inertia",))
+
+
+def _arm(robot: str, rate_hz: float, link: str, load_kg: float) -> Recorded:
+    """Let an arm that carries a load from the start move through its range, in closed form."""
+    rng = np.random.default_rng(scenes.SEED)
+    noise = scenes.RobotLoop(initialised(robot)).config("simulator", ie.SimulationConfig).sensors.noise
+    shared = ie.load_config_file(initialised(robot)).shared
+    description = {"urdf": str(shared["urdf"]), "locked_joints": shared.get("locked_joints", ())}
+    load = {"payload_mass": load_kg, "payload_time_s": 0.0, "payload_link": link}
+    timing = ie.Timing(duration_s=11.0, rate_hz=rate_hz, start_ns=scenes.START_NS)
+    truth = ie.synthetic_truth("arm", timing, rng, **description, **load)
+    return scenes.in_closed_form(truth, ie.measure(truth, noise, rng).messages, [link], rng)
+
+
+def _icub() -> Recorded:
+    """Take a part of the real recording."""
+    named = ie.replay_topics({"imu_frame": "root", "contacts": ("left_foot", "right_foot")}, {})
+    topics = [named.imu, named.joints, *named.wrenches.values()]
+    with ie.BagRecording(ICUB / "walk_front_back_2021") as recording:
         begin_ns = recording.start_ns + round(ICUB_BEGIN_S * NANOSECONDS)
         end_ns = begin_ns + 12 * NANOSECONDS
-        entries = [e for e in recording.entries(wanted, begin_ns) if e.log_ns < end_ns]
-    readings = received(entries)
-    readings.sort(key=lambda reading: reading.arrival_ns)
-    return _own_truth(scene, readings)
+        entries = [e for e in recording.entries(topics, begin_ns) if e.log_ns < end_ns]
+    messages = sorted(scenes.received(entries), key=lambda message: message.arrival_ns)
+    chest = ie.RobotModel.from_urdf(ICUB_URDF.read_text()).link_body("chest").nominal_J.mass
+    return Recorded(tuple(messages), np.zeros(0), np.zeros((0, 3)), {"chest": chest}, known=False)
 
 
-def _own_truth(scene: str, readings: list[Reading]) -> Recorded:
-    """Take the estimates from clean data as the truth, as all there is of a real robot."""
-    unknown = Recorded(tuple(readings), np.zeros(0), np.zeros((0, 3)), {})
-    adapter = ADAPTERS[OTHER_SCENES[scene].pipeline](build_pipeline(OTHER_SCENES[scene]), unknown)
-    feed = Feed(adapter)
-    feed.run(readings)
-    made = [put.kept for put in feed.record.puts]
-    if OTHER_SCENES[scene].pipeline == "tilt":
-        stamps = np.array([result.state.stamp_ns for result in made])
-        return Recorded(tuple(readings), stamps, np.array([adapter.estimate(r) for r in made]), {})
-    masses = {link.published.link: link.published.mass for link in made[-1].links}
-    return Recorded(tuple(readings), np.zeros(0), np.zeros((0, 3)), masses)
-
-
-OTHER_SOURCES: Mapping[str, Callable[[], Recorded]] = {
-    "g1_swaying": lambda: _moving(
-        *("g1", Conditions(250.0, 1.0, 0.0), ("left_elbow_link", 1.0, (0.1, 0.0, 0.0))),
-        ("right_elbow_link",),
-    ),
-    "anymal_loaded": lambda: _moving(
-        "anymal", Conditions(250.0, 1.0, 0.0), ("base_inertia", 4.0, (0.1, 0.05, 0.1))
-    ),
-    "ur5_loaded": lambda: _moving("ur5", Conditions(125.0, 1.0, 0.0), ("wrist_3_link", 2.0, (0.0, 0.0, 0.1))),
-    "kinova_loaded": lambda: _moving(
-        "kinova", Conditions(100.0, 1.0, 0.0), ("j2s6s200_link_6", 1.0, (0.0, 0.0, -0.1))
-    ),
-    "anymal_trotting": lambda: walking(f"{INIT}anymal", WalkCommand(12, 0.06)),
-    "go2_walking": lambda: walking("go2", WalkCommand(12, 0.04)),
-    "hyq_walking": lambda: walking("hyq", WalkCommand(12, 0.05)),
-    "icub_tilt": lambda: _icub("icub_tilt"),
-    "icub_masses": lambda: _icub("icub_masses"),
+OTHER_SOURCES: dict[str, scenes.Source] = {
+    "g1_bowing": _g1,
+    "anymal_loaded": _anymal,
+    "anymal_trotting": partial(_walking, "anymal", WalkCommand(12, 0.06)),
+    "go2_walking": partial(scenes.walking, "go2", WalkCommand(12, 0.04)),
+    "hyq_walking": partial(scenes.walking, "hyq", WalkCommand(12, 0.05)),
+    "ur5_loaded": partial(_arm, "ur5", 125.0, "wrist_3_link", 2.0),
+    "icub": _icub,
 }
+
+
+@cache
+def other_scenes() -> dict[str, Scene]:
+    """Return the scenes by name; those of the recording where it is there."""
+    g1, anymal, icub = initialised("g1"), initialised("anymal"), {"urdf": str(ICUB_URDF)}
+    walks = (SENSORS, (0.0, 3.5, 5.0), WALK_S, ("imu",))
+    carries = (scenes.ON_FEET, (0.0, 6.0, 7.0), 11.0, FLOATING)
+    found = {
+        "g1_bowing": Scene("tilt", g1, "g1_bowing", *walks),
+        "anymal_trotting": Scene("tilt", anymal, "anymal_trotting", *walks),
+        "go2_walking": Scene("tilt", "go2", "go2_walking", *walks),
+        "hyq_walking": Scene("tilt", "hyq", "hyq_walking", *walks),
+        "g1_arms": Scene("inertial", g1, "g1_bowing", *carries, {"links": G1}),
+        "anymal_loaded": Scene("inertial", anymal, "anymal_loaded", *carries),
+        "ur5_loaded": Scene("inertial", initialised("ur5"), "ur5_loaded", JOINTS, (0.0, 5.0), 11.0, JOINTS),
+        "icub_tilt": Scene("tilt", "icub", "icub", *walks, icub),
+        "icub_masses": Scene("inertial", "icub", "icub", SENSORS, (0.0, 5.0, 6.0), 11.0, SENSORS, icub),
+    }
+    return {name: scene for name, scene in found.items() if scene.robot != "icub" or ICUB.exists()}

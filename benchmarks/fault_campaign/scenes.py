@@ -1,396 +1,279 @@
-"""Clean data with their truth: of synthetic and simulated robots, made once, kept in a temporary folder."""
+"""Clean data with their truth, from motions in closed form and from the simulator.
+
+Nothing of them depends on an estimator of a base or of links: the simulated controller is given the true base
+state. They are made once and kept in the temporary folder, so that two versions of the package get the same.
+"""
 
 import hashlib
+import inspect
 import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import astuple, dataclass, field, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from benchmarks.check_made_scenes import surveyed
-from benchmarks.fault_campaign.readings import Reading
+import inertial_estimation as ie
+from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, StampedInertia
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.configuration.config_file import ALL_NODES
-from inertial_estimation.configuration.node_names import (
-    CONTROLLER_NODE,
-    INERTIAL_NODE,
-    PAYLOAD_NODE,
-    SIMULATOR_NODE,
-    TILT_NODE,
-)
-from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.recordings.recording import RecordingEntry
-from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.signals import (
-    NANOSECONDS,
-    Array,
-    BaseReference,
-    BaseState,
-    ImuSample,
-    InertialEstimate,
-    JointReading,
-    OrientationSample,
-    WrenchSample,
-)
+from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
+from inertial_estimation.synthetic.synthetic_truth import Truth
 
+NODES = {"tilt": "tilt_observer", "inertial": "inertial_ekf", "payload": "trunk_payload"}
+NODES |= {"controller": "whole_body_controller"}
 START_NS = 1_700_000_000 * NANOSECONDS
-LATENCY_NS = 1_000_000  # from the stamp of a reading to its arrival
+LATENCY_NS = 1_000_000  # from the stamp of a message to its arrival
 RATE_HZ = 200.0
 SEED = 13
 WALK_S = 10.5  # length of a walk [s]
-INIT = "init:"  # before the short name of a robot that has no parameter file
-Pipeline = Any  # any of the four; they share tick, health and the pushes of their inputs
+STREAMS = {ie.ImuSample: "imu", ie.JointReading: "joints", ie.WrenchSample: "wrench"}
+SENSORS = ("imu", "joints", "wrench")
+FLOATING = ("imu", "joints", "base_state")
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Clean data.
+    """Clean data."""
 
-    Attributes:
-        readings: In order of arrival.
-        stamps_ns: Of the truth [ns], shape (n,).
-        up_B: The true vertical in the base frame, shape (n, 3); empty for an arm.
-        masses: True mass of each body whose mass is judged [kg].
-    """
+    messages: tuple[Message, ...]  # in order of arrival
+    stamps_ns: Array  # of the truth, shape (n,)
+    up_B: Array  # true vertical in the base frame, shape (n, 3); empty: unknown, or an arm's
+    masses: Mapping[str, float]  # true mass of each body whose mass is judged [kg]
+    known: bool = True  # False: what clean data give is the truth
 
-    readings: tuple[Reading, ...]
-    stamps_ns: Array
-    up_B: Array
-    masses: Mapping[str, float]
+
+Source = Callable[[], Recorded]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A pipeline and the data it is fed.
+    """A pipeline and the data it is fed."""
 
-    Attributes:
-        pipeline: "tilt", "inertial", "payload" or "controller".
-        robot: Parameter file.
-        source: Name of the clean data in `SOURCES`.
-        streams: Streams that the pipeline is fed, by the beginning of their names.
-        begins_s: Times since the first reading at which a fault may begin [s]; zero: at the start.
-        length_s: Length of the data that are used [s].
-        overrides: Parameters of the node over the file's.
-        urdf: Path of another description than the file's; empty: the file's.
-    """
+    pipeline: str  # "tilt", "inertial", "payload" or "controller"
+    robot: str  # parameter file
+    source: str  # name of the clean data
+    streams: tuple[str, ...]  # those that the pipeline is fed, by the beginning of their names
+    begins_s: tuple[float, ...]  # since the first message, when a fault may begin; zero: with the first one
+    length_s: float  # of the data that are used
+    informing: tuple[str, ...]  # streams that suffice: while they arrive unharmed, output is expected
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # parameters of the node over the file's
 
-    pipeline: str
-    robot: str
-    source: str
-    streams: tuple[str, ...]
-    begins_s: tuple[float, ...]
-    length_s: float
-    overrides: Mapping[str, Any]
-    urdf: str = ""
+    @property
+    def urdf(self) -> str:
+        """The robot's description as a text."""
+        file = ie.load_configs([self.robot])
+        source = self.overrides.get("urdf", file.shared["urdf"])
+        return ie.read_urdf(str(source), folder=Path(file.name).parent)
 
 
-SENSORS = ("imu", "joints", "wrench")
-SCENES: dict[str, Scene] = {
-    "talos_moving": Scene("tilt", "talos", "talos_moving", SENSORS, (0.0, 2.5, 4.0), 10.0, {}),
-    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, {}),
-    "talos_arms": Scene(
-        "inertial", "talos", "talos_moving", (*SENSORS, "base_state"), (0.0, 6.0, 7.0), 12.0, {}
-    ),
-    "panda_load": Scene(
-        "inertial",
-        "panda",
-        "panda_load",
-        ("joints",),
-        (0.0, 5.0, 6.0),
-        11.0,
-        {"links": ("panda_link5", "panda_link7"), "friction.joints": ()},
-    ),
-    "hyq_loaded": Scene(
-        "payload", "hyq", "hyq_loaded", ("imu", "joints", "base_state"), (0.0, 5.0, 9.0, 10.0), 15.0, {}
-    ),
-    "talos_posture": Scene(
-        "controller",
-        "talos",
-        "talos_posture",
-        ("joints", "wrench", "base_state", "orientation", "inertia", "base_reference", "joint_reference"),
-        (0.0, 1.5, 2.5),
-        7.0,
-        {},
-    ),
-    "talos_steps": Scene(
-        "controller",
-        "talos",
-        "talos_walking",
-        ("joints", "wrench", "base_state", "orientation", "walk"),
-        (2.5, 3.0),
-        7.0,
-        {"await_inertias": False, "inertias.links": ()},  # the walk was recorded without
-    ),
-}
-
-
-@cache
-def _robot_loop(name: str, urdf: str = "") -> RobotLoop:
-    """Return the builder of a robot by its parameter file, or of one that `init` sets up, INIT before it."""
-    if not name.startswith(INIT):
-        return RobotLoop(name, {ALL_NODES: {"urdf": urdf}} if urdf else None)
-    short = name.removeprefix(INIT)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"{short}.yaml")
-        file.write_text(surveyed(short)[2], encoding="utf-8")
-        return RobotLoop(str(file))
-
-
-def build_pipeline(scene: Scene) -> Pipeline:
+def build_pipeline(scene: Scene) -> Any:
     """Build the pipeline of a scene, as its node would."""
-    robot = _robot_loop(scene.robot, scene.urdf)
-    if scene.pipeline == "tilt":
-        config = robot.config(TILT_NODE, TiltPipelineConfig, {TILT_NODE: scene.overrides})
-        return TiltPipeline(config, robot.urdf)
-    if scene.pipeline == "inertial":
-        return robot.inertial({INERTIAL_NODE: scene.overrides})
-    if scene.pipeline == "payload":
-        return robot.payload({PAYLOAD_NODE: scene.overrides})
-    controller = robot.config(CONTROLLER_NODE, ControllerConfig, {CONTROLLER_NODE: scene.overrides})
-    return ControllerPipeline(controller, robot.urdf)
+    node = NODES[scene.pipeline]
+    if scene.pipeline == "controller":
+        config = RobotLoop(scene.robot).config(node, ie.ControllerConfig, {node: scene.overrides})
+        return ie.ControllerPipeline(config, scene.urdf)
+    file = ie.load_configs([scene.robot])
+    file = file.overridden((node, name, value) for name, value in scene.overrides.items())
+    return getattr(ie.build_pipelines(file, only=[node]), scene.pipeline)
 
 
-def recorded(scene: Scene, sources: Mapping[str, Callable[[], Recorded]] | None = None) -> Recorded:
-    """Return the clean data of a scene, made now or read from the temporary folder.
-
-    Args:
-        scene: The scene.
-        sources: Makers of the data by name; None: `SOURCES`.
-    """
-    whole = _source(scene.source, (SOURCES if sources is None else sources)[scene.source])
-    kept = [r for r in whole.readings if r.stream.startswith(scene.streams)]
+def recorded(scene: Scene, sources: Mapping[str, Source] | None = None) -> Recorded:
+    """Return the clean data of a scene, made now or read from the temporary folder."""
+    whole = _kept(scene.source, (sources or SOURCES)[scene.source])
+    kept = [m for m in whole.messages if m.stream.startswith(scene.streams)]
     end_ns = kept[0].arrival_ns + round(scene.length_s * NANOSECONDS)
-    return Recorded(
-        tuple(r for r in kept if r.arrival_ns < end_ns), whole.stamps_ns, whole.up_B, whole.masses
-    )
+    return replace(whole, messages=tuple(m for m in kept if m.arrival_ns < end_ns))
 
 
 @cache
-def _source(name: str, make: Callable[[], Recorded]) -> Recorded:
-    modules = (Path(__file__), Path(__file__).with_name("other_scenes.py"))
-    code = hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()[:12]
-    folder = Path(tempfile.gettempdir()) / f"inertial_estimation_faults_{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    path = folder / f"{name}_{code}.pickle"
+def _kept(name: str, make: Source) -> Recorded:
+    """Make data, or read those that were made by the same code with the same fields."""
+    files = {Path(__file__), Path(inspect.getfile(getattr(make, "func", make)))}
+    arguments = (getattr(make, "args", ()), getattr(make, "keywords", {}))
+    names = repr((arguments, [[f.name for f in fields(t)] for t in MESSAGE_TYPES]))
+    code = b"".join(file.read_bytes() for file in sorted(files)) + names.encode()
+    path = temporary_folder() / f"{name}_{hashlib.sha256(code).hexdigest()[:12]}.pickle"
     if path.is_file() and path.stat().st_uid == os.getuid():
-        with path.open("rb") as file:
-            found: Recorded = pickle.load(file)
-            return found
+        found: Recorded = pickle.loads(path.read_bytes())
+        return found
     made = make()
-    partial = path.with_suffix(f".{os.getpid()}")
-    with partial.open("wb") as file:
-        pickle.dump(made, file)
-    partial.replace(path)
+    partial_file = path.with_suffix(f".{os.getpid()}")
+    partial_file.write_bytes(pickle.dumps(made))
+    partial_file.replace(path)
     return made
 
 
-def _up(quaternion_xyzw: Array) -> Array:
-    """Return the vertical in the base frame, R_WB^T e_z."""
-    return np.array(rotation_from_quaternion(quaternion_xyzw))[2]
+def temporary_folder() -> Path:
+    """Return the folder of this user's clean data."""
+    folder = Path(tempfile.gettempdir()) / f"inertial_estimation_faults_{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
-def _synthetic(name: str, length_s: float, payload_kg: float, links: Sequence[str]) -> Recorded:
-    """Let a synthetic robot that has carried a load from the start move its joints."""
-    rng = np.random.default_rng(SEED)
-    timing = Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
-    truth = synthetic_truth(name, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
-    return recorded_truth(truth, measure(truth, REALISTIC, rng).messages, links, rng)
-
-
-def recorded_truth(
-    truth: Truth, messages: Sequence[RecordingEntry], links: Sequence[str], rng: np.random.Generator
+def in_closed_form(
+    truth: Truth, messages: Iterable[ie.RecordingEntry], links: Sequence[str], rng: np.random.Generator
 ) -> Recorded:
-    """Return the clean data of a synthetic motion.
-
-    Args:
-        truth: The motion, with what is carried from the start.
-        messages: What its sensors send.
-        links: Bodies whose masses are judged.
-        rng: Source of the noise of the base states.
-    """
-    readings = received(messages)
-    up = np.zeros((0, 3))
+    """Return the clean data of a motion in closed form; the masses of some links are judged."""
+    found, up = received(messages), np.zeros((0, 3))
     if truth.robot.floating_base:
-        readings += [_true_base(truth, k, rng) for k in range(len(truth.states))]
-        up = np.array([_up(state.q[3:7]) for state in truth.states])
-    readings.sort(key=lambda reading: reading.arrival_ns)
+        for stamp_ns, state in zip(truth.stamps_ns.tolist(), truth.states, strict=True):
+            base = ie.BaseState(stamp_ns, state.q[3:7], state.q[:3], state.v[:3], state.v[3:6])
+            found.append(arriving("base_state", noisy(base, rng)))
+        up = _vertical(np.array([state.q[3:7] for state in truth.states]))
     masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
     if truth.payload is not None and truth.payload.inertia.link in masses:
         masses[truth.payload.inertia.link] += truth.payload.inertia.mass
-    return Recorded(tuple(readings), truth.stamps_ns, up, masses)
+    found.sort(key=lambda message: message.arrival_ns)
+    return Recorded(tuple(found), truth.stamps_ns, up, masses)
 
 
-def received(messages: Iterable[RecordingEntry]) -> list[Reading]:
-    """Return the readings of the sensors, each received a millisecond after its stamp."""
-    readings = []
-    for entry in messages:
-        stream = _STREAMS.get(type(entry.sample))
-        if stream == "wrench":
-            stream = f"wrench:{entry.topic.split('/')[1]}"
-        if stream is not None:
-            arrival = entry.sample.stamp_ns + LATENCY_NS
-            readings.append(Reading(arrival, stream, entry.sample, arrival))
-    return readings
+def received(entries: Iterable[ie.RecordingEntry]) -> list[Message]:
+    """Return the messages of the sensors, each received a millisecond after its stamp."""
+    named = [(STREAMS.get(type(entry.sample)), entry.topic.split("/")[1], entry.sample) for entry in entries]
+    return [arriving(s if s != "wrench" else f"{s}:{place}", sample) for s, place, sample in named if s]
 
 
-_STREAMS = {ImuSample: "imu", JointReading: "joints", WrenchSample: "wrench"}
+def arriving(stream: str, sample: Any, stamp_ns: int | None = None) -> Message:
+    """Return the message of a sample, received a millisecond after its stamp, or after another one [ns]."""
+    arrival_ns = (sample.stamp_ns if stamp_ns is None else stamp_ns) + LATENCY_NS
+    return Message(arrival_ns, stream, sample, arrival_ns)
 
 
-def _true_base(truth: Truth, k: int, rng: np.random.Generator) -> Reading:
-    """Return the true base state with the noise of a good observer."""
-    state, stamp = truth.states[k], int(truth.stamps_ns[k])
-    quaternion = state.q[3:7] + 1e-4 * rng.normal(size=4)
-    quaternion /= np.linalg.norm(quaternion)
-    twist = state.v[:6] + 1e-3 * rng.normal(size=6)
-    base = BaseState(stamp, quaternion, state.q[:3], twist[:3], twist[3:])
-    return Reading(stamp + LATENCY_NS, "base_state", base, stamp + LATENCY_NS)
+def noisy(base: ie.BaseState, rng: np.random.Generator) -> ie.BaseState:
+    """Return a base state with the noise of a good observer."""
+    q = base.quaternion_xyzw + 1e-4 * rng.normal(size=4)
+    twist = np.concatenate([base.v_WB_B, base.w_WB_B]) + 1e-3 * rng.normal(size=6)
+    return ie.BaseState(base.stamp_ns, q / np.linalg.norm(q), base.p_WB, twist[:3], twist[3:])
 
 
-class _Recorder:
-    """Records what a closed loop feeds its estimators, in the place of a filter that only watches."""
-
-    def __init__(self) -> None:
-        self.readings: list[Reading] = []
-        self.truth: list[tuple[int, Array]] = []
-        self.loop: ClosedLoop | None = None
-        self._inertias: InertialEstimate | None = None
-
-    def push_imu(self, sample: ImuSample) -> None:
-        assert self.loop is not None
-        self.truth.append((sample.stamp_ns, _up(self.loop.simulation.truth().base.quaternion_xyzw)))
-        self.add("imu", sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        self.add("joints", reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        self.add(f"wrench:{contact}", sample)
-
-    def push_base_state(self, state: BaseState) -> None:
-        self.add("orientation", OrientationSample(state.stamp_ns, state.quaternion_xyzw))
-        self.add("base_state", state)
-
-    def tick(self, now_ns: int) -> list[InertialEstimate]:
-        assert self.loop is not None
-        estimate = self.loop.inertias
-        if estimate is not None and estimate is not self._inertias:
-            self._inertias = estimate
-            for link in estimate.links:
-                self.add(f"inertia:{link.published.link}", StampedInertia(estimate.stamp_ns, link.published))
-        return []
-
-    def add(self, stream: str, sample: Any) -> None:
-        assert self.loop is not None
-        arrival = self.loop.simulation.stamp_ns + LATENCY_NS
-        self.readings.append(Reading(arrival, stream, sample, arrival))
-
-    def recorded(self, masses: Mapping[str, float]) -> Recorded:
-        stamps = np.array([stamp for stamp, _ in self.truth])
-        return Recorded(tuple(self.readings), stamps, np.array([up for _, up in self.truth]), dict(masses))
+def _vertical(quaternions_xyzw: Array) -> Array:
+    """Return R_WB' e_z of orientations, shape (n, 4): shape (n, 3)."""
+    return Rotation.from_quat(quaternions_xyzw).as_matrix()[:, 2, :]
 
 
-def _looped(
+def simulated(
     robot: str,
     length_s: float,
-    on_tick: Callable[[ClosedLoop, _Recorder], None] | None = None,
+    on_tick: Callable[[ClosedLoop, list[Message]], None] = lambda loop, found: None,
     *,
-    disturbances: Sequence[Attachment] = (),
-    **options: Any,
-) -> tuple[_Recorder, ClosedLoop]:
-    """Run a robot in the closed loop, and record what its estimators are fed.
+    load: Attachment | None = None,
+    links: Sequence[str] = (),
+    payload: bool = False,
+) -> Recorded:
+    """Run a robot under its controller, on its true base state, and record what arrives.
 
-    Args:
-        robot: As for `_robot_loop`.
-        length_s: Length of the run [s].
-        on_tick: Called at every step.
-        disturbances: What acts on the robot.
-        options: Further arguments of `RobotLoop.build`.
+    `on_tick` is called at every step; it may command and record. The masses of the links are judged, and
+    their true inertias are recorded. With `payload` that of the trunk is identified, which moves the robot.
     """
-    recorder = _Recorder()
-    overrides = {SIMULATOR_NODE: {"start_ns": START_NS, "sensors.rate": RATE_HZ}}
-    loop = _robot_loop(robot).build(
-        overrides=overrides,
-        disturbances=disturbances,
-        seed=SEED,
-        spectators=(recorder,),  # type: ignore[arg-type]
-        **options,
-    )
-    recorder.loop = loop
+    rng = np.random.default_rng(SEED)
+    options = {"adaptation": False, "inertial": False, "payload": payload, "seed": SEED}
+    simulator = {"start_ns": START_NS, "sensors.rate": RATE_HZ}
+    disturbances = [] if load is None else [load]
+    loop = RobotLoop(robot).build(overrides={"simulator": simulator}, disturbances=disturbances, **options)
+    loop.tilt = None
+    found: list[Message] = []
+    truth: list[ie.BaseState] = []
+
+    def record(readings: Any) -> None:
+        true = loop.simulation.truth(links)
+        truth.append(true.base)
+        base = noisy(true.base, rng)
+        orientation = ie.OrientationSample(base.stamp_ns, base.quaternion_xyzw)
+        samples = {"imu": readings.imu, "joints": readings.joints}
+        samples |= {f"wrench:{contact}": wrench for contact, wrench in readings.wrenches.items()}
+        samples |= {"orientation": orientation, "base_state": base}
+        samples |= {
+            f"inertia:{n}": StampedInertia(base.stamp_ns, *astuple(i)) for n, i in true.inertias.items()
+        }
+        now_ns = loop.simulation.stamp_ns
+        found.extend(arriving(name, sample, now_ns) for name, sample in samples.items() if sample is not None)
+
+    loop.on_readings = record
     loop.release(1.0)
-    loop.run(length_s, None if on_tick is None else lambda loop: on_tick(loop, recorder))
+    loop.run(length_s, lambda loop: on_tick(loop, found))
     if loop.simulation.fallen:
         raise RuntimeError(f"{robot} has fallen in clean data")
-    return recorder, loop
+    masses = {link: inertia.mass for link, inertia in loop.simulation.truth(links).inertias.items()}
+    stamps_ns = np.array([base.stamp_ns for base in truth])
+    return Recorded(tuple(found), stamps_ns, _vertical(np.array([b.quaternion_xyzw for b in truth])), masses)
 
 
 def walking(robot: str, walk: WalkCommand) -> Recorded:
-    """Let a robot, as for `_robot_loop`, walk under its controller on the estimates."""
-    commanded = []
+    """Let a robot walk."""
 
-    def command(loop: ClosedLoop, recorder: _Recorder) -> None:
-        if not commanded and loop.time_s > 1.0:
-            commanded.append(walk)
-            recorder.add("walk", walk)
+    def command(loop: ClosedLoop, found: list[Message]) -> None:
+        if loop.time_s > 1.0 and not any(message.stream == "walk_command" for message in found):
+            found.append(arriving("walk_command", walk, loop.simulation.stamp_ns))
             loop.controller.push_walk_command(walk)
 
-    recorder, _ = _looped(robot, WALK_S, command, inertial=False, adaptation=False)
-    return recorder.recorded({})
+    return simulated(robot, WALK_S, command)
 
 
-def _posture() -> Recorded:
-    """Let TALOS bow and lower itself, and move its arms, under the controller with estimated inertias."""
+def bowing(robot: str, length_s: float, joints: Sequence[str] = (), **options: Any) -> Recorded:
+    """Let a robot bow and lower itself, and move some joints about where they are."""
+    start: dict[str, Any] = {}
 
-    def command(loop: ClosedLoop, recorder: _Recorder) -> None:
-        time, last = loop.time_s, loop.controller.last
+    def command(loop: ClosedLoop, found: list[Message]) -> None:
+        time, last, stamp_ns = loop.time_s, loop.controller.last, loop.simulation.stamp_ns
         if round(time * RATE_HZ) % 20 or last is None:
             return
-        height = heights.setdefault("start", last.height_ref) - 0.02 * (1.0 - np.cos(2.0 * time))
-        base = BaseReference(height, 0.0, 0.05 * np.sin(1.5 * time))
-        names = ("arm_left_4_joint", "arm_right_4_joint")
-        arms = JointReading(loop.simulation.stamp_ns, names, -1.2 + 0.2 * np.sin(time) * np.ones(2))
-        recorder.add("base_reference", base)
-        recorder.add("joint_reference", arms)
+        height = start.setdefault("height", last.height_ref)
+        lowered = height * (1.0 - 0.02 * (1.0 - np.cos(2.0 * time)))
+        base = ie.BaseReference(lowered, 0.0, 0.05 * np.sin(1.5 * time))
+        found.append(arriving("base_reference", base, stamp_ns))
         loop.controller.push_base_reference(base)
-        loop.controller.push_joint_reference(arms)
+        if joints:
+            q = dict(zip(loop.readings.joints.names, loop.readings.joints.position, strict=True))
+            centre = start.setdefault("posture", np.array([q[name] for name in joints]))
+            moved = centre + 0.2 * np.sin(time * (1.0 + 0.3 * np.arange(len(joints))))
+            reference = ie.JointReading(stamp_ns, tuple(joints), moved)
+            found.append(arriving("joint_reference", reference, stamp_ns))
+            loop.controller.push_joint_reference(reference)
 
-    heights: dict[str, float] = {}
-    recorder, _ = _looped("talos", 7.0, command)
-    return recorder.recorded({})
-
-
-def _hyq() -> Recorded:
-    """Let HyQ stand, be loaded at 1 s and identify its trunk by itself."""
-    load = ball("trunk", 10.2, (-0.3, 0.15, 0.0))
-    recorder, loop = _looped(
-        "hyq", 16.0, disturbances=(Attachment(load, start=1.0),), payload=True, inertial=False
-    )
-    truth = loop.simulation.truth(("trunk",))
-    return recorder.recorded({"trunk": truth.inertias["trunk"].mass})
+    return simulated(robot, length_s, command, **options)
 
 
-SOURCES: dict[str, Callable[[], Recorded]] = {
-    "talos_moving": lambda: _synthetic(
-        "talos", 12.0, TWELVE_POUNDS, ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
-    ),
-    "panda_load": lambda: _synthetic("panda", 11.0, 2.0, ("panda_link5", "panda_link7")),
-    "talos_walking": lambda: walking("talos", WalkCommand(8, 0.12)),
-    "talos_posture": _posture,
-    "hyq_loaded": _hyq,
+def moving(robot: str, length_s: float, payload_kg: float, links: Sequence[str]) -> Recorded:
+    """Let a robot that has carried a load from the start move its joints, in closed form."""
+    rng = np.random.default_rng(SEED)
+    timing = ie.Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
+    truth = ie.synthetic_truth(robot, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
+    return in_closed_form(truth, ie.measure(truth, ie.REALISTIC, rng).messages, links, rng)
+
+
+TALOS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
+ELBOWS = ("arm_left_4_joint", "arm_right_4_joint")
+PANDA = ("panda_link5", "panda_link7")
+LOAD = Attachment(ball("trunk", 10.2, (-0.3, 0.15, 0.0)), start=1.0)  # which HyQ identifies by itself
+SOURCES: dict[str, Source] = {
+    "talos_moving": partial(moving, "talos", 12.0, TWELVE_POUNDS, TALOS),
+    "talos_walking": partial(walking, "talos", WalkCommand(8, 0.12)),
+    "talos_bowing": partial(bowing, "talos", 7.0, ELBOWS, links=TALOS),
+    "panda_moving": partial(moving, "panda", 11.0, 2.0, PANDA),
+    "hyq_loaded": partial(simulated, "hyq", 16.0, load=LOAD, links=("trunk",), payload=True),
+}
+JOINTS = ("joints",)
+ON_FEET = (*SENSORS, "base_state")
+CONTROL = ("joints", "wrench", "base_state", "orientation")
+REQUESTS = (*CONTROL, "inertia", "base_reference", "joint_reference")
+STEPS = (*CONTROL, "walk_command")
+ARMS = {"links": PANDA, "friction.joints": ()}
+BLIND = {"await_inertias": False, "inertias.links": ()}  # the walk is recorded without inertias
+SCENES: dict[str, Scene] = {
+    "talos_moving": Scene("tilt", "talos", "talos_moving", SENSORS, (0.0, 2.5, 4.0), 10.0, ("imu",)),
+    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), WALK_S, ("imu",)),
+    "talos_arms": Scene("inertial", "talos", "talos_moving", ON_FEET, (0.0, 6.0, 7.0), 12.0, FLOATING),
+    "panda_load": Scene("inertial", "panda", "panda_moving", JOINTS, (0.0, 5.0, 6.0), 11.0, JOINTS, ARMS),
+    "hyq_loaded": Scene("payload", "hyq", "hyq_loaded", FLOATING, (0.0, 5.0, 9.0, 10.0), 15.0, FLOATING),
+    "talos_posture": Scene("controller", "talos", "talos_bowing", REQUESTS, (0.0, 1.5, 2.5), 7.0, JOINTS),
+    "talos_steps": Scene("controller", "talos", "talos_walking", STEPS, (2.5, 3.0), 7.0, JOINTS, BLIND),
 }
