@@ -1,0 +1,237 @@
+"""Synthetic readings with known truth: payloads, wrong noise, gaits, links, closed loops, consistency."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.referee.feed import fed
+from benchmarks.referee.row import Better, Row, over_seeds
+from benchmarks.referee.task import Task
+
+PART = "synthetic"
+SEEDS = 3
+LOADED, ATTACHED_S, LENGTH_S = "arm_left_5_link", 5.0, 9.0
+TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
+FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
+ROBOTS, TROTS = (
+    ("hyq", "go2"),
+    ("trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight"),
+)
+PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
+CONSISTENT_S = 6.0
+WHICH_LINK = {  # rows of the experiment, and whether the figure is to be large
+    "load on limb or head: link named first within 0.3 s": Better.HIGHER,
+    "load: link among those named within 0.3 s": Better.HIGHER,
+    "load: error of the mass, median": Better.LOWER,
+    "push: published mass with and without it, largest difference": Better.LOWER,
+    "push: taken for a load": Better.LOWER,
+    "push straight down at rest: taken for a load": Better.LOWER,
+    "sequence: every load put on and taken off named": Better.HIGHER,
+    "sequence: published mass 1.2 s after the last change, error": Better.LOWER,
+}
+
+
+def tasks(seed: int) -> list[Task]:
+    """Return what is measured, for seeds from this one on."""
+    from benchmarks.referee import loops
+
+    seeds = tuple(range(seed, seed + SEEDS))
+    found = [
+        Task(PART, "payload step", partial(payload_rows, seeds), 40.0),
+        Task(PART, "payload step, stated noise wrong", partial(noise_rows, seeds), 100.0),
+        Task(PART, "which link", partial(which_link_rows, seeds[:2]), 60.0),
+        Task(PART, "consistency", partial(consistency_rows, seeds), 40.0),
+    ]
+    for robot in ROBOTS:
+        found += [Task(PART, f"{robot}, {trot}", partial(gait, robot, trot, seeds), 40.0) for trot in TROTS]
+    for scene in loops.SCENES:
+        for other in (False, True):
+            call = partial(loops.loop_rows, scene, seed, unlike=other)
+            found.append(Task(PART, f"{scene}{', unlike its file' if other else ''}", call, 40.0))
+    return found
+
+
+def gait(robot: str, name: str, seeds: Sequence[int]) -> list[Row]:
+    """Return the rows of a trot."""
+    from benchmarks.referee.gaits import trot_rows
+
+    return trot_rows(robot, name, seeds)
+
+
+@cache
+def standing_talos(seed: int) -> tuple[Any, Any]:
+    """Return truth and recording of a TALOS in double support that moves its arms and takes 5.44 kg."""
+    from inertial_estimation import REALISTIC, Timing, measure, synthetic_truth
+
+    motion, noise = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    truth = synthetic_truth("talos", Timing(LENGTH_S, 250.0), motion, payload_time_s=ATTACHED_S)
+    return truth, measure(truth, REALISTIC, noise)
+
+
+def talos(**changes: object) -> Any:
+    """Return an inertial pipeline with the parameters of TALOS, some of them changed."""
+    from inertial_estimation import build_pipelines, load_configs
+
+    file = load_configs(["talos"]).overridden([("inertial_ekf", *change) for change in changes.items()])
+    return build_pipelines(file, only=["inertial_ekf"]).inertial
+
+
+def true_masses(truth: Any, links: Sequence[str]) -> np.ndarray:
+    """Return the masses of bodies once the weight is attached [kg]."""
+    load = {truth.payload.inertia.link: truth.payload.inertia.mass}
+    return np.array([truth.robot.link_body(link).nominal_J.mass + load.get(link, 0.0) for link in links])
+
+
+def masses_over_time(seed: int, **changes: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return causal times since the attachment [s], estimated, published and true masses [kg]."""
+    truth, recording = standing_talos(seed)
+    pipeline = talos(**changes)
+    times, estimated, published = [], [], []
+    for step in fed(recording, inertial=pipeline):
+        for estimate in step.inertial:
+            times.append((step.now_ns - int(truth.stamps_ns[0])) * 1e-9 - ATTACHED_S)
+            estimated.append([link.estimate.mass for link in estimate.links])
+            published.append([link.published.mass for link in estimate.links])
+    names = [link.estimate.link for link in estimate.links]
+    return np.array(times), np.array(estimated), np.array(published), true_masses(truth, names)
+
+
+def payload_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return when the mass of the loaded forearm stays within 5 %, by log time, and its error at the end."""
+    settled: list[list[float]] = []
+    for seed in seeds:
+        times, estimated, published, true = masses_over_time(seed)
+        loaded = int(np.argmax(np.abs(estimated[-1] - estimated[np.searchsorted(times, -0.1)])))
+        ends = [settling(times, masses[:, loaded] / true[loaded] - 1.0) for masses in (estimated, published)]
+        settled.append([*ends, 100.0 * abs(estimated[-1, loaded] / true[loaded] - 1.0)])
+    causal, published_s, error = np.array(settled).T
+    return [
+        over_seeds("TALOS takes 5.44 kg: estimate within 5 % for good, causal", causal, "s", least=0.02),
+        over_seeds(
+            "TALOS takes 5.44 kg: published within 5 % for good, causal", published_s, "s", least=0.02
+        ),
+        over_seeds("TALOS takes 5.44 kg: error of the mass at the end", error, "%"),
+    ]
+
+
+def settling(times: np.ndarray, errors: np.ndarray) -> float:
+    """Return the time from which on errors stay within 5 % [s], infinite where they do not."""
+    last = np.flatnonzero(np.abs(errors) > 0.05)[-1]
+    return float(times[last + 1]) if last + 1 < len(times) else np.inf
+
+
+def noise_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the error of all masses in the last two seconds, with noise of torques that is stated wrong."""
+    rows = []
+    for name, factor in FACTORS.items():
+        found = []
+        for seed in seeds:
+            times, estimated, _published, true = masses_over_time(
+                seed, **{"noise.torque": factor * TORQUE_NOISE}
+            )
+            late = times > times[-1] - 2.0
+            found.append(float(np.mean(np.linalg.norm(estimated[late] - true, axis=1))))
+        rows.append(over_seeds(f"TALOS, noise of torques {name}: error of the masses", found, "kg"))
+    return rows
+
+
+def which_link_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the main figures of the experiment which-link."""
+    from inertial_estimation.experiments.registry import find_experiment
+
+    rows = find_experiment("which-link").run(list(seeds)).rows
+    return [
+        Row(f"which link: {row.quantity}", row.ours, row.unit, WHICH_LINK[row.quantity], _tolerance(row))
+        for row in rows
+        if row.quantity in WHICH_LINK
+    ]
+
+
+def _tolerance(row: Any) -> float:
+    """Return what one case more or less makes, or half of a figure whose spread is not known."""
+    return (
+        {"": 1.0, "%": 25.0}.get(row.unit, 0.0) if "named" in row.quantity or not row.unit else 0.5 * row.ours
+    )
+
+
+def consistency_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return how the errors of bodies compare with their covariance, on robots drawn from the prior."""
+    nees, inside = [], {"mass": [], "centre of mass": [], "inertia": []}
+    parts = {"mass": slice(0, 1), "centre of mass": slice(1, 4), "inertia": slice(4, 10)}
+    for seed in seeds:
+        errors, covariances = body_errors(seed)
+        nees.append(float(np.mean(np.einsum("nbi,nbij,nbj->nb", errors, np.linalg.inv(covariances), errors))))
+        deviations = np.abs(errors) / np.sqrt(np.diagonal(covariances, axis1=2, axis2=3))
+        for name, part in parts.items():
+            inside[name].append(100.0 * float(np.mean(deviations[:, :, part] < 2.0)))
+    rows = [over_seeds("TALOS, bodies unlike the file: NEES over its expectation", np.array(nees) / 10.0, "")]
+    return rows + [
+        over_seeds(
+            f"TALOS, bodies unlike the file: {name} within 2 sigma", values, "%", Better.HIGHER, least=3.0
+        )
+        for name, values in inside.items()
+    ]
+
+
+def body_errors(
+    seed: int, length_s: float = CONSISTENT_S, prior: dict[str, float] = PRIOR
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (n, bodies, 10) of the estimates of a TALOS unlike its file, and their covariances.
+
+    Masses and centres of mass of the estimated links are drawn with the standard deviations of the prior that
+    the filter is given. Of the estimates of the second half.
+
+    Args:
+        seed: Of robot, motion and noise.
+        length_s: Length of the motion [s].
+        prior: Parameters of the filter's prior.
+    """
+    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
+    from inertial_estimation.models.urdf_inertia import perturbed_urdf
+    from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
+
+    rng = np.random.default_rng([seed, 7])
+    pipeline = talos(**prior)
+    links = pipeline.config.links
+    nominal = read_urdf(synthetic_robot("talos").urdf)
+    drawn = perturbed_urdf(nominal, rng, mass_sigma=prior["prior.mass"], com_sigma=prior["prior.com"])
+    truth = synthetic_truth(
+        "talos", Timing(length_s, 250.0), rng, urdf=with_inertias(nominal, drawn, links), payload_time_s=None
+    )
+    true = [_vector(truth.robot, link) for link in links]
+    errors, covariances = [], []
+    for step in fed(measure(truth, REALISTIC, rng), inertial=pipeline):
+        for estimate in step.inertial:
+            errors.append([_entries(link.estimate) - t for link, t in zip(estimate.links, true, strict=True)])
+            covariances.append([link.covariance for link in estimate.links])
+    half = len(errors) // 2
+    return np.array(errors[half:]), np.array(covariances[half:])
+
+
+def with_inertias(urdf: str, other: str, links: Sequence[str]) -> str:
+    """Return a description in which some links have the inertias that they have in another one."""
+    root, source = ET.fromstring(urdf), ET.fromstring(other)
+    for name in links:
+        link, drawn = (tree.find(f"link[@name='{name}']") for tree in (root, source))
+        assert link is not None
+        assert drawn is not None
+        link.remove(link.find("inertial"))
+        link.append(drawn.find("inertial"))
+    return ET.tostring(root, encoding="unicode")
+
+
+def _entries(body: Any) -> np.ndarray:
+    """Return mass, centre of mass and moments of inertia in the order of the covariance, shape (10,)."""
+    xx, xy, xz, _, yy, yz, *_, zz = np.asarray(body.inertia_Lcm).ravel()
+    return np.array([body.mass, *body.com_L, xx, xy, xz, yy, yz, zz])
+
+
+def _vector(robot: Any, link: str) -> np.ndarray:
+    """Return the same of a body of a model."""
+    body = robot.link_body(link)
+    inertia = body.T_JL.actInv(body.nominal_J)
+    xx, xy, xz, _, yy, yz, *_, zz = np.asarray(inertia.inertia).ravel()
+    return np.array([inertia.mass, *inertia.lever, xx, xy, xz, yy, yz, zz])
