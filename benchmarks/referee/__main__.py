@@ -4,10 +4,10 @@
 
 Parts: `recordings` of real robots, `synthetic` readings with known truth, `faults` in the readings,
 `ordinary` robots as strangers bring them, `diagnosis` of injected errors, `speed` and `size`. Random seeds
-differ from run to run unless `--seed` fixes them, so that nothing is tuned to one. With `--against` a second table shows what
-differs from an earlier run by more than seeds or runs do, the worst first. `--tree DIR` measures the package
-of another checkout with the referee of this one. What cannot be measured says why in its row. The first run
-after a change of compiled functions compiles them, which takes minutes more.
+differ from run to run unless `--seed` fixes them, so that nothing is tuned to one. With `--against` a second
+table shows what differs from an earlier run by more than seeds or runs do, the worst first. `--tree DIR`
+measures the package of another checkout with the referee of this one. What cannot be measured is named with
+the reason. The first run after a change of compiled functions compiles them, which takes minutes more.
 """
 
 import argparse

@@ -40,7 +40,7 @@ def tasks(seed: int) -> list[Task]:
 
 
 def steps(seed: int, compiled: bool) -> list[Row]:
-    """Return the time of a step of both estimators of TALOS over their floors, with its readings and without."""
+    """Return the time of a step of both estimators of TALOS over their floors, with and without its inputs."""
     if not compiled:
         os.environ["NUMBA_DISABLE_JIT"] = (
             "1"  # read when numba is imported, in this process of the task's own
