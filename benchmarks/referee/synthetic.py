@@ -1,8 +1,10 @@
 """Synthetic readings with known truth: payloads, wrong noise, gaits, links, closed loops, consistency."""
 
+import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,26 +34,43 @@ WHICH_LINK = {  # rows of the experiment, and whether the figure is to be large
     "sequence: every load put on and taken off named": Better.HIGHER,
     "sequence: published mass 1.2 s after the last change, error": Better.LOWER,
 }
+UR10 = """/**:
+  ros__parameters: {urdf: "example-robot-data:ur10_joint_limited_robot", floating_base: false}
+/**/inertial_ekf:
+  ros__parameters:
+    contact_wrenches: none
+    friction: {joints: ["*"], terms: [coulomb, viscous, offset, armature]}
+"""
 
 
 def tasks(seed: int) -> list[Task]:
     """Return what is measured, for seeds from this one on."""
+    seeds = tuple(range(seed, seed + SEEDS))
+    calls: dict[str, tuple[Callable[..., list[Row]], float]] = {
+        "payload step": (partial(payload_rows, seeds), 40.0),
+        "payload step, stated noise wrong": (partial(noise_rows, seeds), 100.0),
+        "which link": (partial(which_link_rows, seeds), 60.0),
+        "consistency": (partial(consistency_rows, seeds), 40.0),
+        "load on a UR10, offline": (partial(arm_payload_rows, seeds), 40.0),
+        "TALOS walks": (partial(of_loops, "walk_rows", seeds), 30.0),
+        "HyQ crawls": (partial(of_loops, "crawl_rows", seed), 30.0),
+        "elbow, sensor errors": (partial(of_loops, "loop_rows", "elbow", seed, True, "estimated"), 40.0),
+    }
+    for robot in ROBOTS:
+        calls |= {f"{robot}, {trot}": (partial(gait, robot, trot, seeds), 15.0) for trot in TROTS}
+    for scene in ("elbow", "pelvis"):
+        for unlike in (False, True):
+            name = f"{scene}{', unlike its file' if unlike else ''}"
+            calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike), 40.0
+    return [Task(PART, name, call, cost_s) for name, (call, cost_s) in calls.items()]
+
+
+def of_loops(name: str, *arguments: Any) -> list[Row]:
+    """Return rows of closed loops, whose packages are imported only here."""
     from benchmarks.referee import loops
 
-    seeds = tuple(range(seed, seed + SEEDS))
-    found = [
-        Task(PART, "payload step", partial(payload_rows, seeds), 40.0),
-        Task(PART, "payload step, stated noise wrong", partial(noise_rows, seeds), 100.0),
-        Task(PART, "which link", partial(which_link_rows, seeds[:2]), 60.0),
-        Task(PART, "consistency", partial(consistency_rows, seeds), 40.0),
-    ]
-    for robot in ROBOTS:
-        found += [Task(PART, f"{robot}, {trot}", partial(gait, robot, trot, seeds), 40.0) for trot in TROTS]
-    for scene in loops.SCENES:
-        for other in (False, True):
-            call = partial(loops.loop_rows, scene, seed, unlike=other)
-            found.append(Task(PART, f"{scene}{', unlike its file' if other else ''}", call, 40.0))
-    return found
+    rows: list[Row] = getattr(loops, name)(*arguments)
+    return rows
 
 
 def gait(robot: str, name: str, seeds: Sequence[int]) -> list[Row]:
@@ -155,6 +174,44 @@ def _tolerance(row: Any) -> float:
     return (
         {"": 1.0, "%": 25.0}.get(row.unit, 0.0) if "named" in row.quantity or not row.unit else 0.5 * row.ours
     )
+
+
+def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the error of a load on the wrist of a UR10 unlike its file, by `identify`."""
+    from benchmarks.referee.commands import result, written
+    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
+    from inertial_estimation.models.urdf_inertia import perturbed_urdf
+
+    both, alone = [], []
+    urdf = read_urdf("example-robot-data:ur10_joint_limited_robot")
+    for seed, mass in zip(seeds, (0.5, 2.0, 6.0), strict=False):
+        rng = np.random.default_rng([seed, 5])
+        true = perturbed_urdf(urdf, rng, mass_sigma=0.1, com_sigma=0.005)
+        with tempfile.TemporaryDirectory() as folder:
+            bags, file = [], Path(folder, "arm.yaml")
+            file.write_text(UR10, encoding="utf-8")
+            for name, at in (("loaded", 0.0), ("bare", None)):
+                options = {"payload_mass": mass, "payload_time_s": at, "payload_link": "wrist_3_link"}
+                truth = synthetic_truth("arm", Timing(20.0, 250.0, rest_s=0.5), rng, urdf=true, **options)
+                bags.append(written(measure(truth, REALISTIC, rng), Path(folder, name)))
+            for found, more in ((both, ["--unloaded", bags[1]]), (alone, [])):
+                words = [
+                    "identify",
+                    bags[0],
+                    "--config",
+                    file,
+                    "--payload",
+                    "wrist_3_link",
+                    "--no-figures",
+                    *more,
+                ]
+                content = result("identification.json", Path(folder, "found"), *words)
+                load = content["methods"][content["chosen"]]["payload"]
+                found.append(1e3 * abs(load["mass"] - mass))
+    return [
+        over_seeds("load on a UR10 unlike its file, with a bare recording: error", both, "g", least=0.5),
+        over_seeds("load on a UR10 unlike its file, one recording: error", alone, "g"),
+    ]
 
 
 def consistency_rows(seeds: Sequence[int]) -> list[Row]:
