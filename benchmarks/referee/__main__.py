@@ -139,7 +139,6 @@ def _choose_tree(tree: Path, place: str) -> None:
     known = [entry for entry in sys.path if entry not in ("", path, str(ROOT), os.getcwd())]
     sys.path[:] = [place, path, *known]
     os.environ["PYTHONPATH"] = os.pathsep.join([place, path])
-    os.environ.setdefault("INERTIAL_ESTIMATION_DATASETS", str(ROOT.parent / "shared" / "datasets"))
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # before numpy is imported: the matrices are small

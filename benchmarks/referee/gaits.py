@@ -134,7 +134,7 @@ def tilt_errors(
     run = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt)
     error, sigma = np.full((2, len(readings.times_s)), np.nan)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
-    at = np.round((stamps - recording.start_ns) * 1e-9 * RATE_HZ).astype(int)
+    at = np.round((stamps - recording.start_ns) * 1e-9 / readings.times_s[1]).astype(int)
     tilts = np.array([estimate.tilt_B for estimate in run.base])
     error[at] = np.degrees(np.arccos(np.clip(np.sum(tilts * readings.up_B[at], axis=1), -1.0, 1.0)))
     variances = np.array([np.trace(estimate.tilt_covariance_B) for estimate in run.base])

@@ -13,6 +13,7 @@ from benchmarks.referee.row import Better, Row, exact
 from benchmarks.referee.task import SkippedError, Task
 
 PART = "recordings"
+ROOT = Path(__file__).resolve().parents[2]
 ICUB_WEIGHT = 33.9  # [kg], by the sum of the feet's vertical forces
 ICUB = (
     *("icub_walking/walk_front_back_2021", "--config", "icub", "--urdf", "@icub_walking/iCubGenova04.urdf"),
@@ -48,7 +49,7 @@ def tasks(_seed: int) -> list[Task]:
 
 def datasets() -> Path:
     """Return the folder of the recordings."""
-    return Path(os.environ["INERTIAL_ESTIMATION_DATASETS"])
+    return Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets"))
 
 
 def command(name: str, source: str, options: Sequence[str], result: str) -> dict[str, Any]:
