@@ -3,7 +3,7 @@
 Starts both estimators as processes on a ROS domain of their own, plays the bag to them over DDS, and compares
 what they publish with a replay in this process, stamp by stamp.
 
-    python -m benchmarks.live_against_replay BAG --config icub --urdf robot.urdf [--rate 2] [--trigger arrival]
+    python -m benchmarks.live_against_replay BAG --config icub --urdf robot.urdf [--trigger arrival]
 """
 
 import argparse
@@ -15,15 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation import (
-    BagRecording,
-    ConfigFile,
-    ReplayRun,
-    build_pipelines,
-    find_config,
-    load_configs,
-    replay_recording,
-)
+from inertial_estimation import BagRecording, build_pipelines, find_config, load_configs, replay_recording
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import talk_apart
 from inertial_estimation.recordings.live_record import LiveRecord
@@ -57,15 +49,6 @@ def live(args: argparse.Namespace, nodes: list[str], links: list[str]) -> LiveRe
         return record
 
 
-def replayed(args: argparse.Namespace, config: ConfigFile) -> ReplayRun:
-    """Return the estimates of a replay."""
-    pipelines = build_pipelines(config, urdf=args.urdf)
-    with BagRecording(args.bag) as recording:
-        return replay_recording(
-            recording, pipelines.topics({}), tilt=pipelines.tilt, inertial=pipelines.inertial
-        )
-
-
 def compare(name: str, heard: dict[int, np.ndarray], expected: dict[int, np.ndarray]) -> None:
     """Print how many values of common stamps are equal, and the largest difference."""
     common = sorted(heard.keys() & expected.keys())
@@ -91,7 +74,10 @@ def main() -> None:
     config = load_configs([args.config])
     nodes = [node for node in ("tilt_observer", "inertial_ekf") if config.has(node)]
     links = list(config.values("inertial_ekf", ()).get("links", [])) if "inertial_ekf" in nodes else []
-    record, run = live(args, nodes, links), replayed(args, config)
+    record, pipelines = live(args, nodes, links), build_pipelines(config, urdf=args.urdf)
+    estimators = {"tilt": pipelines.tilt, "inertial": pipelines.inertial}
+    with BagRecording(args.bag) as recording:
+        run = replay_recording(recording, pipelines.topics({}), **estimators)
     if run.base:
         heard = {sample.stamp_ns: np.array(sample.quaternion_xyzw) for sample in record.orientations}
         compare("orientation", heard, {e.state.stamp_ns: np.array(e.state.quaternion_xyzw) for e in run.base})
@@ -99,11 +85,6 @@ def main() -> None:
         heard = {stamp: np.array([body.mass]) for stamp, body in record.inertias[link]}
         masses = {e.stamp_ns: np.array([e.links[i].published.mass]) for e in run.inertial}
         compare(f"mass of {link}", heard, masses)
-    counts = {
-        key: sum(int(text) for (part, name), text in record.facts.items() if name == key and "topic " in part)
-        for key in ("received", "lost")
-    }
-    print(f"inputs: {counts['received']} messages received, {counts['lost']} lost")
 
 
 if __name__ == "__main__":

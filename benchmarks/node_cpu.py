@@ -1,15 +1,14 @@
-"""CPU of the live nodes at 1 kHz inputs and 333 Hz outputs, over that of empty nodes on the same topics.
+"""CPU of the live estimators at 1 kHz inputs and 333 Hz outputs, over that of empty nodes on the same topics.
 
-    python -m benchmarks.node_cpu [--seconds 10] [--rate 1000] [--repeat 2] [--nodes ...] [--triggers ...]
+    python -m benchmarks.node_cpu [--seconds 10] [--rate 1000] [--triggers timer arrival]
 
-One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches) and the base state,
-base orientation and link inertias that other nodes would. The nodes and their empty twins run one after
+One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches), and the base state
+at a third of their rate. The nodes and their empty twins run one after
 another under the same load; the CPU time is that of the process, from /proc. An empty node has the
 subscriptions and quality of service of the node, and callbacks of rclpy's executor that do nothing.
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -21,11 +20,9 @@ from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import talk_apart
 
 RATE = 333.0  # of the estimates [Hz]
-ESTIMATORS = ("tilt_observer", "inertial_ekf")
-NODES = (*ESTIMATORS, "whole_body_controller")
+NODES = ("tilt_observer", "inertial_ekf")
 CONFIG = Path(__file__).resolve().parents[1] / "config" / "talos.yaml"
 STARTUP_S = 12.0  # imports, machine code from disk, first messages
-ESTIMATES = ("base_", "link_inertias/")  # published at a third of the rate of the sensors
 LONGEST_S = 300.0  # a publisher left behind ends by itself
 
 
@@ -36,8 +33,6 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="duration of one measurement")
     parser.add_argument("--rate", type=float, default=1000.0, help="rate of every sensor [Hz]")
-    parser.add_argument("--repeat", type=int, default=1, help="measurements of each, in turns")
-    parser.add_argument("--nodes", nargs="+", choices=NODES, default=list(NODES))
     parser.add_argument("--triggers", nargs="+", choices=("timer", "arrival"), default=["timer", "arrival"])
     parser.add_argument("--role", default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -45,22 +40,18 @@ def main() -> int:
         return publish(args.rate) if args.role == "publisher" else run_empty(args.role)
     talk_apart()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    shares = {name: dict.fromkeys(("empty", *args.triggers), 0.0) for name in args.nodes}
-    for name, own in shares.items():
-        for _ in range(args.repeat):
-            for kind in own:
-                own[kind] += cpu_share(command(name, kind), args) / args.repeat
-        print_row(name, own)
-    if set(ESTIMATORS) <= set(shares):
-        total = {kind: sum(shares[name][kind] for name in ESTIMATORS) for kind in ("empty", *args.triggers)}
-        print_row("both estimators", total)
-    print(json.dumps(shares))
+    kinds = ("empty", *args.triggers)
+    total = dict.fromkeys(kinds, 0.0)
+    for name in NODES:
+        shares = {kind: cpu_share(command(name, kind), args) for kind in kinds}
+        total = {kind: total[kind] + shares[kind] for kind in kinds}
+        print_row(name, shares)
+    print_row("both estimators", total)
     return 0
 
 
 def print_row(name: str, shares: dict[str, float]) -> None:
-    empty = shares["empty"]
-    columns = [f"  {kind} {share:.1%} ({share / empty:.2f} x)" for kind, share in shares.items()]
+    columns = [f"  {kind} {share:.1%} ({share / shares['empty']:.2f} x)" for kind, share in shares.items()]
     print(f"{name:>22}" + "".join(columns), flush=True)
 
 
@@ -113,25 +104,13 @@ def run_empty(name: str) -> int:
 
 def inputs(name: str) -> dict[str, type]:
     """Return the type of every input of a node."""
-    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+    from geometry_msgs.msg import QuaternionStamped, WrenchStamped
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import Imu, JointState
 
-    common = {"joint_states": JointState}
-    common |= {f"{side}_foot/wrench": WrenchStamped for side in ("left", "right")}
-    if name == "tilt_observer":
-        return {"imu/data": Imu, **common, "yaw_reference": QuaternionStamped}
-    if name == "inertial_ekf":
-        return {"imu/data": Imu, **common, "base_state": Odometry}
-    inertias = {f"link_inertias/{link}": InertiaStamped for link in links()}
-    return {**common, "base_state": Odometry, "base_orientation": QuaternionStamped, **inertias}
-
-
-def links() -> list[str]:
-    """Return the links whose inertias are estimated on the TALOS."""
-    from inertial_estimation import load_config_file
-
-    return list(load_config_file(CONFIG).nodes["inertial_ekf"]["links"])
+    feet = dict.fromkeys(("left_foot/wrench", "right_foot/wrench"), WrenchStamped)
+    more = {"tilt_observer": {"yaw_reference": QuaternionStamped}, "inertial_ekf": {"base_state": Odometry}}
+    return {"imu/data": Imu, "joint_states": JointState, **feet, **more[name]}
 
 
 def publish(rate: float) -> int:
@@ -150,7 +129,7 @@ def publish(rate: float) -> int:
             time.sleep(max(0.0, start + count / rate - time.monotonic()))
             sec, nanosec = divmod(begin_ns + round(1e9 * count / rate), 10**9)
             for topic, data in raw.items():
-                if count % 3 and topic.startswith(ESTIMATES):
+                if count % 3 and topic == "base_state":
                     continue
                 data[4:12] = sec.to_bytes(4, "little") + nanosec.to_bytes(4, "little")
                 publishers[topic].publish(bytes(data))
@@ -161,61 +140,22 @@ def publish(rate: float) -> int:
 
 
 def sensors() -> dict[str, Any]:
-    """Return one message of every input: TALOS stands half sitting, upright, everything in balance.
-
-    Readings that contradict one another would have the filter work as on a load that is never understood.
-    """
-    import numpy as np
-    import pinocchio as pin
-    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+    """Return one message of every input: TALOS stands half sitting, upright, everything in balance."""
     from nav_msgs.msg import Odometry
-    from sensor_msgs.msg import Imu, JointState
 
-    from inertial_estimation import (
-        BaseState,
-        ImuSample,
-        JointReading,
-        LinkInertia,
-        RobotModel,
-        WrenchSample,
-        load_config_file,
-        read_urdf,
-    )
-    from inertial_estimation.recordings import message_conversion as conversion
-    from inertial_estimation.recordings.samples import StampedInertia
+    from benchmarks.referee.synthetic import standing_talos
+    from inertial_estimation import BaseState
+    from inertial_estimation.recordings.message_conversion import CONVERSIONS, base_state_to_msg
+    from inertial_estimation.ros.bag_player import message_class
 
-    shared = load_config_file(CONFIG).shared
-    robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])))
-    stance = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
-    q, still = [stance.get(name, 0.0) for name in robot.joint_names], np.zeros(3)
-    noise = np.full(robot.n_joints, 1e-4)  # zeros would be taken for velocities that no sensor measures
-    model, data = robot.model, robot.model.createData()
-    position = np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], q))
-    weight = pin.computeGeneralizedGravity(model, data, position)
-    soles = [model.getFrameId(f"{side}_sole_link") for side in ("left", "right")]
-    J = np.vstack([pin.computeFrameJacobian(model, data, position, sole, pin.LOCAL) for sole in soles])
-    wrenches = np.linalg.lstsq(J[:, :6].T, weight[:6], rcond=None)[0]
-    tau = weight[6:] - J[:, 6:].T @ wrenches
-    pin.framesForwardKinematics(model, data, position)
-    upwards_I = data.oMf[model.getFrameId("imu_link")].rotation.T @ (0.0, 0.0, 9.80665)
-    joints = JointReading(0, robot.joint_names, q, noise, tau)
-    upright, state = QuaternionStamped(), BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still)
-    upright.quaternion.w = 1.0
-    found = {
-        "imu/data": conversion.imu_to_msg(ImuSample(0, upwards_I, still), Imu(), "imu_link"),
-        "joint_states": conversion.joints_to_msg(joints, JointState()),
-        "base_orientation": upright,
-        "base_state": conversion.base_state_to_msg(state, Odometry(), "odom", "base_link"),
-    }
-    for side, wrench in zip(("left", "right"), wrenches.reshape(2, 6), strict=True):
-        sample, frame = WrenchSample(0, wrench), f"{side}_sole_link"
-        found[f"{side}_foot/wrench"] = conversion.wrench_to_msg(sample, WrenchStamped(), frame)
-    for link in links():
-        body = robot.link_body(link)
-        nominal = body.T_JL.actInv(body.nominal_J)
-        inertia = StampedInertia(0, LinkInertia(link, nominal.mass, nominal.lever, nominal.inertia))
-        found[f"link_inertias/{link}"] = conversion.link_inertia_to_msg(inertia, InertiaStamped())
-    return found
+    recording, found = standing_talos(0)[1], {}
+    for entry in recording.messages[:100]:  # at rest
+        kind = recording.topics[entry.topic]
+        found[entry.topic.lstrip("/")] = CONVERSIONS[kind].to_msg(
+            entry.sample, message_class(kind)(), "frame"
+        )
+    state = BaseState(0, (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 3 * (0.0,), 3 * (0.0,))
+    return {**found, "base_state": base_state_to_msg(state, Odometry(), "odom", "base_link")}
 
 
 if __name__ == "__main__":

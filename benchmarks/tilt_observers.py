@@ -1,11 +1,9 @@
-"""Tilt error of all observers and of filters that know no contacts: walking iCub, synthetic gaits.
+"""Tilt error of all observers, and of filters that know no contacts, on the recording of the walking iCub.
 
-    python -m benchmarks.tilt_observers [icub] [gaits] [--robots hyq go2 anymal] [--seeds 1 2]
+All get the raw gyroscope; nothing is fitted to the motion capture but the alignment of the metric. "Equally
+tuned": the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the observer. [deg]
 
-All get the raw gyroscope; on the iCub nothing is fitted to the motion capture but the alignment of the
-metric. "Equally tuned": the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the
-observer. Of the gaits the truth is exact, and VQF has its default time constant. In both the observers have
-their shipped settings unless the row says otherwise; [deg].
+    python -m benchmarks.tilt_observers [--start 20 --settle 10]
 """
 
 import argparse
@@ -15,114 +13,75 @@ import numpy as np
 from ahrs.filters import Madgwick, Mahony
 from vqf import VQF
 
-from benchmarks.referee.gaits import BEGUN_S, GAITS, RATE_HZ, readings_of, tilt_errors
 from benchmarks.referee.recordings import ICUB, command, datasets
 from inertial_estimation import BagRecording, ImuSample, build_pipelines, load_configs
 from inertial_estimation.recordings.recording import read_orientations
-from inertial_estimation.replay.metrics import tilt_errors as aligned_errors
-from inertial_estimation.replay.metrics import verticals
+from inertial_estimation.replay.metrics import tilt_errors, verticals
 from inertial_estimation.replay.result_files import read_trusted
 
-
-def fixed(observer: str, **gains: float) -> dict[str, object]:
-    """Return the parameters that choose an observer with a fixed rate, and its gains."""
-    own = {f"{observer}.{name}": value for name, value in gains.items()}
-    return {"observer": observer, "adaptation.enabled": False, **own}
-
-
-OBSERVERS: Mapping[str, dict[str, object]] = {
-    "kalman (default)": {},
-    "two_stage, adaptive": {"observer": "two_stage"},
-    "two_stage, 20 / 100 / 1": fixed("two_stage"),
-    "r3s2, equally tuned, 20 / 20": fixed("r3s2", k1v=20.0, k1r=20.0),
-    "hua, equally tuned, 10 / 10 / 20": fixed("hua", k1v=10.0, k2v=10.0, k1r=20.0),
-    "invariant_ekf": fixed("invariant_ekf"),
-    "two_stage, gains of the paper": fixed("two_stage", alpha1=100.0, alpha2=20.0, gamma=3.0),
-    "r3s2, gains of the paper": fixed("r3s2"),
-    "hua, gains of the paper": fixed("hua"),
+FIXED = "adaptation.enabled=false"
+OBSERVERS: Mapping[str, tuple[str, ...]] = {  # parameters of the tilt observer
+    "kalman (default)": (),
+    "two_stage, adaptive": ("observer=two_stage",),
+    "two_stage, 20 / 100 / 1": ("observer=two_stage", FIXED),
+    "r3s2, equally tuned": ("observer=r3s2", FIXED, "r3s2.k1v=20", "r3s2.k1r=20"),
+    "hua, equally tuned": ("observer=hua", FIXED, "hua.k1v=10", "hua.k2v=10", "hua.k1r=20"),
+    "invariant_ekf": ("observer=invariant_ekf", FIXED),
+    "two_stage, paper": (
+        *("observer=two_stage", FIXED),
+        *("two_stage.alpha1=100", "two_stage.alpha2=20", "two_stage.gamma=3"),
+    ),
+    "r3s2, paper": ("observer=r3s2", FIXED),
+    "hua, paper": ("observer=hua", FIXED),
 }
 
 
-def imu_only(forces: np.ndarray, rates: np.ndarray, period: float) -> dict[str, np.ndarray]:
-    """Return orientations (x y z w) of the IMU by filters that know no contacts, their default gains."""
-    order = [1, 2, 3, 0]
-    return {
-        "VQF": VQF(period).updateBatch(rates.copy(), forces.copy())["quat6D"][:, order],
-        "Mahony": Mahony(gyr=rates, acc=forces, frequency=1.0 / period).Q[:, order],
-        "Madgwick": Madgwick(gyr=rates, acc=forces, frequency=1.0 / period).Q[:, order],
-    }
-
-
-def icub() -> None:
-    """Print the errors on the recording of the walking iCub."""
-    for name, values in OBSERVERS.items():
-        given = [
-            word for key, value in values.items() for word in ("--param", f"tilt_observer.{key}={value}")
-        ]
-        options = [*ICUB[1:], "--only", "tilt_observer", "--no-figures", *given]
-        report(f"icub {name}", command("replay", ICUB[0], options, "metrics.json")["tilt_error_deg"])
-    built = build_pipelines(load_configs(["icub"]), urdf=str(datasets() / "icub_walking/iCubGenova04.urdf"))
-    assert built.tilt is not None
-    R_BI = built.tilt.robot.fixed_transform(built.tilt.robot.base_link, built.values["imu_frame"]).rotation
+def imu_only(start_s: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return stamps and orientations (x y z w) by filters with default gains, and by the IMU's own filter."""
     with BagRecording(datasets() / ICUB[0]) as bag:
-        reference = read_orientations(bag, "/vicon/root_link/pose")
-        own = read_orientations(bag, "/xsens/orientation")
-        samples = [e.sample for e in bag.entries(["/imu/data"]) if isinstance(e.sample, ImuSample)]
+        begin = bag.start_ns + round(1e9 * start_s)
+        samples = [e.sample for e in bag.entries(["/imu/data"], begin) if isinstance(e.sample, ImuSample)]
+        own = [sample for sample in read_orientations(bag, "/xsens/orientation") if sample.stamp_ns >= begin]
     stamps = np.array([sample.stamp_ns for sample in samples])
-    forces = np.array([sample.specific_force_I for sample in samples])
-    rates = np.array([sample.angular_rate_I for sample in samples])
-    found = {
-        name: (stamps, xyzw)
-        for name, xyzw in imu_only(forces, rates, 1e-9 * float(np.median(np.diff(stamps)))).items()
+    f = np.array([sample.specific_force_I for sample in samples])
+    w = np.array([sample.angular_rate_I for sample in samples])
+    period, order = 1e-9 * float(np.median(np.diff(stamps))), [1, 2, 3, 0]
+    own_stamps, own_xyzw = (np.array([getattr(s, n) for s in own]) for n in ("stamp_ns", "quaternion_xyzw"))
+    return {
+        "VQF": (stamps, VQF(period).updateBatch(w.copy(), f.copy())["quat6D"][:, order]),
+        "Mahony": (stamps, Mahony(gyr=w, acc=f, frequency=1.0 / period).Q[:, order]),
+        "Madgwick": (stamps, Madgwick(gyr=w, acc=f, frequency=1.0 / period).Q[:, order]),
+        "the IMU's own filter (higher rate)": (own_stamps, own_xyzw),
     }
-    known = np.array([sample.stamp_ns for sample in own])
-    found["the IMU's own filter (higher rate)"] = known, np.array([sample.quaternion_xyzw for sample in own])
-    trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
-    for name, (at, xyzw) in found.items():
-        summary = aligned_errors(at, verticals(xyzw) @ R_BI.T, reference, trusted).summary
-        report(f"icub {name}", {k: np.degrees(getattr(summary, k)) for k in ("mean", "rms", "p95", "max")})
-
-
-def gaits(robots: list[str], seeds: list[int]) -> None:
-    """Print the means over the seeds of the rms errors in synthetic gaits."""
-    for robot in robots:
-        for gait in GAITS:
-            errors: dict[str, list[float]] = {}
-            for seed in seeds:
-                setup, readings = readings_of(robot, gait, seed, 16.0)
-                counted = readings.times_s > BEGUN_S
-                for name, values in OBSERVERS.items():
-                    error = tilt_errors(robot, setup, readings, tuple(values.items()))[0]
-                    errors.setdefault(name, []).append(float(np.sqrt(np.nanmean(error[counted] ** 2))))
-                xyzw = imu_only(readings.imu[:, :3], readings.imu[:, 3:], 1.0 / RATE_HZ)["VQF"]
-                cosine = np.clip(np.sum(verticals(xyzw) * readings.up_I, axis=1), -1.0, 1.0)
-                rms = np.degrees(np.sqrt(np.mean(np.arccos(cosine[counted]) ** 2)))
-                errors.setdefault("VQF", []).append(float(rms))
-            for name, found in errors.items():
-                report(f"{robot} {gait}: {name}", {"rms": float(np.mean(found))})
-
-
-def report(name: str, found: Mapping[str, float]) -> None:
-    print(
-        f"{name:64}"
-        + "".join(f"  {key} {found[key]:.3f}" for key in ("mean", "rms", "p95", "max") if key in found)
-    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="*", choices=("icub", "gaits", []), help="both by default")
-    parser.add_argument(
-        "--robots", nargs="+", default=["hyq", "go2"], help="quadrupeds with a file, or by init"
-    )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--start", type=float, default=0.0, help="begin here [s]")
+    parser.add_argument("--settle", type=float, default=0.0, help="compare from this much later on [s]")
     args = parser.parse_args()
-    if "icub" in (args.what or ["icub"]):
-        icub()
-    if "gaits" in (args.what or ["gaits"]):
-        gaits(args.robots, args.seeds)
+    options = [*ICUB[1:], "--only", "tilt_observer", "--no-figures", "--start", str(args.start)]
+    for name, values in OBSERVERS.items():
+        given = [word for value in values for word in ("--param", f"tilt_observer.{value}")]
+        given += ["--settle", str(args.settle)]
+        report(name, command("replay", ICUB[0], [*options, *given], "metrics.json")["tilt_error_deg"])
+    built = build_pipelines(load_configs(["icub"]), urdf=str(datasets() / "icub_walking/iCubGenova04.urdf"))
+    robot = built.tilt.robot
+    R_BI = robot.fixed_transform(robot.base_link, built.values["imu_frame"]).rotation
+    with BagRecording(datasets() / ICUB[0]) as bag:
+        reference = read_orientations(bag, "/vicon/root_link/pose")
+    trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
+    for name, (stamps, xyzw) in imu_only(args.start).items():
+        errors = tilt_errors(
+            stamps, verticals(xyzw) @ R_BI.T, reference, trusted, settle_ns=round(1e9 * args.settle)
+        )
+        report(name, {key: np.degrees(value) for key, value in vars(errors.summary).items()})
+
+
+def report(name: str, found: Mapping[str, float]) -> None:
+    print(f"{name:36}" + "".join(f"  {key} {found[key]:.3f}" for key in ("mean", "rms", "p95", "max")))
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_every_part_has_tasks_of_its_own_names() -> None:
     from importlib import import_module
 
     for part in PARTS:
-        tasks = import_module(f"benchmarks.referee.{part}").tasks(5)
+        tasks = import_module(f"benchmarks.referee.{part}").tasks(5, 3)
         assert tasks
         assert {task.part for task in tasks} == {part}
         assert len({task.name for task in tasks}) == len(tasks)

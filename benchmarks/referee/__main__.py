@@ -47,7 +47,7 @@ def _run(args: argparse.Namespace) -> int:
     tasks = [
         task
         for part in args.only
-        for task in importlib.import_module(f"benchmarks.referee.{part}").tasks(args.seed)
+        for task in importlib.import_module(f"benchmarks.referee.{part}").tasks(args.seed, args.seeds)
     ]
     print(f"seed {args.seed}, commit {_commit(args.tree)}, {len(tasks)} tasks", flush=True)
     begin_s = time.monotonic()
@@ -112,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         default=time.time_ns() // 10**9 % 10**6,
         help="of all random numbers (the clock's)",
     )
+    parser.add_argument("--seeds", type=int, default=3, help="of synthetic readings, from that one on (3)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--tree", type=Path, default=ROOT, metavar="DIR", help="checkout that is measured")
     return parser
@@ -126,12 +127,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _choose_tree(tree: Path, place: str) -> None:
-    """Let this process and those that it starts import the package of a checkout, and these benchmarks.
-
-    Args:
-        tree: The checkout.
-        place: An empty folder, from which these benchmarks are imported before those of the checkout.
-    """
+    """Let this process and those that it starts import the package of a checkout, and these benchmarks."""
     path = str(tree.resolve())
     if not Path(path, "inertial_estimation").is_dir():
         raise SystemExit(f"'{tree}' is no checkout: it has no folder inertial_estimation")

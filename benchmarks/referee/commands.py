@@ -23,16 +23,7 @@ def ran(*words: object) -> tuple[int, str]:
 
 
 def result(file: str, folder: Path, *words: object) -> dict[str, Any]:
-    """Run a command and return a file that it writes.
-
-    Args:
-        file: Name of the file, JSON.
-        folder: Folder of the results, which the command gets as its --output.
-        words: The command and its options.
-
-    Raises:
-        RuntimeError: If there is no such file afterwards.
-    """
+    """Run a command with a folder for its results, and return a JSON file that it writes there."""
     code, said = ran(*words, "--output", folder, "--overwrite")
     path = folder / file
     if not path.exists():
@@ -48,13 +39,7 @@ def checked(bag: Path, folder: Path, *options: object) -> list[dict[str, Any]]:
 
 
 def written(recording: Any, bag: Path, leave_out: Sequence[str] = ()) -> Path:
-    """Write a recording in memory as a bag.
-
-    Args:
-        recording: The recording.
-        bag: Folder of the bag.
-        leave_out: Parts of the names of topics that are left out.
-    """
+    """Write a recording as a bag, without the topics whose names contain some texts."""
     from inertial_estimation.recordings.recording_writer import write_recording
 
     kept = {topic: kind for topic, kind in recording.topics.items() if not any(p in topic for p in leave_out)}

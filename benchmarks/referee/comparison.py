@@ -2,22 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmarks.referee.row import Better, Row
 
 SIGNS = {Better.LOWER: 1.0, Better.HIGHER: -1.0, Better.INFO: 0.0}
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A row that differs.
-
-    Attributes:
-        part: Its part.
-        before: The row of the other run.
-        after: The row of this one.
-    """
+class Difference(NamedTuple):
+    """A row of a part that differs: as it is in the other run, and in this one."""
 
     part: str
     before: Row
@@ -40,12 +33,7 @@ class Difference:
 
 
 def differences(before: Mapping[str, Sequence[Row]], after: Mapping[str, Sequence[Row]]) -> list[Difference]:
-    """Return the rows that differ by more than their spread, the worst first.
-
-    Args:
-        before: Rows of the other run by part.
-        after: Rows of this one.
-    """
+    """Return the rows that differ by more than their spread, the worst first."""
     found = []
     for part, rows in after.items():
         known = {row.key: row for row in before.get(part, ())}
@@ -57,13 +45,7 @@ def differences(before: Mapping[str, Sequence[Row]], after: Mapping[str, Sequenc
 def comparison_text(
     before: Mapping[str, Sequence[Row]], after: Mapping[str, Sequence[Row]], name: str
 ) -> str:
-    """Return what differs, what is new and what is gone, as lines.
-
-    Args:
-        before: Rows of the other run by part.
-        after: Rows of this one.
-        name: Name of the other run.
-    """
+    """Return what differs, what is new and what is gone, as lines."""
     lines = [f"differences from {name} that are larger than the spread, worse ones first"]
     for one in differences(before, after):
         word = "worse" if one.change > 0.0 else "better" if one.change < 0.0 else ""

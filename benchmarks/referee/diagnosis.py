@@ -17,7 +17,7 @@ LENGTH_S = 15.0
 Scene = tuple[Any, list[str]]  # recording, options of the command
 
 
-def tasks(seed: int) -> list[Task]:
+def tasks(seed: int, _count: int) -> list[Task]:
     """Return the scenes."""
     return [Task(PART, name, partial(scene_rows, name, seed), 80.0) for name in SCENES]
 

@@ -19,7 +19,7 @@ COLUMNS = {  # of the campaign, and how they are said
 }
 
 
-def tasks(seed: int) -> list[Task]:
+def tasks(seed: int, _count: int) -> list[Task]:
     """Return the campaign from a settled state and from the first reading on, each with all processes."""
     jobs = os.cpu_count() or 1
     return [
@@ -33,11 +33,6 @@ def campaign_rows(seed: int, early: bool, jobs: int) -> list[Row]:
 
     Counts of rare cases vary by their root from seed to seed, which is their spread; the time that outputs
     are wrong varies by a third.
-
-    Args:
-        seed: Of the faults.
-        early: Whether they begin with the first reading.
-        jobs: Number of processes.
     """
     try:
         from benchmarks.fault_campaign import run_campaign

@@ -1,21 +1,11 @@
 """Readings of a recording into pipelines, one after another, as a node is given them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-NANOSECONDS = 1_000_000_000
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Step:
-    """What the pipelines returned after a reading.
-
-    Attributes:
-        now_ns: Log time of the reading [ns].
-        base: Estimates of the base.
-        inertial: Estimates of the inertias.
-    """
+class Step(NamedTuple):
+    """What the pipelines returned after a reading: its log time [ns], estimates of base and of inertias."""
 
     now_ns: int
     base: list[Any]
@@ -23,16 +13,7 @@ class Step:
 
 
 def fed(recording: Any, tilt: Any = None, inertial: Any = None) -> Iterator[Step]:
-    """Push the readings of a recording and tick after each; estimates of the base go to the inertial filter.
-
-    Args:
-        recording: The recording; what is not an input of the pipelines is passed over.
-        tilt: Tilt pipeline, or None.
-        inertial: Inertial pipeline, or None.
-
-    Yields:
-        A step for every reading after which there is an estimate.
-    """
+    """Push the readings of a recording and tick after each; base estimates go to the inertial filter, too."""
     pipelines = [pipeline for pipeline in (tilt, inertial) if pipeline is not None]
     for entry in recording.entries([name for name in recording.topics if "ground" not in name]):
         for pipeline in pipelines:

@@ -1,10 +1,8 @@
 """Synthetic trots of quadrupeds, of which the truth is known: soft ground, circles, flight, late contacts."""
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,19 +60,18 @@ FLYING = Gait(
 )
 LATE = GaitSensors(vibration=4.0, rate_vibration=0.08, wrench_delay_s=0.01, missing=0.02, phantom=0.01)
 GAITS = {
-    "walk": (WALK, GaitSensors(vibration=1.0)),
+    "walk": (WALK, GaitSensors(vibration=1.0, effort_noise=1e-3, effort_friction=1e-3)),
     "trot": (TROT, GaitSensors(vibration=3.0, rate_vibration=0.05)),
     "trot, soft and slippery": (SOFT, GaitSensors(vibration=1.5, rate_vibration=0.03)),
     "trot in circles, bad contacts": (CIRCLES, LATE),
     "trot with flight": (FLYING, GaitSensors(vibration=6.0, rate_vibration=0.1, wrench_delay_s=0.01)),
 }
-TROTS = tuple(GAITS)[1:]
 
 
 @cache
 def quadruped(robot: str) -> tuple[Any, Any, np.ndarray]:
     """Return parameter file, model and posture at rest."""
-    file = load_configs([config_of(robot)])
+    file = load_configs([robot])
     values = file.anywhere({"stance.joints", "stance.positions"})
     built = build_pipelines(file, only=["tilt_observer"])
     known = {name: built.values[name] for name in parameter_values(RobotConfig()) if name in built.values}
@@ -85,33 +82,12 @@ def quadruped(robot: str) -> tuple[Any, Any, np.ndarray]:
     return file, setup, posture
 
 
-@cache
-def config_of(robot: str) -> str:
-    """Return the name of a robot's parameter file, or the path of the one that `init` writes for it."""
-    if robot in STRIDES:
-        return robot
-    from benchmarks.referee.commands import ran
-
-    path = Path(tempfile.mkdtemp(), f"{robot}.yaml")
-    code, said = ran("init", robot, "--output", path, "--no-trial")
-    if code:
-        raise RuntimeError(said)
-    return str(path)
-
-
 def readings_of(robot: str, gait: str, seed: int, length_s: float = LENGTH_S) -> tuple[Any, GaitReadings]:
-    """Return the model of a robot, and what its sensors read in a gait.
-
-    Args:
-        robot: Name of a parameter file, or of a robot of example-robot-data.
-        gait: Name in `GAITS`.
-        seed: Of motion and noise.
-        length_s: Length [s].
-    """
+    """Return the model of a robot, and what its sensors read in a gait."""
     _file, setup, posture = quadruped(robot)
     motion, sensors = GAITS[gait]
     rng = np.random.default_rng([seed, list(GAITS).index(gait)])
-    motion = replace(motion, stride_hz=STRIDES.get(robot, 1.3) * motion.stride_hz)
+    motion = replace(motion, stride_hz=STRIDES[robot] * motion.stride_hz)
     moved = gait_motion(motion, feet_at_rest(setup, posture), length_s, RATE_HZ, rng)
     return setup, gait_readings(setup, posture, moved, sensors, rng)
 
@@ -119,15 +95,8 @@ def readings_of(robot: str, gait: str, seed: int, length_s: float = LENGTH_S) ->
 def tilt_errors(
     robot: str, setup: Any, readings: GaitReadings, overrides: Sequence[tuple[str, Any]] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the tilt pipeline; return error and stated standard deviation of the tilt [deg], NaN without any.
-
-    Args:
-        robot: Name of the robot.
-        setup: Its model.
-        readings: What its sensors read.
-        overrides: Names and values of parameters of the tilt observer that differ from the file.
-    """
-    changes = [("contact.source", "wrench"), *overrides]  # the readings have forces and no torques
+    """Run the tilt pipeline; return error and stated sigma of the tilt [deg], NaN without an estimate."""
+    changes = [("contact.source", "wrench"), *overrides]
     file = quadruped(robot)[0].overridden([("tilt_observer", name, value) for name, value in changes])
     pipelines = build_pipelines(file, only=["tilt_observer"])
     recording = gait_recording(setup, readings)
@@ -142,17 +111,19 @@ def tilt_errors(
     return error, sigma
 
 
-def trot_rows(robot: str, gait: str, seeds: Sequence[int]) -> list[Row]:
-    """Return rms error of the tilt and its size over that stated, from the begin of the motion on."""
+def gait_rows(robot: str, gait: str, seeds: Sequence[int], source: str) -> list[Row]:
+    """Return rms error of the tilt, the same over its sigma, and silence, from the begin of the motion on."""
     found = []
     for seed in seeds:
         setup, readings = readings_of(robot, gait, seed)
-        error, sigma = (values[readings.times_s > BEGUN_S] for values in tilt_errors(robot, setup, readings))
+        counted, given = readings.times_s > BEGUN_S, [("contact.source", source)]
+        error, sigma = (values[counted] for values in tilt_errors(robot, setup, readings, given))
         rms, stated = (float(np.sqrt(np.nanmean(values**2))) for values in (error, sigma))
         found.append((rms, rms / stated, 100.0 * np.mean(np.isnan(error))))
     rms, ratio, silent = np.array(found).T
+    name = f"{robot}, {gait}{'' if source == 'wrench' else ', contacts by ' + source}"
     return [
-        over_seeds(f"{robot}, {gait}: tilt error, rms", rms, "deg"),
-        over_seeds(f"{robot}, {gait}: tilt error over stated sigma", ratio, "", Better.INFO),
-        over_seeds(f"{robot}, {gait}: time without an estimate", silent, "%", least=0.5),
+        over_seeds(f"{name}: tilt error, rms", rms, "deg"),
+        over_seeds(f"{name}: tilt error over stated sigma", ratio, "", Better.INFO),
+        over_seeds(f"{name}: time without an estimate", silent, "%", least=0.5),
     ]

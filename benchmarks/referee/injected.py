@@ -1,8 +1,8 @@
 """Errors that are injected into recordings, to judge what `check` says of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,17 +12,15 @@ LATE_NS = 60_000_000
 DEGREES, GRAVITY = 180.0 / np.pi, 9.80665
 TELLING = 0.15  # rms effort of a joint over the largest one, from which on its effort can be judged
 TRAVEL, AWAY = 0.15, 0.3  # [rad], of a joint that moves, and rms position of one whose sign shows
+QUARTER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turn about x
 Changed = tuple[Any, str]  # recording, and the subject that has to be named; empty: none
 Inject = Callable[[Any, np.random.Generator], Changed | None]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of error.
+class Kind(NamedTuple):
+    """A kind of error: the checks of which one has to name it, and what injects it.
 
-    Attributes:
-        checks: Names of the checks, one of which has to name it.
-        inject: Returns the changed recording and the subject; None where the recording cannot show the error.
+    The latter returns the changed recording and the subject; None where the recording cannot show the error.
     """
 
     checks: tuple[str, ...]
@@ -31,28 +29,33 @@ class Kind:
 
 def of_type(recording: Any, kind: type, change: Callable[[Any], Any], topic: str = "") -> Any:
     """Return a recording in which the samples of a type are changed, on one topic or on all."""
-    return replace(
-        recording,
-        messages=tuple(
-            replace(entry, sample=change(entry.sample))
-            if isinstance(entry.sample, kind) and topic in ("", entry.topic)
-            else entry
-            for entry in recording.messages
-        ),
-    )
+
+    def changed(entry: Any) -> Any:
+        wanted = isinstance(entry.sample, kind) and topic in ("", entry.topic)
+        return replace(entry, sample=change(entry.sample)) if wanted else entry
+
+    return replace(recording, messages=tuple(map(changed, recording.messages)))
 
 
-def has(recording: Any, kind: type) -> bool:
-    """Whether a recording has samples of a type."""
-    return any(isinstance(entry.sample, kind) for entry in recording.messages[:1000])
+def every(kind: type, change: Callable[[Any], Any]) -> Inject:
+    """Return what changes all samples of a type."""
+
+    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
+        there = any(isinstance(entry.sample, kind) for entry in recording.messages[:1000])
+        return (of_type(recording, kind, change), "") if there else None
+
+    return inject
 
 
-def columns(recording: Any, name: str) -> tuple[tuple[str, ...], np.ndarray] | None:
-    """Return the names of the joints and one of their quantities, shape (n, joints); None where not sent."""
+def columns(recording: Any, name: str) -> np.ndarray | None:
+    """Return a quantity of all joints, shape (n, joints); None where it is not sent."""
     samples = [entry.sample for entry in recording.messages if isinstance(entry.sample, JointReading)]
-    if getattr(samples[0], name) is None:
-        return None
-    return samples[0].names, np.array([getattr(sample, name) for sample in samples])
+    return None if getattr(samples[0], name) is None else np.array([getattr(s, name) for s in samples])
+
+
+def names_of(recording: Any) -> tuple[str, ...]:
+    """Return the names of the joints."""
+    return next(e.sample.names for e in recording.messages if isinstance(e.sample, JointReading))
 
 
 def telling(recording: Any, quantity: str) -> list[int]:
@@ -61,119 +64,97 @@ def telling(recording: Any, quantity: str) -> list[int]:
     if found is None or columns(recording, quantity) is None:
         return []
     if quantity == "velocity":
-        return np.flatnonzero(np.ptp(found[1], axis=0) > TRAVEL).tolist()
-    rms = np.sqrt(np.mean(found[1] ** 2, axis=0))
+        return np.flatnonzero(np.ptp(found, axis=0) > TRAVEL).tolist()
+    rms = np.sqrt(np.mean(found**2, axis=0))
     return np.flatnonzero(rms > TELLING * rms.max()).tolist()
 
 
-def one_joint(quantity: str, change: Callable[[np.ndarray, int], np.ndarray]) -> Inject:
+def one_joint(quantity: str, factor: float, offset: float = 0.0) -> Inject:
     """Return what changes a quantity of a joint that is drawn among the telling ones."""
 
     def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
         joints = telling(recording, quantity)
         if not joints:
             return None
-        j = int(rng.choice(joints))
-
-        def changed(sample: JointReading) -> JointReading:
-            return replace(sample, **{quantity: change(np.array(getattr(sample, quantity)), j)})
-
-        names = (columns(recording, quantity) or ((), None))[0]
-        return of_type(recording, JointReading, changed), names[j]
-
-    return inject
-
-
-def scaled(factor: float) -> Callable[[np.ndarray, int], np.ndarray]:
-    """Return what multiplies one column."""
-    return lambda values, j: values * np.where(np.arange(len(values)) == j, factor, 1.0)
-
-
-def all_of(kind: type, field: str, change: Callable[[np.ndarray], np.ndarray]) -> Inject:
-    """Return what changes a field of all samples of a type."""
-
-    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
-        if not has(recording, kind) or (kind is JointReading and columns(recording, field) is None):
-            return None
-        return of_type(
-            recording, kind, lambda s: replace(s, **{field: change(np.array(getattr(s, field)))})
-        ), ""
+        j, names = int(rng.choice(joints)), names_of(recording)
+        chosen = np.arange(len(names)) == j
+        a, b = np.where(chosen, factor, 1.0), np.where(chosen, offset, 0.0)
+        change = every(JointReading, lambda s: replace(s, **{quantity: a * getattr(s, quantity) + b}))
+        return (change(recording, rng) or (None,))[0], names[j]
 
     return inject
 
 
 def mirrored(recording: Any, rng: np.random.Generator) -> Changed | None:
     """Turn position and velocity of a joint whose torque matters, and which is not at zero."""
-    found = columns(recording, "position")
-    assert found is not None
-    away = np.flatnonzero(np.sqrt(np.mean(found[1] ** 2, axis=0)) > AWAY)
-    joints = sorted(set(telling(recording, "effort")) & set(away.tolist()))
+    away = np.sqrt(np.mean(np.asarray(columns(recording, "position")) ** 2, axis=0)) > AWAY
+    joints = [j for j in telling(recording, "effort") if away[j]]
     if not joints:
         return None
-    j = int(rng.choice(joints))
+    j, names = int(rng.choice(joints)), names_of(recording)
+    sign = np.where(np.arange(len(names)) == j, -1.0, 1.0)
 
     def turned(s: JointReading) -> JointReading:
-        velocity = None if s.velocity is None else scaled(-1.0)(np.array(s.velocity), j)
-        return replace(s, position=scaled(-1.0)(np.array(s.position), j), velocity=velocity)
+        return replace(
+            s, position=sign * s.position, velocity=None if s.velocity is None else sign * s.velocity
+        )
 
-    return of_type(recording, JointReading, turned), found[0][j]
+    return of_type(recording, JointReading, turned), names[j]
 
 
 def renamed(recording: Any, rng: np.random.Generator) -> Changed:
     """Give a joint another name."""
-    names = (columns(recording, "position") or ((), None))[0]
-    old = str(rng.choice(names))
-    return of_type(
-        recording,
-        JointReading,
-        lambda s: replace(s, names=tuple("renamed" if name == old else name for name in s.names)),
-    ), ""
+    old = str(rng.choice(names_of(recording)))
+    new = tuple("renamed" if name == old else name for name in names_of(recording))
+    return of_type(recording, JointReading, lambda s: replace(s, names=new)), ""
 
 
-def turned_imu(R: np.ndarray, *, rate: bool = True, force: bool = True) -> Inject:
-    """Return what turns or scales the readings of the IMU."""
-
-    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
-        if not has(recording, ImuSample):
-            return None
-
-        def turned(s: ImuSample) -> ImuSample:
-            f, w = s.specific_force_I, s.angular_rate_I
-            return replace(s, specific_force_I=R @ f if force else f, angular_rate_I=R @ w if rate else w)
-
-        return of_type(recording, ImuSample, turned), ""
-
-    return inject
-
-
-def later(kind: type, shift_ns: int) -> Inject:
-    """Return what stamps the samples of a type too late."""
-
-    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
-        if not has(recording, kind):
-            return None
-        return of_type(recording, kind, lambda s: replace(s, stamp_ns=s.stamp_ns + shift_ns)), ""
-
-    return inject
-
-
-def one_wrench(factor: float) -> Inject:
-    """Return what multiplies the wrench of one contact, or of all where the factor is below 0.1."""
+def efforts(factor: float) -> Inject:
+    """Return what multiplies the efforts of all joints."""
 
     def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
-        topics = sorted(topic for topic in recording.topics if topic.endswith("/wrench"))
-        if not topics:
-            return None
-        topic = "" if 0.0 < factor < 0.1 else str(rng.choice(topics))
-        change = lambda s: replace(s, wrench_F=factor * s.wrench_F)  # noqa: E731
-        return of_type(recording, WrenchSample, change, topic), ""
+        sent = columns(recording, "effort") is not None
+        return (
+            every(JointReading, lambda s: replace(s, effort=factor * s.effort))(recording, rng)
+            if sent
+            else None
+        )
 
     return inject
+
+
+def imu(rate: np.ndarray, force: np.ndarray) -> Inject:
+    """Return what multiplies the readings of the IMU by matrices."""
+    return every(
+        ImuSample,
+        lambda s: replace(
+            s, specific_force_I=force @ s.specific_force_I, angular_rate_I=rate @ s.angular_rate_I
+        ),
+    )
+
+
+def imu_later(shift_ns: int) -> Inject:
+    """Return what stamps the readings of the IMU too late."""
+    return every(ImuSample, lambda s: replace(s, stamp_ns=s.stamp_ns + shift_ns))
+
+
+def wrench_topics(recording: Any) -> list[str]:
+    """Return the topics of the contacts' wrenches."""
+    return sorted(topic for topic in recording.topics if topic.endswith("/wrench"))
+
+
+def turned_wrench(recording: Any, rng: np.random.Generator) -> Changed | None:
+    """Turn the sign of one contact's wrench."""
+    topics = wrench_topics(recording)
+    if not topics:
+        return None
+    turn, topic = (lambda s: replace(s, wrench_F=-s.wrench_F)), str(rng.choice(topics))
+    return of_type(recording, WrenchSample, turn, topic), ""
 
 
 def exchanged(recording: Any, _rng: np.random.Generator) -> Changed | None:
     """Exchange the wrenches of the first two contacts."""
-    topics = sorted(topic for topic in recording.topics if topic.endswith("/wrench"))
+    topics = wrench_topics(recording)
     if len(topics) < 2:
         return None
     other = {topics[0]: topics[1], topics[1]: topics[0]}
@@ -181,10 +162,8 @@ def exchanged(recording: Any, _rng: np.random.Generator) -> Changed | None:
     return replace(recording, messages=messages), ""
 
 
-def stuck(recording: Any, _rng: np.random.Generator) -> Changed | None:
+def stuck(recording: Any, rng: np.random.Generator) -> Changed | None:
     """Let the IMU repeat a reading for a second in the middle."""
-    if not has(recording, ImuSample):
-        return None
     begin, held = (recording.start_ns + recording.end_ns) // 2, []
 
     def repeated(s: ImuSample) -> ImuSample:
@@ -193,7 +172,7 @@ def stuck(recording: Any, _rng: np.random.Generator) -> Changed | None:
         held.append(s)
         return replace(held[0], stamp_ns=s.stamp_ns)
 
-    return of_type(recording, ImuSample, repeated), ""
+    return every(ImuSample, repeated)(recording, rng)
 
 
 def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
@@ -208,45 +187,31 @@ def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
     return replace(recording, messages=tuple(e for e in recording.messages if not lost(e))), ""
 
 
-def quarter() -> np.ndarray:
-    """Return a quarter turn about x."""
-    return np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-
-
+ONE = np.eye(3)
+IN_DEGREES = every(JointReading, lambda s: replace(s, position=DEGREES * s.position))
+IN_KN = every(WrenchSample, lambda s: replace(s, wrench_F=1e-3 * s.wrench_F))
+DIRECTION = ("accelerometer direction", "IMU mounting")
 KINDS: Mapping[str, Kind] = {
-    "effort sign, one joint": Kind(("effort sign",), one_joint("effort", scaled(-1.0))),
-    "effort in mNm, one joint": Kind(("effort unit",), one_joint("effort", scaled(1e3))),
-    "efforts of the other sign, all": Kind(
-        ("effort sign",), all_of(JointReading, "effort", lambda tau: -tau)
-    ),
-    "efforts times 30, all": Kind(
-        ("effort unit", "effort scale"), all_of(JointReading, "effort", lambda tau: 30.0 * tau)
-    ),
-    "positions in degrees": Kind(
-        ("joint positions",), all_of(JointReading, "position", lambda q: q * DEGREES)
-    ),
+    "effort sign, one joint": Kind(("effort sign",), one_joint("effort", -1.0)),
+    "effort in mNm, one joint": Kind(("effort unit",), one_joint("effort", 1e3)),
+    "efforts of the other sign, all": Kind(("effort sign",), efforts(-1.0)),
+    "efforts times 30, all": Kind(("effort unit", "effort scale"), efforts(30.0)),
+    "positions in degrees": Kind(("joint positions",), IN_DEGREES),
     "position sign, one joint": Kind(("joint sign",), mirrored),
-    "position 8 deg off, one joint": Kind(
-        ("joint offset", "effort zero"),
-        one_joint("position", lambda q, j: q + np.radians(8.0) * (np.arange(len(q)) == j)),
-    ),
+    "position 8 deg off, one joint": Kind(("joint offset", "effort zero"), one_joint("position", 1.0, 0.14)),
     "joint renamed": Kind(("joint names",), renamed),
-    "velocity sign, one joint": Kind(("joint velocities",), one_joint("velocity", scaled(-1.0))),
-    "velocity in deg/s, one joint": Kind(("joint velocities",), one_joint("velocity", scaled(DEGREES))),
-    "gyroscope in deg/s": Kind(
-        ("gyroscope scale", "gyroscope"), turned_imu(DEGREES * np.eye(3), force=False)
-    ),
-    "gyroscope of the other sign": Kind(("gyroscope axes",), turned_imu(-np.eye(3), force=False)),
-    "accelerometer in g": Kind(("accelerometer size",), turned_imu(np.eye(3) / GRAVITY, rate=False)),
-    "accelerometer of the other sign": Kind(
-        ("accelerometer direction", "IMU mounting"), turned_imu(-np.eye(3), rate=False)
-    ),
-    "IMU turned by 90 deg": Kind(("IMU mounting", "accelerometer direction"), turned_imu(quarter())),
-    "IMU 60 ms late": Kind(("IMU delay",), later(ImuSample, LATE_NS)),
-    "IMU with another clock": Kind(("clock",), later(ImuSample, 7_000_000_000)),
+    "velocity sign, one joint": Kind(("joint velocities",), one_joint("velocity", -1.0)),
+    "velocity in deg/s, one joint": Kind(("joint velocities",), one_joint("velocity", DEGREES)),
+    "gyroscope in deg/s": Kind(("gyroscope scale", "gyroscope"), imu(DEGREES * ONE, ONE)),
+    "gyroscope of the other sign": Kind(("gyroscope axes",), imu(-ONE, ONE)),
+    "accelerometer in g": Kind(("accelerometer size",), imu(ONE, ONE / GRAVITY)),
+    "accelerometer of the other sign": Kind(DIRECTION, imu(ONE, -ONE)),
+    "IMU turned by 90 deg": Kind(DIRECTION, imu(QUARTER, QUARTER)),
+    "IMU 60 ms late": Kind(("IMU delay",), imu_later(LATE_NS)),
+    "IMU with another clock": Kind(("clock",), imu_later(7_000_000_000)),
     "IMU stuck for 1 s": Kind(("stuck",), stuck),
-    "wrench sign, one contact": Kind(("contact wrench sign", "contact weight"), one_wrench(-1.0)),
-    "wrenches in kN, all": Kind(("contact wrench unit", "contact weight"), one_wrench(1e-3)),
+    "wrench sign, one contact": Kind(("contact wrench sign", "contact weight"), turned_wrench),
+    "wrenches in kN, all": Kind(("contact wrench unit", "contact weight"), IN_KN),
     "contacts exchanged": Kind(("contact names",), exchanged),
     "joint states missing, three times 0.5 s": Kind(("gaps",), gaps),
 }

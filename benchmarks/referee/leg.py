@@ -21,11 +21,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def leg_rows(folder: Path) -> list[Row]:
-    """Return the error of the vertical force over its peak, on the last third of the recording.
-
-    Args:
-        folder: The recording, three text files.
-    """
+    """Return the error of the vertical force over its peak, on the last third of the recording."""
     from inertial_estimation import load_configs, read_urdf
     from inertial_estimation.models.contact_force import ContactForces
     from inertial_estimation.models.momentum_observer import MomentumObserver

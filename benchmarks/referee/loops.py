@@ -31,12 +31,6 @@ def loop_rows(scene: str, seed: int, unlike: bool, treatment: str = "none") -> l
     """Return how many times smaller an error is with the estimates, and whether the robot falls.
 
     The mass of a forearm or of the torso varies; the settings of the filter are the shipped ones.
-
-    Args:
-        scene: "elbow" or "pelvis".
-        seed: Of noise, ground and robot.
-        unlike: Whether masses and centres of mass of the robot are not those of its file (3 %, 3 mm).
-        treatment: Of errors of the sensors (`sensor_errors.treatment`).
     """
     overrides = dict(ELBOW_OVERRIDES if scene == "elbow" else PELVIS_OVERRIDES)
     links = overrides["inertial_ekf"]["links"]

@@ -7,7 +7,6 @@ a small input by itself, runs the package on it as its user does, and returns wh
 import importlib
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,33 +18,20 @@ MODULES = ("ordinary_descriptions", "ordinary_units", "ordinary_streams", "ordin
 Check = Callable[[Path], str]
 
 
-@dataclass(frozen=True)
-class Case:
-    """One case.
-
-    Attributes:
-        name: What the robot is like, and what is right.
-        check: Returns what is wrong; empty: nothing.
-    """
-
-    name: str
-    check: Check
-
-
-CASES: dict[str, list[Case]] = {}
+CASES: dict[str, dict[str, Check]] = {}  # by module and name
 
 
 def case(name: str) -> Callable[[Check], Check]:
     """Register a case of the module in which it stands."""
 
     def registered(check: Check) -> Check:
-        CASES.setdefault(check.__module__.rpartition(".")[2], []).append(Case(name, check))
+        CASES.setdefault(check.__module__.rpartition(".")[2], {})[name] = check
         return check
 
     return registered
 
 
-def tasks(_seed: int) -> list[Task]:
+def tasks(_seed: int, _count: int) -> list[Task]:
     """Return the cases by module; their inputs are the same in every run."""
     return [Task(PART, name.replace("_", " "), partial(rows_of, name), 40.0) for name in MODULES]
 
@@ -54,13 +40,11 @@ def rows_of(module: str) -> list[Row]:
     """Run the cases of a module: 1 is right, 0 wrong."""
     importlib.import_module(f"benchmarks.referee.{module}")
     rows = []
-    for one in CASES[module]:
+    for name, check in CASES[module].items():
         with tempfile.TemporaryDirectory() as folder:
             try:
-                wrong = one.check(Path(folder))
+                wrong = check(Path(folder))
             except Exception as error:  # a case that cannot be run is not right
                 wrong = f"{type(error).__name__}: {error}"
-        rows.append(
-            Row(one.name, float(not wrong), "right", Better.HIGHER, note=wrong.replace("\n", " ")[:160])
-        )
+        rows.append(Row(name, float(not wrong), "right", Better.HIGHER, note=wrong.replace("\n", " ")[:160]))
     return rows

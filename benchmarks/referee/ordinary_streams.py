@@ -10,6 +10,8 @@ from benchmarks.referee.commands import ran, written
 from benchmarks.referee.gaits import GAITS, RATE_HZ, quadruped, readings_of
 from benchmarks.referee.ordinary import case
 from inertial_estimation import JointReading, WrenchSample, build_pipelines, replay_recording
+from inertial_estimation.recordings.bag_writer import BagWriter
+from inertial_estimation.recordings.message_conversion import CONVERSIONS
 from inertial_estimation.synthetic.gait_sensors import feet_at_rest, gait_readings, gait_recording
 from inertial_estimation.synthetic.synthetic_gait import gait_motion
 
@@ -71,7 +73,7 @@ def in_halves(folder: Path) -> str:
         for late, half in enumerate((slice(0, 6), slice(6, 12))):
             s, at = entry.sample, entry.sample.stamp_ns + late * 700_000
             columns = (s.position, s.velocity, s.effort)
-            part = JointReading(at, s.names[half], *(column[half] for column in columns))
+            part = JointReading(at, s.names[half], *(np.asarray(column)[half] for column in columns))
             messages.append(replace(entry, log_ns=at, sample=part))
     share = share_of_estimates(replace(recording, messages=tuple(sorted(messages, key=lambda e: e.log_ns))))
     return f"estimates in {100 * share:.0f} % of the time" if share < 0.95 else ""
@@ -80,51 +82,38 @@ def in_halves(folder: Path) -> str:
 @case("contacts: on or off (std_msgs/Bool)")
 def switches(folder: Path) -> str:
     """A foot says whether it touches; nobody writes a node to turn this into forces."""
-    from rosbags.rosbag2 import Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    recording, store = trotting(), get_typestore(Stores.ROS2_HUMBLE)
-    bag = written(recording, folder / "forces", ["wrench"])
-    kind = store.types["std_msgs/msg/Bool"]
-    from rosbags.highlevel import AnyReader
-
-    with AnyReader([bag], default_typestore=store) as reader, Writer(folder / "bag", version=9) as writer:
-        copied = {
-            c.topic: writer.add_connection(c.topic, c.msgtype, typestore=store) for c in reader.connections
-        }
-        feet = {
-            topic: writer.add_connection(topic, kind.__msgtype__, typestore=store)
-            for topic in recording.topics
-            if topic.endswith("/wrench")
-        }
-        for connection, stamp, data in reader.messages():
-            writer.write(copied[connection.topic], stamp, data)
+    recording, kind = trotting(), "std_msgs/msg/Bool"
+    topics = {name: kind if name.endswith("/wrench") else own for name, own in recording.topics.items()}
+    with BagWriter(folder / "bag", topics, "mcap") as writer:
+        messages = {topic: writer.new(own) for topic, own in topics.items()}
         for entry in recording.messages:
-            if entry.topic in feet:
-                message = kind(data=bool(entry.sample.wrench_F[2] > 10.0))
-                writer.write(feet[entry.topic], entry.log_ns, store.serialize_cdr(message, kind.__msgtype__))
+            message = messages[entry.topic]
+            if topics[entry.topic] == kind:
+                message.data = bool(entry.sample.wrench_F[2] > 10.0)
+            else:
+                CONVERSIONS[topics[entry.topic]].to_msg(entry.sample, message, "")
+            writer.write(entry.topic, entry.log_ns, message)
     options = (*TILT, "--param", "tilt_observer.contact.source=switch")
     code, said = ran("replay", folder / "bag", *options, "--output", folder / "replay")
     return said.strip()[-150:] if code else ""
 
 
-def unstamped(folder: Path) -> tuple[int, str]:
+def unstamped(folder: Path, *options: str) -> tuple[int, str]:
     """Replay joint states whose stamps nobody set."""
+
+    def unset(entry: Any) -> Any:
+        without = isinstance(entry.sample, JointReading)
+        return replace(entry, sample=replace(entry.sample, stamp_ns=0)) if without else entry
+
     recording = trotting()
-    messages = tuple(
-        replace(entry, sample=replace(entry.sample, stamp_ns=0))
-        if isinstance(entry.sample, JointReading)
-        else entry
-        for entry in recording.messages
-    )
-    bag = written(replace(recording, messages=messages), folder / "bag")
-    return ran("replay", bag, *TILT, *BY_FORCE, "--output", folder / "replay")
+    bag = written(replace(recording, messages=tuple(map(unset, recording.messages))), folder / "bag")
+    return ran("replay", bag, *TILT, *BY_FORCE, *options, "--output", folder / "replay")
 
 
 @case("stamps: zero, `replay` says that nobody set them")
 def zero_stamps_named(folder: Path) -> str:
     """Equal stamps are not what is wrong."""
-    _code, said = unstamped(folder)
+    said = unstamped(folder)[1]
     words = ("stamp is zero", "not set", "stamps are zero", "without a stamp")
     return "" if any(word in said for word in words) else said.strip()[-150:]
 
@@ -132,14 +121,5 @@ def zero_stamps_named(folder: Path) -> str:
 @case("stamps: zero, the time of arrival is taken on request")
 def zero_stamps_used(folder: Path) -> str:
     """`inputs.stamps: arrival` takes the time of the recording."""
-    recording = trotting()
-    messages = tuple(
-        replace(entry, sample=replace(entry.sample, stamp_ns=0))
-        if isinstance(entry.sample, JointReading)
-        else entry
-        for entry in recording.messages
-    )
-    bag = written(replace(recording, messages=messages), folder / "bag")
-    arrival = ("--param", "/**.inputs.stamps=arrival")
-    code, said = ran("replay", bag, *TILT, *BY_FORCE, *arrival, "--output", folder / "replay")
+    code, said = unstamped(folder, "--param", "/**.inputs.stamps=arrival")
     return said.strip()[-150:] if code else ""

@@ -60,15 +60,7 @@ def units_in_replay(folder: Path) -> str:
 
 
 def arm_bag(folder: Path, urdf: str, coulomb: Sequence[float], noise: SensorNoise, scale: float) -> Path:
-    """Return a bag of an arm that moves for 20 s; `arm.yaml` beside it is the file that `init` writes.
-
-    Args:
-        folder: Where they are made.
-        urdf: Its description.
-        coulomb: Coulomb friction of the joints [Nm], and viscous friction at 1 rad/s.
-        noise: Of its sensors.
-        scale: Of the efforts that are read.
-    """
+    """Return a bag of an arm that moves for 20 s; `arm.yaml` beside it is the file that `init` writes."""
     (folder / "arm.urdf").write_text(urdf, encoding="utf-8")
     assert ran("init", folder / "arm.urdf", "--output", folder / "arm.yaml", "--no-trial")[0] == 0
     rng = np.random.default_rng(0)

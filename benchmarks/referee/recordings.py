@@ -29,7 +29,7 @@ NOISE_FACTORS = {"a third": 1.0 / 3.0, "half": 0.5, "three times": 3.0}
 MARKER = "talos_calibration/left_arm_mocap_2022-02-10.csv"
 
 
-def tasks(_seed: int) -> list[Task]:
+def tasks(_seed: int, _count: int) -> list[Task]:
     """Return what is measured; nothing of it is random."""
     found = [
         Task(PART, "iCub", icub, 12.0),
@@ -53,17 +53,7 @@ def datasets() -> Path:
 
 
 def command(name: str, source: str, options: Sequence[str], result: str) -> dict[str, Any]:
-    """Run a command on a recording and return the content of a file that it writes.
-
-    Args:
-        name: The command.
-        source: The recording, relative to the folder of the recordings.
-        options: Its options; what begins with @ is a path in that folder.
-        result: Name of the file, JSON.
-
-    Raises:
-        SkippedError: If the recording is not there.
-    """
+    """Run a command on a recording; return a JSON file that it writes. @ begins a path of the data sets."""
     from inertial_estimation.commands.main import main
 
     path = datasets() / source

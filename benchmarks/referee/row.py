@@ -50,42 +50,20 @@ class Row:
 def exact(
     key: str, value: float, unit: str, better: Better = Better.LOWER, *, tolerance: float = 0.01
 ) -> Row:
-    """Return a row without randomness.
-
-    Args:
-        key: Its name.
-        value: The figure.
-        unit: Its unit.
-        better: Which values are good.
-        tolerance: Share of the figure that a difference has to exceed.
-    """
+    """Return a row without randomness."""
     return Row(key, float(value), unit, better, spread=tolerance * abs(float(value)))
 
 
 def over_seeds(
     key: str, values: Sequence[float], unit: str, better: Better = Better.LOWER, *, least: float = 0.0
 ) -> Row:
-    """Return the median over seeds or runs, with their range as its spread.
-
-    Args:
-        key: Its name.
-        values: One for each seed.
-        unit: Its unit.
-        better: Which values are good.
-        least: Spread where the seeds happen to agree better than that.
-    """
+    """Return the median over seeds or runs, with their range as its spread."""
     found = np.asarray(values, dtype=float)
     return Row(key, float(np.median(found)), unit, better, spread=max(float(np.ptp(found)), least))
 
 
 def share(key: str, hits: Sequence[bool], better: Better = Better.HIGHER) -> Row:
-    """Return a percentage of cases, with the standard deviation of a binomial share as its spread.
-
-    Args:
-        key: Its name.
-        hits: One for each case.
-        better: Which values are good.
-    """
+    """Return a percentage of cases, with the standard deviation of a binomial share as its spread."""
     n = max(len(hits), 1)
     p = (sum(hits) + 1.0) / (n + 2.0)  # the share expected after them; never without doubt
     spread = 100.0 * float(np.sqrt(p * (1.0 - p) / n))

@@ -12,7 +12,7 @@ PART = "size"
 COMPILED = ("compiled", "inlined", "in_place_of", "njit", "kernel")  # decorators of compiled functions
 
 
-def tasks(_seed: int) -> list[Task]:
+def tasks(_seed: int, _count: int) -> list[Task]:
     """Return the counting of the package and of what is beside it."""
     return [Task(PART, "size", size, 5.0)]
 

@@ -30,7 +30,7 @@ LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 QUIET_S, LONGEST_S = 2.0, 300.0  # without processor time: a node is ready; after which one is given up
 
 
-def tasks(seed: int) -> list[Task]:
+def tasks(seed: int, _count: int) -> list[Task]:
     """Return what is timed; each runs alone."""
     calls: dict[str, Callable[[], list[Row]]] = {
         "steps, compiled": partial(steps, seed, True),
@@ -228,10 +228,6 @@ def started(node: str, cache: str) -> tuple[float, float]:
     """Start a node on TALOS in a ROS domain of its own; return processor time [s] and memory [MB] once ready.
 
     It is ready when it has used no processor time for a while.
-
-    Args:
-        node: Its name.
-        cache: Folder of the machine code.
     """
     from inertial_estimation import find_config
 

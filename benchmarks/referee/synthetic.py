@@ -4,6 +4,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,11 @@ from benchmarks.referee.row import Better, Row, over_seeds
 from benchmarks.referee.task import Task
 
 PART = "synthetic"
-SEEDS = 3
 LOADED, ATTACHED_S, LENGTH_S = "arm_left_5_link", 5.0, 9.0
 TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
 FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
-ROBOTS, TROTS = (
-    ("hyq", "go2"),
-    ("trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight"),
-)
+ROBOTS = ("hyq", "go2")
+GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight")
 PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
 CONSISTENT_S = 6.0
 WHICH_LINK = {  # rows of the experiment, and whether the figure is to be large
@@ -43,9 +41,9 @@ UR10 = """/**:
 """
 
 
-def tasks(seed: int) -> list[Task]:
+def tasks(seed: int, count: int) -> list[Task]:
     """Return what is measured, for seeds from this one on."""
-    seeds = tuple(range(seed, seed + SEEDS))
+    seeds = tuple(range(seed, seed + count))
     calls: dict[str, tuple[Callable[..., list[Row]], float]] = {
         "payload step": (partial(payload_rows, seeds), 40.0),
         "payload step, stated noise wrong": (partial(noise_rows, seeds), 100.0),
@@ -57,7 +55,9 @@ def tasks(seed: int) -> list[Task]:
         "elbow, sensor errors": (partial(of_loops, "loop_rows", "elbow", seed, True, "estimated"), 40.0),
     }
     for robot in ROBOTS:
-        calls |= {f"{robot}, {trot}": (partial(gait, robot, trot, seeds), 15.0) for trot in TROTS}
+        scenes = [*((name, "wrench") for name in GAITS), ("walk", "joint_torques")]
+        for name, source in scenes:
+            calls[f"{robot}, {name}, {source}"] = partial(gait, robot, name, seeds, source), 15.0
     for scene in ("elbow", "pelvis"):
         for unlike in (False, True):
             name = f"{scene}{', unlike its file' if unlike else ''}"
@@ -73,11 +73,11 @@ def of_loops(name: str, *arguments: Any) -> list[Row]:
     return rows
 
 
-def gait(robot: str, name: str, seeds: Sequence[int]) -> list[Row]:
-    """Return the rows of a trot."""
-    from benchmarks.referee.gaits import trot_rows
+def gait(*arguments: Any) -> list[Row]:
+    """Return the rows of a gait, whose packages are imported only here."""
+    from benchmarks.referee.gaits import gait_rows
 
-    return trot_rows(robot, name, seeds)
+    return gait_rows(*arguments)
 
 
 @cache
@@ -184,7 +184,7 @@ def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
 
     both, alone = [], []
     urdf = read_urdf("example-robot-data:ur10_joint_limited_robot")
-    for seed, mass in zip(seeds, (0.5, 2.0, 6.0), strict=False):
+    for seed, mass in zip(seeds, cycle((0.5, 2.0, 6.0)), strict=False):
         rng = np.random.default_rng([seed, 5])
         true = perturbed_urdf(urdf, rng, mass_sigma=0.1, com_sigma=0.005)
         with tempfile.TemporaryDirectory() as folder:
@@ -240,11 +240,6 @@ def body_errors(
 
     Masses and centres of mass of the estimated links are drawn with the standard deviations of the prior that
     the filter is given. Of the estimates of the second half.
-
-    Args:
-        seed: Of robot, motion and noise.
-        length_s: Length of the motion [s].
-        prior: Parameters of the filter's prior.
     """
     from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
     from inertial_estimation.models.urdf_inertia import perturbed_urdf

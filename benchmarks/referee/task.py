@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from benchmarks.referee.row import Row
 
@@ -16,16 +16,11 @@ class SkippedError(Exception):
     """Raised by a task that cannot be done here; its text says why."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """A piece of work of one part.
+class Task(NamedTuple):
+    """A piece of work: its part, its name, and a function of a module, arguments bound, that returns rows.
 
-    Attributes:
-        part: The part.
-        name: What it measures.
-        call: Returns the rows; a function of a module with its arguments bound, run in a process of its own.
-        cost_s: Processor time that it takes, roughly [s]: the long ones begin first.
-        processes: Whether it starts processes of its own for all cores, so that it runs alone.
+    It runs in a process of its own; those that cost more processor time [s] begin first. One that starts
+    processes for all cores, or measures times, runs alone.
     """
 
     part: str
@@ -35,36 +30,19 @@ class Task:
     processes: bool = False
 
 
-@dataclass(frozen=True)
-class Done:
-    """What became of a task.
-
-    Attributes:
-        task: The task.
-        rows: Its rows.
-        cpu_s: Processor time of its process and of the processes that it started [s].
-        wall_s: Time that it took [s].
-        failure: Why it has no rows; empty where it has.
-    """
+class Done(NamedTuple):
+    """What became of a task: its rows, its processor and wall-clock time [s], and why it has no rows."""
 
     part: str
     name: str
-    rows: list[Row] = field(default_factory=list)
+    rows: Sequence[Row] = ()
     cpu_s: float = 0.0
     wall_s: float = 0.0
     failure: str = ""
 
 
 def run(tasks: Sequence[Task], jobs: int) -> Iterator[Done]:
-    """Run tasks, those that need all cores or measure times one after another at the end.
-
-    Args:
-        tasks: The tasks.
-        jobs: Number of processes.
-
-    Yields:
-        What became of each, in the order in which they end.
-    """
+    """Run tasks in processes, those that run alone at the end; yield what became of each as it ends."""
     shared = sorted((task for task in tasks if not task.processes), key=lambda task: -task.cost_s)
     for group, width in ((shared, jobs), *(([task], 1) for task in tasks if task.processes)):
         yield from _in_processes(group, width)
