@@ -22,19 +22,27 @@ from inertial_estimation.simulation.disturbances import Push
 
 TOLERANCE = 0.1  # share of a figure; its spread over seeds is not affordable here
 LENGTHS_S = {"elbow": 10.0, "pelvis": 14.0}
+VARIANTS = {  # parameters that differ from the shipped ones
+    "": {},
+    "sensor errors estimated": {"inertial_ekf": {"sensor_errors.treatment": "estimated"}},
+    "adapted in the controller, too": {
+        "whole_body_controller": {"adaptation.gain": 5.0, "adaptation.prediction_weight": 0.3}
+    },
+}
 HOIST_S = hoist_time(quick=False)
 STEPS, STRIDE_M, WALK_S = 10, 0.15, 11.0
 TRUNK, LOAD_N, LOAD_AT_B = "trunk", 100.0, (-0.5, 0.2, 0.0)  # of HyQ, near its hind end
 
 
-def loop_rows(scene: str, seed: int, unlike: bool, treatment: str = "none") -> list[Row]:
+def loop_rows(scene: str, seed: int, unlike: bool, variant: str = "") -> list[Row]:
     """Return how many times smaller an error is with the estimates, and whether the robot falls.
 
     The mass of a forearm or of the torso varies; the settings of the filter are the shipped ones.
     """
     overrides = dict(ELBOW_OVERRIDES if scene == "elbow" else PELVIS_OVERRIDES)
-    links = overrides["inertial_ekf"]["links"]
-    overrides["inertial_ekf"] = {"links": links, "sensor_errors.treatment": treatment}
+    overrides["inertial_ekf"] = {"links": overrides["inertial_ekf"]["links"]}
+    for node, values in VARIANTS[variant].items():
+        overrides[node] = {**overrides[node], **values}
     robot = RobotLoop("talos", overrides)
     urdf = perturbed_robot(robot, seed)[0] if unlike else ""
     errors, falls = [], 0
@@ -52,8 +60,7 @@ def loop_rows(scene: str, seed: int, unlike: bool, treatment: str = "none") -> l
         errors.append(columns["height"] - columns["reference"])
         falls += fell
     without, with_estimates = (float(np.sqrt(np.mean(np.square(error)))) for error in errors)
-    name = f"{scene}{', robot unlike its file' if unlike else ''}"
-    name += "" if treatment == "none" else f", sensor errors {treatment}"
+    name = f"{scene}{', robot unlike its file' if unlike else ''}{', ' + variant if variant else ''}"
     ratio = without / with_estimates
     rows = [Row(f"{name}: error without / with estimates", ratio, "x", Better.HIGHER, TOLERANCE * ratio)]
     return rows if scene == "elbow" else [*rows, Row(f"{name}: falls", float(falls), "")]
