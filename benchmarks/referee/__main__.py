@@ -48,6 +48,7 @@ def _run(args: argparse.Namespace) -> int:
         task
         for part in args.only
         for task in importlib.import_module(f"benchmarks.referee.{part}").tasks(args.seed, args.seeds)
+        if args.task in task.name
     ]
     print(f"seed {args.seed}, commit {_commit(args.tree)}, {len(tasks)} tasks", flush=True)
     begin_s = time.monotonic()
@@ -106,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.json")
     parser.add_argument("--against", type=Path, metavar="FILE.json", help="an earlier run to compare with")
     parser.add_argument("--only", type=_parts, default=PARTS, metavar="PART[,PART]", help=", ".join(PARTS))
+    parser.add_argument("--task", default="", metavar="TEXT", help="only tasks whose names contain this")
     parser.add_argument(
         "--seed",
         type=int,

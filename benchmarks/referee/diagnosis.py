@@ -65,7 +65,6 @@ def walking(robot: str, seed: int) -> Scene:
 
 SCENES: Mapping[str, Callable[[int], Scene]] = {
     "TALOS stands and moves": lambda seed: synthetic("talos", seed, "talos"),
-    "Panda moves": lambda seed: synthetic("panda", seed, "panda"),
     "HyQ walks": lambda seed: walking("hyq", seed),
     "Panda recorded": lambda _seed: recorded("panda_gaz2019/exciting_trajectory", "--config", "panda"),
     "iCub recorded": lambda _seed: recorded(

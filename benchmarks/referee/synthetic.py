@@ -19,7 +19,12 @@ LOADED, ATTACHED_S, LENGTH_S = "arm_left_5_link", 5.0, 9.0
 TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
 FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
 ROBOTS = ("hyq", "go2")
-ERRORS, ADAPTED = "sensor errors estimated", "adapted in the controller, too"  # variants in `loops`
+LOOPS = (  # scene, whether the robot is unlike its file, variants of the settings
+    ("elbow", False, ("", "adapted in the controller, too")),
+    ("elbow", True, ("", "sensor errors estimated")),
+    ("pelvis", False, ("",)),
+    ("pelvis", True, ("",)),
+)
 GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight")
 PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
 CONSISTENT_S = 6.0
@@ -53,17 +58,14 @@ def tasks(seed: int, count: int) -> list[Task]:
         "load on a UR10, offline": (partial(arm_payload_rows, seeds), 40.0),
         "TALOS walks": (partial(of_loops, "walk_rows", seeds), 30.0),
         "HyQ crawls": (partial(of_loops, "crawl_rows", seed), 30.0),
-        "elbow, sensor errors": (partial(of_loops, "loop_rows", "elbow", seed, True, ERRORS), 40.0),
-        "elbow, adapted": (partial(of_loops, "loop_rows", "elbow", seed, False, ADAPTED), 40.0),
     }
     for robot in ROBOTS:
         scenes = [*((name, "wrench") for name in GAITS), ("walk", "joint_torques")]
         for name, source in scenes:
             calls[f"{robot}, {name}, {source}"] = partial(gait, robot, name, seeds, source), 15.0
-    for scene in ("elbow", "pelvis"):
-        for unlike in (False, True):
-            name = f"{scene}{', unlike its file' if unlike else ''}"
-            calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike), 40.0
+    for scene, unlike, variants in LOOPS:
+        name = f"{scene}{', unlike its file' if unlike else ''}"
+        calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike, variants), 60.0
     return [Task(PART, name, call, cost_s) for name, (call, cost_s) in calls.items()]
 
 
