@@ -76,7 +76,7 @@ def walk_rows(seeds: Sequence[int]) -> list[Row]:
     found = []
     for seed in seeds:
         robot, rng = RobotLoop("talos"), np.random.default_rng([seed, 9])
-        force = 80.0 * np.array([*rng.normal(size=2), 0.0]) / 1.4
+        force = 150.0 * np.array([*rng.normal(size=2), 0.0]) / 1.4
         push = Push("base_link", force, float(rng.uniform(2.0, 5.0)), 0.2, (0.0, 0.0, 0.2))
         urdf = perturbed_robot(robot, seed)[0]
         loop = robot.build(seed=seed, inertial=False, adaptation=False, true_urdf=urdf, disturbances=[push])
