@@ -1,12 +1,9 @@
-"""The mutation tool: what it changes, what it leaves, and that it finds its modules and tests."""
-
-import importlib.util
-import sys
-from pathlib import Path
+"""The mutation tool: what it changes and what it leaves."""
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.mutation_score import mutants
+
 SOURCE = """
 from dataclasses import dataclass
 
@@ -44,19 +41,10 @@ CHANGES = {
 
 
 @pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location("mutation_score", ROOT / "benchmarks/mutation_score.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclass looks for itself
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def found(tool, tmp_path_factory):
+def found(tmp_path_factory):
     path = tmp_path_factory.mktemp("mutants") / "mean.py"
     path.write_text(SOURCE)
-    return tool.mutants(path)
+    return mutants(path)
 
 
 def test_every_kind_of_fault_is_made_and_declarations_and_messages_are_left(found):
@@ -71,10 +59,3 @@ def test_a_mutant_is_the_module_with_that_one_change(found):
     mean = names["Mean"](None)
     assert mean.add(1.0, 4.0) == 1.0
     assert mean.last == -1.0
-
-
-def test_the_table_names_modules_and_tests_that_exist(tool):
-    for module, tests in tool.TESTS.items():
-        assert (ROOT / f"inertial_estimation/{module}.py").is_file(), module
-        assert tests
-        assert all((ROOT / test).exists() for test in tests), tests

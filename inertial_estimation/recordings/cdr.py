@@ -1,10 +1,9 @@
 """Fast decoders of serialised messages (CDR), registered in `message_conversion.CONVERSIONS`.
 
 rclpy and `rosbags` build a whole message, strings and covariances included, of which a conversion uses a few
-numbers: 2 to 13 times as long as decoding at fixed offsets after the header, which matters at 1 kHz
-(`benchmarks/message_decoding.py`). Each function gives exactly what the conversion gives for the
-deserialised message, and raises ValueError or struct.error where the bytes end early. Only plain
-little-endian CDR is read.
+numbers: 2 to 13 times as long as decoding at fixed offsets after the header, which matters at 1 kHz. Each
+function gives exactly what the conversion gives for the deserialised message, and raises ValueError or
+struct.error where the bytes end early. Only plain little-endian CDR is read.
 
 Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then fields aligned to their size counted from there;
 a string is its length with the final zero (uint32) and its bytes; a sequence its count (uint32).

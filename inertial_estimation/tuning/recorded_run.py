@@ -13,8 +13,7 @@ from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
-from inertial_estimation.replay.cycle_collection import no_cycle_collection
-from inertial_estimation.replay.replay import replay_recording, required_topics
+from inertial_estimation.replay.replay import no_cycle_collection, replay_recording, required_topics
 from inertial_estimation.replay.replay_driver import ReplayDriver, ReplayReaders
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import NANOSECONDS

@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("rosbags")
 
-from benchmarks.file_fuzz.kinds import KINDS
-from benchmarks.file_fuzz.mutations import mutated
+from benchmarks.file_fuzz import KINDS, mutated
 from inertial_estimation.errors import InertialEstimationError
 
 CASES = 15

@@ -214,7 +214,7 @@ class GuardedFilter:
         return update
 
     def _give_in(self, update: FilterUpdate) -> None:
-        """Take innovations that the gate accepts as usual; for long no single cause, or no load, explains them.
+        """Take innovations that the gate accepts as usual: for long no single cause, no load, explains them.
 
         Others are put on trial with all bodies open, or freeze the filter.
         """

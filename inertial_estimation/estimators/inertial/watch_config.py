@@ -52,9 +52,9 @@ class WatchConfig:
     )
     give_up: float = parameter(
         2.0,
-        "Time after which a change that has not explained the data is given up: if the innovation gate rejects "
-        "them the filter returns to its last good state and stops learning until that state, or another "
-        "trial, explains the data.",
+        "Time after which a change that has not explained the data is given up: if the innovation gate "
+        "rejects them the filter returns to its last good state and stops learning until that state, or "
+        "another trial, explains the data.",
         unit="s",
         lower=0.1,
         upper=60.0,

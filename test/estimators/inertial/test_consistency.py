@@ -1,6 +1,6 @@
 """Monte Carlo: errors are as large as the filter says, within two-sided chi-square bounds.
 
-The full run on TALOS (50 seeds, raw sensors through the pipeline) is benchmarks/nees.py.
+The run on TALOS, raw sensors through the pipeline, is a row of `python -m benchmarks.referee`.
 """
 
 import numpy as np

@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("example_robot_data")
 
-from benchmarks.tilt_gaits import TROT, quadruped
+from benchmarks.referee.gaits import TROT, quadruped
+from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
@@ -49,15 +50,13 @@ class Trot:
 
 @pytest.fixture(scope="module")
 def trot() -> Trot:
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.configuration.urdf_source import read_urdf
-
-    config, setup, posture = quadruped("go2")
+    file, setup, posture = quadruped("go2")
+    built = build_pipelines(file, only=["tilt_observer"])
+    config = replace(built.tilt.config, contact=replace(built.tilt.config.contact, source="wrench"))
     rng = np.random.default_rng(5)
     gait = replace(TROT, rest_s=REST_S, fade_s=0.4)
     motion = gait_motion(gait, feet_at_rest(setup, posture), 3.0, RATE_HZ, rng)
-    urdf = read_urdf(load_configs(["go2"]).anywhere({"urdf"})["urdf"])
-    return Trot(config, setup, urdf, gait_readings(setup, posture, motion, SENSORS, rng))
+    return Trot(config, setup, built.urdf, gait_readings(setup, posture, motion, SENSORS, rng))
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,0 @@
-"""Recordings of real robots through the commands, against plain least squares in the same run."""

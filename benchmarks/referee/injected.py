@@ -1,0 +1,217 @@
+"""Errors that are injected into recordings, to judge what `check` says of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inertial_estimation import ImuSample, JointReading, WrenchSample
+
+LATE_NS = 60_000_000
+DEGREES, GRAVITY = 180.0 / np.pi, 9.80665
+TELLING = 0.15  # rms effort of a joint over the largest one, from which on its effort can be judged
+TRAVEL, AWAY = 0.15, 0.3  # [rad], of a joint that moves, and rms position of one whose sign shows
+QUARTER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turn about x
+Changed = tuple[Any, str]  # recording, and the subject that has to be named; empty: none
+Inject = Callable[[Any, np.random.Generator], Changed | None]
+
+
+class Kind(NamedTuple):
+    """A kind of error: the checks of which one has to name it, and what injects it.
+
+    The latter returns the changed recording and the subject; None where the recording cannot show the error.
+    """
+
+    checks: tuple[str, ...]
+    inject: Inject
+
+
+def of_type(recording: Any, kind: type, change: Callable[[Any], Any], topic: str = "") -> Any:
+    """Return a recording in which the samples of a type are changed, on one topic or on all."""
+
+    def changed(entry: Any) -> Any:
+        wanted = isinstance(entry.sample, kind) and topic in ("", entry.topic)
+        return replace(entry, sample=change(entry.sample)) if wanted else entry
+
+    return replace(recording, messages=tuple(map(changed, recording.messages)))
+
+
+def every(kind: type, change: Callable[[Any], Any]) -> Inject:
+    """Return what changes all samples of a type."""
+
+    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
+        there = any(isinstance(entry.sample, kind) for entry in recording.messages[:1000])
+        return (of_type(recording, kind, change), "") if there else None
+
+    return inject
+
+
+def columns(recording: Any, name: str) -> np.ndarray | None:
+    """Return a quantity of all joints, shape (n, joints); None where it is not sent."""
+    samples = [entry.sample for entry in recording.messages if isinstance(entry.sample, JointReading)]
+    return None if getattr(samples[0], name) is None else np.array([getattr(s, name) for s in samples])
+
+
+def names_of(recording: Any) -> tuple[str, ...]:
+    """Return the names of the joints."""
+    return next(e.sample.names for e in recording.messages if isinstance(e.sample, JointReading))
+
+
+def telling(recording: Any, quantity: str) -> list[int]:
+    """Return the joints on which an error shows: with large efforts, for velocities those that travel."""
+    found = columns(recording, "position" if quantity == "velocity" else "effort")
+    if found is None or columns(recording, quantity) is None:
+        return []
+    if quantity == "velocity":
+        return np.flatnonzero(np.ptp(found, axis=0) > TRAVEL).tolist()
+    rms = np.sqrt(np.mean(found**2, axis=0))
+    return np.flatnonzero(rms > TELLING * rms.max()).tolist()
+
+
+def one_joint(quantity: str, factor: float, offset: float = 0.0) -> Inject:
+    """Return what changes a quantity of a joint that is drawn among the telling ones."""
+
+    def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
+        joints = telling(recording, quantity)
+        if not joints:
+            return None
+        j, names = int(rng.choice(joints)), names_of(recording)
+        chosen = np.arange(len(names)) == j
+        a, b = np.where(chosen, factor, 1.0), np.where(chosen, offset, 0.0)
+        change = every(JointReading, lambda s: replace(s, **{quantity: a * getattr(s, quantity) + b}))
+        return (change(recording, rng) or (None,))[0], names[j]
+
+    return inject
+
+
+def mirrored(recording: Any, rng: np.random.Generator) -> Changed | None:
+    """Turn position and velocity of a joint whose torque matters, and which is not at zero."""
+    away = np.sqrt(np.mean(np.asarray(columns(recording, "position")) ** 2, axis=0)) > AWAY
+    joints = [j for j in telling(recording, "effort") if away[j]]
+    if not joints:
+        return None
+    j, names = int(rng.choice(joints)), names_of(recording)
+    sign = np.where(np.arange(len(names)) == j, -1.0, 1.0)
+
+    def turned(s: JointReading) -> JointReading:
+        return replace(
+            s, position=sign * s.position, velocity=None if s.velocity is None else sign * s.velocity
+        )
+
+    return of_type(recording, JointReading, turned), names[j]
+
+
+def renamed(recording: Any, rng: np.random.Generator) -> Changed:
+    """Give a joint another name."""
+    old = str(rng.choice(names_of(recording)))
+    new = tuple("renamed" if name == old else name for name in names_of(recording))
+    return of_type(recording, JointReading, lambda s: replace(s, names=new)), ""
+
+
+def efforts(factor: float) -> Inject:
+    """Return what multiplies the efforts of all joints."""
+
+    def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
+        sent = columns(recording, "effort") is not None
+        return (
+            every(JointReading, lambda s: replace(s, effort=factor * s.effort))(recording, rng)
+            if sent
+            else None
+        )
+
+    return inject
+
+
+def imu(rate: np.ndarray, force: np.ndarray) -> Inject:
+    """Return what multiplies the readings of the IMU by matrices."""
+    return every(
+        ImuSample,
+        lambda s: replace(
+            s, specific_force_I=force @ s.specific_force_I, angular_rate_I=rate @ s.angular_rate_I
+        ),
+    )
+
+
+def imu_later(shift_ns: int) -> Inject:
+    """Return what stamps the readings of the IMU too late."""
+    return every(ImuSample, lambda s: replace(s, stamp_ns=s.stamp_ns + shift_ns))
+
+
+def wrench_topics(recording: Any) -> list[str]:
+    """Return the topics of the contacts' wrenches."""
+    return sorted(topic for topic in recording.topics if topic.endswith("/wrench"))
+
+
+def turned_wrench(recording: Any, rng: np.random.Generator) -> Changed | None:
+    """Turn the sign of one contact's wrench."""
+    topics = wrench_topics(recording)
+    if not topics:
+        return None
+    turn, topic = (lambda s: replace(s, wrench_F=-s.wrench_F)), str(rng.choice(topics))
+    return of_type(recording, WrenchSample, turn, topic), ""
+
+
+def exchanged(recording: Any, _rng: np.random.Generator) -> Changed | None:
+    """Exchange the wrenches of the first two contacts."""
+    topics = wrench_topics(recording)
+    if len(topics) < 2:
+        return None
+    other = {topics[0]: topics[1], topics[1]: topics[0]}
+    messages = tuple(replace(e, topic=other.get(e.topic, e.topic)) for e in recording.messages)
+    return replace(recording, messages=messages), ""
+
+
+def stuck(recording: Any, rng: np.random.Generator) -> Changed | None:
+    """Let the IMU repeat a reading for a second in the middle."""
+    begin, held = (recording.start_ns + recording.end_ns) // 2, []
+
+    def repeated(s: ImuSample) -> ImuSample:
+        if not begin < s.stamp_ns < begin + 1_000_000_000:
+            return s
+        held.append(s)
+        return replace(held[0], stamp_ns=s.stamp_ns)
+
+    return every(ImuSample, repeated)(recording, rng)
+
+
+def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
+    """Lose the joint states of three times half a second."""
+    length = recording.end_ns - recording.start_ns
+    begins = np.array([recording.start_ns + length * k // 4 for k in (1, 2, 3)])
+
+    def lost(entry: Any) -> bool:
+        since = entry.log_ns - begins
+        return isinstance(entry.sample, JointReading) and bool(((since > 0) & (since < 500_000_000)).any())
+
+    return replace(recording, messages=tuple(e for e in recording.messages if not lost(e))), ""
+
+
+ONE = np.eye(3)
+IN_DEGREES = every(JointReading, lambda s: replace(s, position=DEGREES * s.position))
+IN_KN = every(WrenchSample, lambda s: replace(s, wrench_F=1e-3 * s.wrench_F))
+DIRECTION = ("accelerometer direction", "IMU mounting")
+KINDS: Mapping[str, Kind] = {
+    "effort sign, one joint": Kind(("effort sign",), one_joint("effort", -1.0)),
+    "effort in mNm, one joint": Kind(("effort unit",), one_joint("effort", 1e3)),
+    "efforts of the other sign, all": Kind(("effort sign",), efforts(-1.0)),
+    "efforts times 30, all": Kind(("effort unit", "effort scale"), efforts(30.0)),
+    "positions in degrees": Kind(("joint positions",), IN_DEGREES),
+    "position sign, one joint": Kind(("joint sign",), mirrored),
+    "position 8 deg off, one joint": Kind(("joint offset", "effort zero"), one_joint("position", 1.0, 0.14)),
+    "joint renamed": Kind(("joint names",), renamed),
+    "velocity sign, one joint": Kind(("joint velocities",), one_joint("velocity", -1.0)),
+    "velocity in deg/s, one joint": Kind(("joint velocities",), one_joint("velocity", DEGREES)),
+    "gyroscope in deg/s": Kind(("gyroscope scale", "gyroscope"), imu(DEGREES * ONE, ONE)),
+    "gyroscope of the other sign": Kind(("gyroscope axes",), imu(-ONE, ONE)),
+    "accelerometer in g": Kind(("accelerometer size",), imu(ONE, ONE / GRAVITY)),
+    "accelerometer of the other sign": Kind(DIRECTION, imu(ONE, -ONE)),
+    "IMU turned by 90 deg": Kind(DIRECTION, imu(QUARTER, QUARTER)),
+    "IMU 60 ms late": Kind(("IMU delay",), imu_later(LATE_NS)),
+    "IMU with another clock": Kind(("clock",), imu_later(7_000_000_000)),
+    "IMU stuck for 1 s": Kind(("stuck",), stuck),
+    "wrench sign, one contact": Kind(("contact wrench sign", "contact weight"), turned_wrench),
+    "wrenches in kN, all": Kind(("contact wrench unit", "contact weight"), IN_KN),
+    "contacts exchanged": Kind(("contact names",), exchanged),
+    "joint states missing, three times 0.5 s": Kind(("gaps",), gaps),
+}

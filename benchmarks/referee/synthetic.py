@@ -1,0 +1,271 @@
+"""Synthetic readings with known truth: payloads, wrong noise, gaits, links, closed loops, consistency."""
+
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.referee.feed import fed
+from benchmarks.referee.row import Better, Row, over_seeds
+from benchmarks.referee.task import Task
+
+PART = "synthetic"
+LOADED, ATTACHED_S, LENGTH_S = "arm_left_5_link", 5.0, 9.0
+TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
+FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
+ROBOTS = ("hyq", "go2")
+LOOPS = (  # scene, whether the robot is unlike its file, variants of the settings
+    ("elbow", False, ("", "adapted in the controller, too")),
+    ("elbow", True, ("", "sensor errors estimated")),
+    ("pelvis", False, ("",)),
+    ("pelvis", True, ("",)),
+)
+GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight")
+PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
+CONSISTENT_S = 6.0
+WHICH_LINK = {  # rows of the experiment, which values are good, and their tolerance
+    "load on limb or head: link named first within 0.3 s": (Better.HIGHER, 20.0),
+    "load: link among those named within 0.3 s": (Better.HIGHER, 20.0),
+    "load: error of the mass, median": (Better.LOWER, 1.0),
+    "push: published mass with and without it, largest difference": (Better.LOWER, 0.5),
+    "push: taken for a load": (Better.LOWER, 0.5),
+    "push straight down at rest: taken for a load": (Better.LOWER, 0.5),
+    "sequence: every load put on and taken off named": (Better.HIGHER, 20.0),
+    "sequence: published mass 1.2 s after the last change, error": (Better.LOWER, 5.0),
+}
+UR10 = """/**:
+  ros__parameters: {urdf: "example-robot-data:ur10_joint_limited_robot", floating_base: false}
+/**/inertial_ekf:
+  ros__parameters:
+    contact_wrenches: none
+    friction: {joints: ["*"], terms: [coulomb, viscous, offset, armature]}
+"""
+
+
+def tasks(seed: int, count: int) -> list[Task]:
+    """Return what is measured, for seeds from this one on."""
+    seeds = tuple(range(seed, seed + count))
+    calls: dict[str, tuple[Callable[..., list[Row]], float]] = {
+        "payload step": (partial(payload_rows, seeds), 40.0),
+        "payload step, stated noise wrong": (partial(noise_rows, seeds), 100.0),
+        "which link": (partial(which_link_rows, seeds), 60.0),
+        "consistency": (partial(consistency_rows, seeds), 40.0),
+        "load on a UR10, offline": (partial(arm_payload_rows, seeds), 40.0),
+        "TALOS walks": (partial(of_loops, "walk_rows", seeds), 30.0),
+        "HyQ crawls": (partial(of_loops, "crawl_rows", seed), 30.0),
+    }
+    for robot in ROBOTS:
+        scenes = [*((name, "wrench") for name in GAITS), ("walk", "joint_torques")]
+        for name, source in scenes:
+            calls[f"{robot}, {name}, {source}"] = partial(gait, robot, name, seeds, source), 15.0
+    for scene, unlike, variants in LOOPS:
+        name = f"{scene}{', unlike its file' if unlike else ''}"
+        calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike, variants), 60.0
+    return [Task(PART, name, call, cost_s) for name, (call, cost_s) in calls.items()]
+
+
+def of_loops(name: str, *arguments: Any) -> list[Row]:
+    """Return rows of closed loops, whose packages are imported only here."""
+    from benchmarks.referee import loops
+
+    rows: list[Row] = getattr(loops, name)(*arguments)
+    return rows
+
+
+def gait(*arguments: Any) -> list[Row]:
+    """Return the rows of a gait, whose packages are imported only here."""
+    from benchmarks.referee.gaits import gait_rows
+
+    return gait_rows(*arguments)
+
+
+@cache
+def standing_talos(seed: int) -> tuple[Any, Any]:
+    """Return truth and recording of a TALOS in double support that moves its arms and takes 5.44 kg."""
+    from inertial_estimation import REALISTIC, Timing, measure, synthetic_truth
+
+    motion, noise = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    truth = synthetic_truth("talos", Timing(LENGTH_S, 250.0), motion, payload_time_s=ATTACHED_S)
+    return truth, measure(truth, REALISTIC, noise)
+
+
+def talos(**changes: object) -> Any:
+    """Return an inertial pipeline with the parameters of TALOS, some of them changed."""
+    from inertial_estimation import build_pipelines, load_configs
+
+    file = load_configs(["talos"]).overridden([("inertial_ekf", *change) for change in changes.items()])
+    return build_pipelines(file, only=["inertial_ekf"]).inertial
+
+
+def true_masses(truth: Any, links: Sequence[str]) -> np.ndarray:
+    """Return the masses of bodies once the weight is attached [kg]."""
+    load = {truth.payload.inertia.link: truth.payload.inertia.mass}
+    return np.array([truth.robot.link_body(link).nominal_J.mass + load.get(link, 0.0) for link in links])
+
+
+def masses_over_time(seed: int, **changes: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return causal times since the attachment [s], estimated, published and true masses [kg]."""
+    truth, recording = standing_talos(seed)
+    pipeline = talos(**changes)
+    times, estimated, published = [], [], []
+    for step in fed(recording, inertial=pipeline):
+        for estimate in step.inertial:
+            times.append((step.now_ns - int(truth.stamps_ns[0])) * 1e-9 - ATTACHED_S)
+            estimated.append([link.estimate.mass for link in estimate.links])
+            published.append([link.published.mass for link in estimate.links])
+    names = [link.estimate.link for link in estimate.links]
+    return np.array(times), np.array(estimated), np.array(published), true_masses(truth, names)
+
+
+def payload_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return when the mass of the loaded forearm stays within 5 %, by log time, and its error at the end."""
+    settled: list[list[float]] = []
+    for seed in seeds:
+        times, estimated, published, true = masses_over_time(seed)
+        loaded = int(np.argmax(np.abs(estimated[-1] - estimated[np.searchsorted(times, -0.1)])))
+        ends = [settling(times, masses[:, loaded] / true[loaded] - 1.0) for masses in (estimated, published)]
+        settled.append([*ends, 100.0 * abs(estimated[-1, loaded] / true[loaded] - 1.0)])
+    causal, published_s, error = np.array(settled).T
+    return [
+        over_seeds("TALOS takes 5.44 kg: estimate within 5 % for good, causal", causal, "s", least=0.02),
+        over_seeds(
+            "TALOS takes 5.44 kg: published within 5 % for good, causal", published_s, "s", least=0.02
+        ),
+        over_seeds("TALOS takes 5.44 kg: error of the mass at the end", error, "%"),
+    ]
+
+
+def settling(times: np.ndarray, errors: np.ndarray) -> float:
+    """Return the time from which on errors stay within 5 % [s], infinite where they do not."""
+    last = np.flatnonzero(np.abs(errors) > 0.05)[-1]
+    return float(times[last + 1]) if last + 1 < len(times) else np.inf
+
+
+def noise_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the error of all masses in the last two seconds, with noise of torques that is stated wrong."""
+    rows = []
+    for name, factor in FACTORS.items():
+        found = []
+        for seed in seeds:
+            times, estimated, _published, true = masses_over_time(
+                seed, **{"noise.torque": factor * TORQUE_NOISE}
+            )
+            late = times > times[-1] - 2.0
+            found.append(float(np.mean(np.linalg.norm(estimated[late] - true, axis=1))))
+        rows.append(over_seeds(f"TALOS, noise of torques {name}: error of the masses", found, "kg"))
+    return rows
+
+
+def which_link_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the main figures of the experiment which-link."""
+    from inertial_estimation.experiments.registry import find_experiment
+
+    rows = find_experiment("which-link").run(list(seeds)).rows
+    shown = [row for row in rows if row.quantity in WHICH_LINK]
+    return [
+        Row(f"which link: {row.quantity}", row.ours, row.unit, *WHICH_LINK[row.quantity]) for row in shown
+    ]
+
+
+def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return the error of a load on the wrist of a UR10 unlike its file, by `identify`."""
+    from benchmarks.referee.commands import result, written
+    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
+    from inertial_estimation.models.urdf_inertia import perturbed_urdf
+
+    both, alone = [], []
+    urdf = read_urdf("example-robot-data:ur10_joint_limited_robot")
+    for seed, mass in zip(seeds, cycle((0.5, 2.0, 6.0)), strict=False):
+        rng = np.random.default_rng([seed, 5])
+        true = perturbed_urdf(urdf, rng, mass_sigma=0.1, com_sigma=0.005)
+        with tempfile.TemporaryDirectory() as folder:
+            bags, file = [], Path(folder, "arm.yaml")
+            file.write_text(UR10, encoding="utf-8")
+            for name, at in (("loaded", 0.0), ("bare", None)):
+                options = {"payload_mass": mass, "payload_time_s": at, "payload_link": "wrist_3_link"}
+                truth = synthetic_truth("arm", Timing(20.0, 250.0, rest_s=0.5), rng, urdf=true, **options)
+                bags.append(written(measure(truth, REALISTIC, rng), Path(folder, name)))
+            for found, more in ((both, ["--unloaded", bags[1]]), (alone, [])):
+                words = ["identify", bags[0], "--config", file, "--payload", "wrist_3_link", *more]
+                words.append("--no-figures")
+                content = result("identification.json", Path(folder, "found"), *words)
+                load = content["methods"][content["chosen"]]["payload"]
+                found.append(1e3 * abs(load["mass"] - mass))
+    return [
+        over_seeds("load on a UR10 unlike its file, with a bare recording: error", both, "g", least=0.5),
+        over_seeds("load on a UR10 unlike its file, one recording: error", alone, "g"),
+    ]
+
+
+def consistency_rows(seeds: Sequence[int]) -> list[Row]:
+    """Return how the errors of bodies compare with their covariance, on robots drawn from the prior."""
+    nees, inside = [], {"mass": [], "centre of mass": [], "inertia": []}
+    parts = {"mass": slice(0, 1), "centre of mass": slice(1, 4), "inertia": slice(4, 10)}
+    for seed in seeds:
+        errors, covariances = body_errors(seed)
+        nees.append(float(np.mean(np.einsum("nbi,nbij,nbj->nb", errors, np.linalg.inv(covariances), errors))))
+        deviations = np.abs(errors) / np.sqrt(np.diagonal(covariances, axis1=2, axis2=3))
+        for name, part in parts.items():
+            inside[name].append(100.0 * float(np.mean(deviations[:, :, part] < 2.0)))
+    rows = [over_seeds("TALOS, bodies unlike the file: NEES over its expectation", np.array(nees) / 10.0, "")]
+    return rows + [
+        over_seeds(
+            f"TALOS, bodies unlike the file: {name} within 2 sigma", values, "%", Better.HIGHER, least=3.0
+        )
+        for name, values in inside.items()
+    ]
+
+
+def body_errors(
+    seed: int, length_s: float = CONSISTENT_S, prior: dict[str, float] = PRIOR
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (n, bodies, 10) of the estimates of a TALOS unlike its file, and their covariances.
+
+    Masses and centres of mass of the estimated links are drawn with the standard deviations of the prior that
+    the filter is given. Of the estimates of the second half.
+    """
+    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
+    from inertial_estimation.models.urdf_inertia import perturbed_urdf
+    from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
+
+    rng = np.random.default_rng([seed, 7])
+    pipeline = talos(**prior)
+    links = pipeline.config.links
+    nominal = read_urdf(synthetic_robot("talos").urdf)
+    drawn = perturbed_urdf(nominal, rng, mass_sigma=prior["prior.mass"], com_sigma=prior["prior.com"])
+    truth = synthetic_truth(
+        "talos", Timing(length_s, 250.0), rng, urdf=with_inertias(nominal, drawn, links), payload_time_s=None
+    )
+    bodies = [truth.robot.link_body(link) for link in links]
+    inertias = [body.T_JL.actInv(body.nominal_J) for body in bodies]
+    true = np.array([_entries(one.mass, one.lever, one.inertia) for one in inertias])
+    errors, covariances = [], []
+    for step in fed(measure(truth, REALISTIC, rng), inertial=pipeline):
+        for estimate in step.inertial:
+            found = [link.estimate for link in estimate.links]
+            errors.append(np.array([_entries(e.mass, e.com_L, e.inertia_Lcm) for e in found]) - true)
+            covariances.append([link.covariance for link in estimate.links])
+    half = len(errors) // 2
+    return np.array(errors[half:]), np.array(covariances[half:])
+
+
+def with_inertias(urdf: str, other: str, links: Sequence[str]) -> str:
+    """Return a description in which some links have the inertias that they have in another one."""
+    root, source = ET.fromstring(urdf), ET.fromstring(other)
+    for name in links:
+        link, drawn = (tree.find(f"link[@name='{name}']") for tree in (root, source))
+        assert link is not None
+        assert drawn is not None
+        link.remove(link.find("inertial"))
+        link.append(drawn.find("inertial"))
+    return ET.tostring(root, encoding="unicode")
+
+
+def _entries(mass: float, com: Any, inertia: Any) -> np.ndarray:
+    """Return mass, centre of mass and moments of inertia as the reported covariance has them, shape (10,)."""
+    return np.array([mass, *com, *np.asarray(inertia)[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]])
