@@ -122,23 +122,21 @@ class ContactInput:
         source: ContactSource,
         config: RobotInputConfig,
         clocks: ClockGroup,
-        *,
-        axes: WrenchAxes = WrenchAxes.SENSOR,
         scale: "RawScale | None" = None,
     ) -> None:
         """Begin without a reading.
 
         Args:
             robot: The model.
-            contact: The contact.
+            contact: The contact; its wrench frame may be the base or the world, whose axes are then meant.
             source: Where its readings come from, with a topic.
             config: Parameters of the inputs.
             clocks: Those of the inputs of the robot.
-            axes: Those of its wrenches by the parameters.
             scale: Of all raw sensors of the robot; None: not needed.
         """
+        axes = wrench_axes(robot, contact.wrench_frame)
         self.name, self.source, self.axes = contact.name, source, axes
-        self._robot, self._frame = robot, contact.wrench_frame
+        self._robot, self._frame = robot, contact.wrench_frame if axes is WrenchAxes.SENSOR else contact.frame
         self._by_parameters, self._scale = axes, scale
         self._use_frames = config.inputs.frame_ids == "use"
         desired = source is ContactSource.DESIRED
@@ -159,7 +157,7 @@ class ContactInput:
             holds=source is ContactSource.SWITCH,
         )
         self.stream = Stream(spec, config.inputs, clocks)
-        self._frame_id = contact.wrench_frame  # of the last reading
+        self._frame_id = self._frame  # of the last reading
         self._pose: tuple[Array, Array] | None = None  # rotation, position of its frame in that of the parameters
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:

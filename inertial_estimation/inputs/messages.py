@@ -260,12 +260,14 @@ class MessageReader:
             another one than plain little-endian CDR. None: such bytes are refused.
         convert: Message to value, where it is not the registered conversion.
         frame_id: Frame in the header of the last message; empty where it has none.
+        stamped: Whether the messages have a header (set by the type).
     """
 
     message_type: str
     deserialize: Callable[[bytes], Any] | None = None
     convert: Callable[[Any], Any] | None = None
     frame_id: str = ""
+    stamped: bool = False
 
     def __post_init__(self) -> None:
         self._frame = b""
@@ -274,11 +276,11 @@ class MessageReader:
             if self.message_type not in CONVERSIONS:
                 raise MeasurementError(f"no input has the type {self.message_type}, expected {listing(CONVERSIONS)}")
             conversion = CONVERSIONS[self.message_type]
-            self._from_msg, self._stamped = conversion.from_msg, conversion.stamped
+            self._from_msg, self.stamped = conversion.from_msg, conversion.stamped
             if conversion.decoder is not None:
                 self._decode = conversion.decoder()
         else:
-            self._from_msg, self._stamped = self.convert, False
+            self._from_msg, self.stamped = self.convert, False
 
     def read(self, message: Any) -> Any:
         """Return the value of a message.
@@ -291,7 +293,7 @@ class MessageReader:
                 not a message of the type.
         """
         if not isinstance(message, bytes):
-            self.frame_id = message.header.frame_id if self._stamped else ""
+            self.frame_id = message.header.frame_id if self.stamped else ""
             return self._from_msg(message)
         try:
             if self._decode is not None and message[:2] == LITTLE_ENDIAN:
@@ -307,7 +309,7 @@ class MessageReader:
 
     def _decoded(self, body: bytes) -> Any:
         assert self._decode is not None
-        if not self._stamped:
+        if not self.stamped:
             return self._decode(body, 0, 0)
         sec, nanosec, length = _head(body)
         begin = FRAME + length

@@ -9,7 +9,7 @@ import numpy as np
 from inertial_estimation.inputs.clocks import ClockGroup, StreamClock
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.possible import DropReason, Drops, Fault, RowRange
-from inertial_estimation.inputs.ring import Ring
+from inertial_estimation.inputs.ring import Ring, Times
 from inertial_estimation.signals import NANOSECONDS, Array
 
 REJECTED_KEPT = 256  # impossible rows, which tell the units
@@ -49,7 +49,7 @@ class Stream:
         ring: The rows by time.
         clock: Turns stamps into times.
         drops: Dropped readings by reason.
-        rejected: The last impossible rows.
+        rejected: Arrivals [ns] and rows of the last impossible readings.
         received: Number of readings, those dropped included.
         arrival_ns: Arrival of the last reading [ns].
         remarks: What is odd about readings that are used, by what it is about, for people.
@@ -68,7 +68,7 @@ class Stream:
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
         by_arrival = config.stamps == "arrival" or spec.name in config.arrival or not spec.stamped
         self.clock = StreamClock(config, spec.delay, by_arrival=by_arrival)
-        self.rejected: deque[Array] = deque(maxlen=REJECTED_KEPT)
+        self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)
         self.received, self.arrival_ns = 0, 0
         self.remarks: dict[str, str] = {}
         self.finish: Callable[[int, Array], Fault | None] | None = None
@@ -94,7 +94,7 @@ class Stream:
         else:
             fault = None if np.isfinite(row).all() else (DropReason.NOT_FINITE, "")
         if fault is not None:
-            self.rejected.append(row.copy())
+            self.rejected.append((arrival_ns, row.copy()))
             return self.drop(*fault)
         clock = self.clock
         if clock.by_arrival or stamp_ns <= 0:
@@ -157,7 +157,9 @@ class Stream:
         times, _rows = self.ring.newest(20)
         return len(times) == 20 and int(np.diff(times).max()) <= max_gap_ns
 
-    def raw(self, count: int) -> Array:
-        """Return the newest rows, those that were impossible included, shape (n, width)."""
-        rows = self.ring.newest(count)[1]
-        return np.concatenate((rows, np.reshape(list(self.rejected), (-1, self.spec.width))))
+    def raw(self, count: int) -> tuple[Times, Array]:
+        """Return times [ns] and rows of the newest readings, or of those that were impossible if they are more."""
+        if len(self.rejected) <= len(self.ring):
+            return self.ring.newest(count)
+        times, rows = zip(*self.rejected, strict=True)
+        return np.array(times), np.array(rows)
