@@ -15,7 +15,7 @@ from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.ring import Times
 from inertial_estimation.inputs.stream import Stream
-from inertial_estimation.signals import NANOSECONDS, Array, seconds
+from inertial_estimation.signals import NANOSECONDS, Array
 
 DUE = 0.9  # share of the period after which a step is due, against jitter of the stamps
 SIXTH = 6  # a window may lack its end by a sixth of the time between two rows, by which stamps jitter
@@ -44,8 +44,8 @@ class AlignedSample(NamedTuple):
         stamp_ns: Stamp of the driver row [ns], which the outputs carry.
         time_ns: Time of measurement of the driver row [ns], over which estimators integrate.
         driver: Mean of the driver rows since the last sample, shape (width,).
-        rows: Row of each other required stream at that time, by name; None where it is missing: not arrived
-            within `inputs.max_wait`, lost, or in a gap.
+        rows: Row of each other required stream at that time, by name; None where it is missing: not arrived within
+            `inputs.max_wait`, lost, or in a gap.
         continuity: Relation to the sample before.
     """
 
@@ -87,14 +87,11 @@ class Aligner:
             rate: Highest rate of samples [Hz]; driver rows in between are averaged. 0: every row is a step.
             half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
-        self.driver = driver
+        self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
-        self.timeout = config.timeout
         self._required = [stream for stream in others if stream.spec.required]
-        self._wait_ns = round(config.max_wait * NANOSECONDS)
-        self._gap_ns = round(config.max_gap * NANOSECONDS)
-        self._jump_ns = round(config.jump * NANOSECONDS)
-        self._half_ns = round(half_window * NANOSECONDS)
+        limits = (config.max_wait, config.max_gap, config.jump, half_window)
+        self._wait_ns, self._gap_ns, self._jump_ns, self._half_ns = (round(NANOSECONDS * s) for s in limits)
         self._period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
@@ -117,8 +114,7 @@ class Aligner:
             anew = first or self.driver.begins_anew
             self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
         samples: list[AlignedSample] = []
-        end = ring.end + ring.moved
-        while self._next < end:
+        while self._next < ring.end + ring.moved:
             index = self._next - ring.moved
             if index < ring.begin:
                 self.driver.drop(DropReason.OVERRUN, count=ring.begin - index)
@@ -201,33 +197,17 @@ class Aligner:
         """Return the newest row of a stream at or before a time [ns]; None where it is older than [s]."""
         return self.streams[name].ring.latest(time_ns, round(max_age * NANOSECONDS))
 
-    def age(self, name: str, now_ns: int) -> float | None:
-        """Return the age of the newest row of a stream [s]; None before the first."""
-        newest = self.streams[name].ring.newest_ns
-        return None if newest is None else seconds(now_ns - newest)
-
     def missing(self, now_ns: int) -> list[str]:
-        """Name the driver and required streams that never arrived or are older than the timeout.
-
-        Args:
-            now_ns: The caller's time on the clock of the stamps [ns].
-        """
-        lost = []
-        for stream in (self.driver, *self._required):
-            age = self.age(stream.spec.name, now_ns)
-            if age is None or (age > self.timeout and not stream.spec.holds):
-                lost.append(stream.spec.name)
-        return lost
+        """Name the driver and required streams that never arrived or are older than the timeout [ns]."""
+        oldest = now_ns - self.timeout * NANOSECONDS
+        streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
+        return [
+            s.spec.name for s, newest in streams if newest is None or (newest < oldest and not s.spec.holds)
+        ]
 
     def is_stale(self, sample: AlignedSample, now_ns: int) -> bool:
-        """Return whether a sample is older than one that was fresh and has waited for all it may wait for.
-
-        Args:
-            sample: The sample.
-            now_ns: The caller's time on the clock of the stamps [ns].
-        """
-        waits_ns = self._wait_ns + self._half_ns
-        return now_ns - sample.stamp_ns > self.timeout * NANOSECONDS + waits_ns
+        """Return whether a sample is older, at a time [ns], than a fresh one that has waited for all it may wait."""
+        return now_ns - sample.stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""

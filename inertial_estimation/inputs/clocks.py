@@ -22,7 +22,7 @@ BLOCK_NS = NANOSECONDS  # after which clocks are compared again
 DRIFT_NS = NANOSECONDS // 1000  # by which the offset of a clock may change per block
 MOST_HELD = 2048  # readings kept until a clock is decided
 STEADY_STEP = 0.1  # of a position between two readings, where the motion goes on [rad or m]
-NAME_OF_CLOCK = "clock"
+EARLIEST = -(2**62)
 
 
 class HeldReading(NamedTuple):
@@ -40,6 +40,7 @@ class StreamClock:
         even: Makes times even where stamps come in bursts.
         by_arrival: Whether the stamps are not used.
         unset: Whether the stamps have never been set, or no longer are, so that arrivals take their place.
+        longest_ns: Longest step that continues the stamps [ns].
         last_ns: Last stamp [ns]; None before the first.
         shift_ns: Stamp less arrival of the least delayed of the last readings [ns].
         offset_ns: Added to the stamps of a clock that is not that of the other inputs [ns].
@@ -48,13 +49,7 @@ class StreamClock:
     """
 
     def __init__(self, config: InputConfig, delay: float = 0.0, *, by_arrival: bool = False) -> None:
-        """Begin without a stamp.
-
-        Args:
-            config: How stamps become times.
-            delay: Age of a reading at its stamp [s].
-            by_arrival: Whether readings are taken at their time of arrival.
-        """
+        """Begin without a stamp; readings are older than their stamps by the delay [s]."""
         self.even = EvenTimes("auto" if config.stamps == "arrival" else config.stamps)
         self.by_arrival, self.unset = by_arrival, False
         self.longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))
@@ -69,21 +64,16 @@ class StreamClock:
         self.held.clear()
         self.last_ns: int | None = None
         self.readings = self.shift_ns = self._block_ns = 0
-        self._shifts = [-(2**62), -(2**62)]  # largest ones of the last block and of this one [ns]
+        self._shifts = [EARLIEST, EARLIEST]  # largest ones of the last block and of this one [ns]
 
-    def from_arrival(self, stamp_ns: int, arrival_ns: int) -> int | None:
-        """Return the arrival in place of a stamp that is not used or not set; None where it is dropped.
-
-        Args:
-            stamp_ns: The stamp [ns].
-            arrival_ns: The arrival [ns].
-        """
+    def from_arrival(self, arrival_ns: int) -> int | None:
+        """Return an arrival [ns] in place of a stamp that is not used or not set; None where that is a fault."""
         if not self.by_arrival:
             self._zeros += 1
             self.unset = self.unset or self.last_ns is None or self._zeros >= ZEROS_TO_BELIEVE
             if not self.unset:
                 return None
-        return arrival_ns if self.last_ns is None or arrival_ns != self.last_ns else arrival_ns + 1
+        return arrival_ns + 1 if arrival_ns == self.last_ns else arrival_ns
 
     @property
     def votes(self) -> bool:
@@ -91,7 +81,7 @@ class StreamClock:
         return not (self.by_arrival or self.unset)
 
     def continues(self, stamp_ns: int) -> bool:
-        """Return whether a stamp follows the last one without a gap."""
+        """Return whether a stamp [ns] follows the last one without a gap."""
         return self.last_ns is not None and 0 < stamp_ns - self.last_ns <= self.longest_ns and not self.held
 
     def time_of(self, stamp_ns: int, arrival_ns: int) -> int:
@@ -109,20 +99,19 @@ class StreamClock:
         """Return whether the clock is to be compared with the others: when it is known, then once a second."""
         if self.readings != READINGS_TO_BELIEVE and stamp_ns - self._block_ns < BLOCK_NS:
             return False
-        self._block_ns = stamp_ns
-        self.shift_ns = max(self._shifts)
-        self._shifts = [self._shifts[1], -(2**62)]
+        self._block_ns, self.shift_ns = stamp_ns, max(self._shifts)
+        self._shifts = [self._shifts[1], EARLIEST]
         return True
 
 
 class ClockGroup:
     """Compares the clocks of the inputs of one robot.
 
-    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
-    of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the clock
-    before is not heard, show a jump: of all clocks where every stream that arrives has left the one before (a
-    recording or simulation begins anew), else of this one. A clock that differs from those of most streams by
-    `inputs.jump` is odd: its stamps are moved by the difference, and it is named.
+    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is of
+    another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the clock before is
+    not heard, show a jump: of all clocks where every stream that arrives has left the one before (a recording or
+    simulation begins anew), else of this one. A clock that differs from those of most streams by `inputs.jump` is odd,
+    of two that which differs more from the arrivals: its stamps are moved by the difference, and it is named.
 
     Attributes:
         streams: The inputs.
@@ -135,15 +124,8 @@ class ClockGroup:
         self._jump_ns = round(config.jump * NANOSECONDS)
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Store, hold or drop a reading whose stamp does not follow the last one without a gap.
-
-        Args:
-            stream: Its stream.
-            stamp_ns: The stamp [ns].
-            row: The row, shape (width,).
-            arrival_ns: Its arrival [ns].
-        """
-        clock = stream.clock
+        """Store, hold or drop a row whose stamp does not follow the last one without a gap; see `Stream.push`."""
+        clock, held = stream.clock, stream.clock.held
         if clock.last_ns is None:
             return stream.store(stamp_ns, row, arrival_ns)
         step = stamp_ns - clock.last_ns
@@ -152,12 +134,11 @@ class ClockGroup:
         if -clock.longest_ns <= step < 0:
             return stream.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step):.3f} s back")
         ahead = stamp_ns - arrival_ns - clock.shift_ns  # of what its arrival allows
-        if step > 0 and (step <= clock.longest_ns or ahead <= clock.longest_ns):
+        if step > 0 and min(step, ahead) <= clock.longest_ns:
             self._drop_strays(stream)
             if step > self._jump_ns:
                 clock.even.reset()
             return stream.store(stamp_ns, row, arrival_ns)
-        held = clock.held
         if held and not 0 < stamp_ns - held[-1].stamp_ns <= self._jump_ns:
             self._drop_strays(stream)
         held.append(HeldReading(stamp_ns, row.copy(), arrival_ns))
@@ -171,31 +152,31 @@ class ClockGroup:
         held = stream.clock.held
         if len(held) < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
             return False
-        lasting = held[-1].stamp_ns - held[0].stamp_ns
-        others = [o for o in self.streams if o is not stream and o.spec.required and o.clock.last_ns is not None]
+        others = [
+            o for o in self.streams if o is not stream and o.spec.required and o.clock.last_ns is not None
+        ]
         others = [o for o in others if arrival_ns - o.arrival_ns <= LONG_SILENCE_NS]
-        left = [o for o in others if o.clock.held]
-        together = len(left) == len(others) and all(
-            abs(o.clock.held[-1].stamp_ns - held[-1].stamp_ns) <= self._jump_ns for o in left
+        stamps = [o.clock.held[-1].stamp_ns for o in others if o.clock.held]
+        together = len(stamps) == len(others) and all(
+            abs(s - held[-1].stamp_ns) <= self._jump_ns for s in stamps
         )
-        if together and lasting >= SILENCE_NS:
-            self._follow(stream)
-            return True
-        if not together and lasting >= LONG_SILENCE_NS:
+        if held[-1].stamp_ns - held[0].stamp_ns < (SILENCE_NS if together else LONG_SILENCE_NS):
+            return False
+        if together:
+            self._follow_all(stream)
+        else:
             self._follow_one(stream)
-            return True
-        return False
+        return True
 
-    def _follow(self, stream: Stream) -> None:
-        """Follow all clocks: forget the rows of all streams, then store what they hold."""
+    def _follow_all(self, stream: Stream) -> None:
+        """Forget the rows of all streams, then store what they hold on the new clock."""
         back = stream.clock.held[0].stamp_ns < (stream.clock.last_ns or 0)
         steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
-        goes_on = bool(steady) and all(_goes_on(s) for s in steady)
-        self.begins_anew = back and not goes_on
+        self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
         for one in self.streams:
             held = list(one.clock.held)
             one.clear()
-            one.clock.offset_ns = 0
+            self._set_offset(one, 0)
             for reading in held:
                 one.store(*reading)
 
@@ -206,10 +187,10 @@ class ClockGroup:
         clock.shift_ns = max(reading.stamp_ns - reading.arrival_ns for reading in held)
         clock.readings = len(held)
         self._set_offset(stream, self._offset_of(stream))
+        clock.readings = 0
         newest = stream.ring.newest_ns
         if newest is not None and held[0].stamp_ns + clock.offset_ns <= newest:
             self._clear_rows(stream)
-        clock.readings = 0
         for reading in held:
             stream.store(*reading)
 
@@ -246,14 +227,13 @@ class ClockGroup:
 
     def _set_offset(self, stream: Stream, offset_ns: int) -> None:
         stream.clock.offset_ns = offset_ns
-        if not offset_ns or not stream.clock.votes:
-            stream.remarks.pop(NAME_OF_CLOCK, None)
-            return
-        side = "behind" if offset_ns > 0 else "ahead of"
-        stream.remarks[NAME_OF_CLOCK] = (
-            f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs: a clock of its own "
-            f"(as since the start of a board)? They are moved by it; set inputs.arrival: ['{stream.spec.name}']"
-        )
+        stream.remarks.pop("clock", None)
+        if offset_ns and stream.clock.votes:
+            side = "behind" if offset_ns > 0 else "ahead of"
+            stream.remarks["clock"] = (
+                f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs: a clock of its own (as "
+                f"since the start of a board)? They are moved by it; set inputs.arrival: [{stream.spec.name}]"
+            )
 
     def _drop_strays(self, stream: Stream) -> None:
         """Drop the held readings, since the clock before is heard."""
@@ -267,5 +247,8 @@ class ClockGroup:
 
 def _goes_on(stream: Stream) -> bool:
     """Return whether the first held reading continues the motion of the last stored one."""
-    change = stream.clock.held[0].row[stream.spec.steady] - stream.ring.newest(1)[1][0, stream.spec.steady]
+    change = (
+        stream.clock.held[0].row[stream.spec.steady]
+        - stream.ring.rows[stream.ring.end - 1, stream.spec.steady]
+    )
     return float(np.abs(change).max(initial=0.0)) < STEADY_STEP

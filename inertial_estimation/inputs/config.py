@@ -1,4 +1,4 @@
-"""Parameters of the inputs: clocks, waits, ranges, units, names, frames."""
+"""Parameters of the inputs: times, waits, ranges, units, names, frames."""
 
 from dataclasses import dataclass
 
@@ -7,91 +7,39 @@ from inertial_estimation.parameters import parameter, section
 STANDARD_GRAVITY = 9.80665
 DEGREE = 0.017453292519943295  # [rad]
 TURN = 360.0 * DEGREE
-IMU_UNITS = {
-    "m/s^2": ("force", 1.0),
-    "g": ("force", STANDARD_GRAVITY),
-    "mg": ("force", 1e-3 * STANDARD_GRAVITY),
-    "rad/s": ("rate", 1.0),
-    "deg/s": ("rate", DEGREE),
-}
-JOINT_UNITS = {
-    "rad": ("position", 1.0),
-    "deg": ("position", DEGREE),
-    "rev": ("position", TURN),
-    "rad/s": ("velocity", 1.0),
-    "deg/s": ("velocity", DEGREE),
-    "rpm": ("velocity", TURN / 60.0),
+G = STANDARD_GRAVITY
+IMU_UNITS = {"m/s^2": ("force", 1.0), "g": ("force", G), "mg": ("force", 1e-3 * G)}
+IMU_UNITS |= {"rad/s": ("rate", 1.0), "deg/s": ("rate", DEGREE)}
+JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("position", TURN)}
+JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
+JOINT_UNITS |= {
     "Nm": ("effort", 1.0),
     "mNm": ("effort", 1e-3),
-    "Ncm": ("effort", 1e-2),
-    "kgcm": ("effort", 1e-2 * STANDARD_GRAVITY),
+    "Ncm": ("effort", 0.01),
+    "kgcm": ("effort", 0.01 * G),
 }
+DELAY = {"unit": "s", "lower": -0.5, "upper": 0.5}
 
 
 @dataclass(frozen=True)
 class RangeConfig:
-    """Ranges beyond which a reading is dropped: no sensor and no robot of that weight gives such values."""
+    """What the sensors can give; readings beyond it are dropped."""
 
     gyro: float = parameter(
         40.0,
-        "Largest possible angular rate about one axis of a gyroscope or of a base state; readings beyond it "
-        "are dropped. Common gyroscopes measure up to 35 rad/s (2000 degrees per second).",
+        "Largest possible angular rate about one axis of a gyroscope or of a base state; readings beyond it are "
+        "dropped. Common gyroscopes measure up to 35 rad/s (2000 degrees per second).",
         unit="rad/s",
         lower=0.1,
         upper=1000.0,
     )
     accelerometer: float = parameter(
         320.0,
-        "Largest possible specific force along one axis of an accelerometer; readings beyond it are dropped. "
-        "Common accelerometers measure up to 160 m/s^2 (16 g), those for impacts up to 320 m/s^2.",
+        "Largest possible specific force along one axis; readings beyond it are dropped. Common accelerometers "
+        "measure up to 160 m/s^2 (16 g), those for impacts up to 320 m/s^2.",
         unit="m/s^2",
         lower=10.0,
         upper=1e5,
-    )
-    position_margin: float = parameter(
-        1.0,
-        "Distance beyond a joint's limits in the URDF from which a position (rad, or m for prismatic joints) "
-        "is impossible and the joint state is dropped. A joint whose limits allow a whole turn may go one "
-        "turn beyond them, as its limits are those of software. Joints without limits may turn 1e4 rad.",
-        lower=0.0,
-        upper=1e4,
-    )
-    velocity_factor: float = parameter(
-        3.0,
-        "Multiple of a joint's velocity limit in the URDF, but at least 30 rad/s or m/s, beyond which a "
-        "joint velocity is impossible and the message is dropped; without a limit in the URDF it is 100.",
-        lower=1.0,
-        upper=1000.0,
-    )
-    effort_factor: float = parameter(
-        4.0,
-        "Multiple of a joint's effort limit in the URDF, but at least that of the robot's weight on a lever "
-        "of half a metre, beyond which an effort is impossible and the joint state is dropped; without a "
-        "limit in the URDF it is the weight on a lever of 10 m.",
-        lower=1.0,
-        upper=1000.0,
-    )
-    force_factor: float = parameter(
-        8.0,
-        "Multiple of the robot's weight, but at least 300 N, beyond which a component of a contact force is "
-        "impossible and the wrench is dropped.",
-        lower=1.0,
-        upper=1000.0,
-    )
-    moment_arm: float = parameter(
-        0.5,
-        "Lever on which the largest possible contact force gives the largest possible contact moment; a "
-        "wrench with a moment beyond it is dropped.",
-        unit="m",
-        lower=0.01,
-        upper=100.0,
-    )
-    base_speed: float = parameter(
-        20.0,
-        "Largest possible velocity of the base along one axis; base states beyond it are dropped.",
-        unit="m/s",
-        lower=0.1,
-        upper=1000.0,
     )
 
 
@@ -99,31 +47,14 @@ class RangeConfig:
 class InputConfig:
     """Times of the readings, their alignment, and the age beyond which an input is lost."""
 
-    imu_delay: float = parameter(
-        0.0,
-        "Age of an IMU reading at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
-    )
-    joint_delay: float = parameter(
-        0.0,
-        "Age of a joint state at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
-    )
+    imu_delay: float = parameter(0.0, "Age of an IMU reading at its stamp; it is subtracted.", **DELAY)
+    joint_delay: float = parameter(0.0, "Age of a joint state at its stamp; it is subtracted.", **DELAY)
     wrench_delay: float = parameter(
-        0.0,
-        "Age of a reading of a contact sensor at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
+        0.0, "Age of a reading of a contact sensor at its stamp; it is subtracted.", **DELAY
     )
     timeout: float = parameter(
         0.1,
-        "Age beyond which an input counts as lost: steps no longer wait for it, and estimates that are older "
-        "are not published.",
+        "Age beyond which an input is lost: steps no longer wait for it, and older estimates are not published.",
         unit="s",
         lower=0.001,
         upper=10.0,
@@ -145,60 +76,53 @@ class InputConfig:
     )
     jump: float = parameter(
         1.0,
-        "Time from which a gap of all inputs discards what changes quickly, and from which the clocks of two "
-        "inputs count as different ones.",
+        "Time from which a gap discards what changes quickly, and from which the clocks of two inputs differ.",
         unit="s",
         lower=0.01,
         upper=1e6,
     )
     stamps: str = parameter(
         "auto",
-        "Times of the readings: their stamps, made even where they come in bursts (auto), always "
-        "(regularise) or never (as_is); or the time of arrival, made even where it comes in bursts, of "
-        "drivers that set no stamps (arrival).",
+        "Times of the readings: their stamps, made even where they come in bursts (auto), always (regularise) or "
+        "never (as_is); or their arrival, of drivers that set no stamps (arrival).",
         choices=("auto", "as_is", "regularise", "arrival"),
     )
     arrival: tuple[str, ...] = parameter(
         (),
-        "Inputs (such as imu/data) whose stamps are of a clock of their own or not set: they are taken at "
-        "their time of arrival.",
+        "Inputs (such as imu/data) that are taken at their arrival, since their stamps are of another clock.",
     )
     joint_velocity: str = parameter(
         "auto",
-        "Source of the joint velocities: measured, derived from positions, or (auto) measured where the "
-        "joint state has them and derived where it has none (none sent, NaN, or all zero while joints "
-        "move).",
+        "Source of the joint velocities: measured, derived from positions, or (auto) derived where the joint state "
+        "has none (none sent, NaN, or all zero while joints move).",
         choices=("auto", "measured", "derived"),
     )
     velocity_window: float = parameter(
         0.02,
-        "Length of the window of positions from which a joint velocity is derived: the slope of a least-"
-        "squares parabola at its newest sample, of at least five. Larger reduces noise and adds lag.",
+        "Window of positions from which a joint velocity is derived: the slope of a least-squares parabola at its "
+        "newest sample, of at least five. Larger reduces noise and adds lag.",
         unit="s",
         lower=0.001,
         upper=0.5,
     )
     effort_window: float = parameter(
         0.0,
-        "Length of the triangular window (a moving average of half this length, twice) with which efforts "
-        "were smoothed before they were recorded; 0 means that they were not. Predicted torques are smoothed "
-        "alike by `identify` and in the torque error of `replay`, not in the estimators. Only for robots "
-        "without contacts.",
+        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed before "
+        "they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth predictions "
+        "alike. Only for robots without contacts.",
         unit="s",
         lower=0.0,
         upper=5.0,
     )
     frame_ids: str = parameter(
         "use",
-        "Whether the frame in the header of an IMU reading or a wrench counts where it is another frame of "
-        "the robot than the parameters say (use): the reading is then turned to the frame of the parameters. "
-        "Or only what the parameters say (ignore).",
+        "Whether a header.frame_id that is another frame of the robot than the parameters say counts, so that "
+        "readings are turned from it (use), or only the parameters (ignore).",
         choices=("use", "ignore"),
     )
     map: tuple[str, ...] = parameter(
         (),
-        "Maps from the fields of custom messages to the inputs: names of those that come with the package "
-        "(unitree_go, unitree_g1) or paths of YAML files.",
+        "Maps of custom messages to the inputs: names in config/maps (unitree_go, unitree_g1), or YAML files.",
     )
     range: RangeConfig = section(RangeConfig)
 
@@ -209,7 +133,7 @@ class ImuInputConfig:
 
     units: tuple[str, ...] = parameter(
         ("m/s^2", "rad/s"),
-        "Units of specific force and angular rate as the driver sends them; what is not named is in SI units.",
+        "Units of specific force and angular rate; SI if not named.",
         choices=tuple(IMU_UNITS),
     )
 
@@ -224,8 +148,7 @@ class JointStateConfig:
     )
     units: tuple[str, ...] = parameter(
         ("rad", "rad/s", "Nm"),
-        "Units of positions, velocities and efforts of turning joints as the driver sends them; what is not "
-        "named is in SI units.",
+        "Units of positions, velocities and efforts of turning joints; SI where none is named.",
         choices=tuple(JOINT_UNITS),
     )
 
@@ -236,15 +159,12 @@ class JointNameConfig:
 
     prefix: str = parameter(
         "",
-        "Prefix that the names in joint states have before those of the model, such as 'go1/'. One that all "
-        "names have is found without it.",
+        "Prefix of the names in joint states, such as 'go1/'; one that all names have is found without it.",
     )
     map: tuple[str, ...] = parameter(
         (), "Names in joint states and in the model, 'sent=model', where they differ by more than a prefix."
     )
-    order: tuple[str, ...] = parameter(
-        (), "Names of the joints of the model in the order of joint states that have no names."
-    )
+    order: tuple[str, ...] = parameter((), "Names of the joints in the order of joint states without names.")
 
 
 @dataclass(frozen=True)
@@ -258,10 +178,5 @@ class RobotInputConfig:
 
 
 def unit_factors(units: tuple[str, ...], known: dict[str, tuple[str, float]]) -> dict[str, float]:
-    """Return the factor to SI units by quantity; quantities that are not named are left out.
-
-    Args:
-        units: Names of units, at most one for each quantity; a later one of a quantity counts.
-        known: Quantity and factor by unit: `IMU_UNITS` or `JOINT_UNITS`.
-    """
+    """Return factors to SI units by quantity, of units in `IMU_UNITS` or `JOINT_UNITS`; those named only."""
     return dict(known[unit] for unit in units)

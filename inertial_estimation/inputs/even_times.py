@@ -39,9 +39,10 @@ MOST_CORRECTIONS = 3  # losses in a row without a sample on the line, from which
 class EvenTimes:
     """Turns the stamps of one input into times of measurement.
 
-    In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are
-    even. Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it.
-    Where the rate changes the times are the stamps again, and bursts are sought anew.
+    In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are even.
+    Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it. Where the
+    rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times are the stamps, in
+    mode "regularise" they are even from the first fit on.
 
     Attributes:
         period_ns: Period of the samples [ns]; 0 until known.
@@ -49,52 +50,44 @@ class EvenTimes:
     """
 
     def __init__(self, mode: str = "auto") -> None:
-        """Begin without a sample.
-
-        Args:
-            mode: "auto", "as_is" (times are the stamps) or "regularise" (from the first fit on).
-        """
         self._mode = mode
-        self._stamps = np.zeros(SAMPLES_FITTED, dtype=np.int64)
+        self._stamps: Times = np.zeros(SAMPLES_FITTED, dtype=np.int64)
         self._s = self._stamps.data
         self.reset()
 
     def reset(self) -> None:
         """Forget all stamps, for example after a jump of their clock."""
         self._time = -(2**62)  # the last one that was returned
-        self._line = 0  # time of the last sample on the line
         self._begin()
 
     def _begin(self) -> None:
         self.period_ns, self.even = 0.0, False
         self._count, self._last, self._late = 0, 0, 0.0
         self._wait = self._until_fit = SAMPLES_TO_FIRST_FIT
-        self._last_burst = 0
+        self._last_burst = 0  # number of the last sample at which there were bursts
         self._at_once: deque[int] = deque(maxlen=BURSTY)  # numbers of the last samples at once
-        self._ends: deque[float] = deque(maxlen=ENDS_COMPARED)  # lateness of ends of bursts, and what is raised
-        self._raised, self._lag, self._corrections = 0.0, 0.0, 0
+        self._ends: deque[float] = deque(
+            maxlen=ENDS_COMPARED
+        )  # lateness of ends of bursts, and what is raised
+        self._raised, self._lag, self._corrections, self._line = 0.0, 0.0, 0, 0
 
     def time_of(self, stamp_ns: int) -> int:
-        """Return the time of a sample [ns], after the times of all samples before.
-
-        Args:
-            stamp_ns: Its stamp, after those of all samples before [ns].
-        """
+        """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
         if self._mode == "as_is":
             return stamp_ns
-        count, period, step = self._count, self.period_ns, stamp_ns - self._last
+        count, step = self._count, stamp_ns - self._last
         self._s[count % SAMPLES_FITTED] = stamp_ns
         self._count, self._last = count + 1, stamp_ns
-        if period:
-            self._follow(step, period)
+        if self.period_ns:
+            self._follow(step, self.period_ns)
         self._until_fit -= 1
         if self._until_fit <= 0:
             self._fit()
-        if not self.even:
+        if self.even:
+            self._line = time = self._on_line(stamp_ns, step)
+            self._time = time = max(time, self._time + int(SHORTEST_STEP * self.period_ns) + 1)
+        else:
             self._time = time = max(stamp_ns, self._time + 1)
-            return time
-        self._line = self._on_line(stamp_ns, step)
-        self._time = time = max(self._line, self._time + int(SHORTEST_STEP * self.period_ns) + 1)
         return time
 
     def _follow(self, step: int, period: float) -> None:
@@ -104,42 +97,41 @@ class EvenTimes:
             return
         if self._late >= LATE * period and step < AT_ONCE * period:
             self._at_once.append(self._count)
-            recent = len(self._at_once) == BURSTY and self._count - self._at_once[0] < STEPS_JUDGED
-            if recent and not self.even:
-                self._fit()
+            if self._come_at_once and not self.even:
+                self._until_fit = 0
         self._late = max(self._late + step - period, 0.0)
+
+    @property
+    def _come_at_once(self) -> bool:
+        return len(self._at_once) == BURSTY and self._count - self._at_once[0] < STEPS_JUDGED
 
     def _fit(self) -> None:
         """Fit the period; begin to make times even, or cease to."""
         most = SAMPLES_TO_NEXT_EVEN_FIT if self.even else SAMPLES_TO_NEXT_FIT
         self._until_fit = self._wait = min(2 * self._wait, most)
-        stamps = self._recent()
-        first, self.period_ns = not self.period_ns, _period(stamps)
-        if first:
-            for step in np.diff(stamps).tolist():
-                self._follow(step, self.period_ns)
-        if self._bursty(stamps):
+        turn = -(self._count % SAMPLES_FITTED) if self._count > SAMPLES_FITTED else 0
+        stamps = np.roll(self._stamps[: self._count], turn)
+        known, self.period_ns = self.period_ns, _period(stamps)
+        for step in () if known else np.diff(stamps).tolist():
+            self._follow(step, self.period_ns)
+        late = (stamps - stamps[0]) - self.period_ns * np.arange(len(stamps))
+        if self._mode == "regularise" or self._come_at_once or self._often_late(stamps, late):
             self._last_burst = self._count
-        if self._mode == "regularise" or self._last_burst == self._count:
-            if not self.even:
+            if not self.even:  # the sample before the newest one was on the line below the stamps
+                self._line = int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2))
                 self.even = True
-                late = (stamps - stamps[0]) - self.period_ns * np.arange(len(stamps))
-                before = late.min() + self.period_ns * (len(stamps) - 2)  # time of the sample before the newest
-                self._line = int(stamps[0]) + int(before)
         elif self.even and self._count - self._last_burst > STEPS_WITHOUT_BURST:
             self._begin()
 
-    def _bursty(self, stamps: Times) -> bool:
-        """Whether samples came at once, or most are prompt and others late, and the next ones make up for it."""
-        if len(self._at_once) == BURSTY and self._count - self._at_once[0] < STEPS_JUDGED:
-            return True
-        if len(stamps) < STEPS_JUDGED:
+    def _often_late(self, stamps: Times, late: Array) -> bool:
+        """Return whether most samples are prompt, some late [ns], and the next ones make up for it."""
+        period, n = self.period_ns, len(stamps)
+        if n < STEPS_JUDGED:
             return False
-        late = (stamps - stamps[0]) / self.period_ns - np.arange(len(stamps))
-        late -= np.sort(late)[len(late) // 10]
-        prompt, often_late = np.mean(late < PROMPT), np.mean(late > SHORT_STEP)
-        short = np.mean(np.diff(stamps) < SHORT_STEP * self.period_ns)
-        return bool(prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and short >= OFTEN_SHORT)
+        late = late - np.sort(late)[n // 10]
+        prompt, often_late = np.mean(late < PROMPT * period), np.mean(late > SHORT_STEP * period)
+        often_short = np.mean(np.diff(stamps) < SHORT_STEP * period)
+        return bool(prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and often_short >= OFTEN_SHORT)
 
     def _on_line(self, stamp: int, step: int) -> int:
         """Return the time of a sample on the line below the stamps."""
@@ -161,49 +153,34 @@ class EvenTimes:
     def _raise(self, due: int, stamp: int) -> int:
         """Raise the line by what all ends of bursts are late, at once where samples were lost."""
         period, ends = self.period_ns, self._ends
-        if len(ends) < FAR_LATE_ENDS:
+        far = self._lag > FAR_LATE * period
+        enough = FAR_LATE_ENDS if far else ENDS_COMPARED
+        if len(ends) < enough:
             return due
-        if self._lag > FAR_LATE * period:
-            late = min(list(ends)[-FAR_LATE_ENDS:]) - self._raised
-            lost = late > FAR_LATE * period
-        else:
-            late = min(ends) - self._raised
-            lost = late > LOST * period and len(ends) == ENDS_COMPARED
-        if lost:
-            self._corrections += 1
-            ends.clear()
-            if self._corrections > MOST_CORRECTIONS:
-                self._begin()
-                return stamp
-            self._lag = max(self._lag - late, 0.0)
-            return min(int(due + late), stamp)
-        if late > 0.0 and len(ends) == ENDS_COMPARED:
-            by = min(late, SLEW * period)
+        late = min(list(ends)[-enough:]) - self._raised
+        if late <= (FAR_LATE if far else LOST) * period:
+            by = 0.0 if far else max(min(late, SLEW * period), 0.0)
             self._raised += by
             return int(due + by)
-        return due
-
-    def _recent(self) -> Times:
-        """Return the last stamps [ns], the oldest first."""
-        count = self._count
-        if count <= SAMPLES_FITTED:
-            return self._stamps[:count]
-        return np.roll(self._stamps, -(count % SAMPLES_FITTED))
+        ends.clear()
+        self._corrections += 1
+        if self._corrections > MOST_CORRECTIONS:
+            self._begin()
+            return stamp
+        self._lag = max(self._lag - late, 0.0)
+        return min(int(due + late), stamp)
 
 
 def _period(stamps: Times) -> float:
     """Return the slope of the line under stamps over their numbers [ns], shape (n,), n >= 2."""
-    relative = (stamps - stamps[0]).astype(float)
-    number = np.arange(len(stamps), dtype=float)
-    mean = relative[-1] / number[-1]
-    ends = np.append(np.diff(relative) >= SHORT_STEP * mean, True)
+    relative, number = (stamps - stamps[0]).astype(float), np.arange(len(stamps), dtype=float)
+    ends = np.append(np.diff(relative) >= SHORT_STEP * relative[-1] / number[-1], True)
     if ends.sum() >= FAR_LATE_ENDS:
         number, relative = number[ends], relative[ends]
     slope = _slope(number, relative)
     late = relative - slope * number
     prompt = late <= np.median(late)
-    slope = _slope(number[prompt], relative[prompt]) if prompt.sum() >= FAR_LATE_ENDS else slope
-    return max(slope, 1.0)
+    return max(_slope(number[prompt], relative[prompt]) if prompt.sum() >= FAR_LATE_ENDS else slope, 1.0)
 
 
 def _slope(x: Array, y: Array) -> float:

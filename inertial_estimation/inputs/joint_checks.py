@@ -11,19 +11,21 @@ JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
 RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
-STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
-USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
-USUAL_SHARE = 0.1  # of a new repetition in the usual one
+STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
+USUAL_RUNS, SHARE = (
+    3.0,
+    0.1,
+)  # times the usual repetition, from which they are frozen; of a new one in the usual
 
 
 class JointChecks:
     """Refuses joint states that contradict those before: |dq - h v| <= d + t |v| + a h^2 / 2 for each joint.
 
-    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions are
-    back where their velocities may have brought them; after `HELD_S` they are believed, since the data do not
-    tell which position is right, and `remark` says so. Readings that repeat exactly although their velocities
-    are not zero are refused, too.
+    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions are back
+    where their velocities may have brought them; after `HELD_S` they are believed, since the data do not tell which
+    position is right, and `remark` says so. Readings that repeat exactly although their velocities are not zero are
+    refused, too.
 
     Attributes:
         remark: What is odd about positions although they are used, for people; empty where nothing is.
@@ -31,16 +33,14 @@ class JointChecks:
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
-        self._names = names
-        self._gap_ns = round(NANOSECONDS * config.max_gap)
+        self._names, self._gap_ns = names, round(NANOSECONDS * config.max_gap)
         self._q, self._v = np.zeros(len(names)), np.zeros(len(names))  # of the last one that was right
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
         self._time_ns: int | None = None  # of the last one that was right
-        self._right_ns = self._jump_ns = 0  # since when joint states are right; of the last jump
-        self._jumped = False
+        self._right_ns = self._jump_ns = 0  # since when they are right; of the last one that was not, 0: none
         self._refused = self._returns = 0  # joint states since the last jump; quick returns
         self._run = self._usual_run = 0.0  # time for which they repeat, and usually repeat [s]
         self.remark = ""
@@ -53,69 +53,60 @@ class JointChecks:
             q: Positions [rad or m], angles without whole turns, shape (m,).
             v: Velocities, NaN where they are not measured [rad/s or m/s], shape (m,).
         """
+        fault = None
         if self._time_ns is None or not 0 < time_ns - (self._jump_ns or self._time_ns) <= self._gap_ns:
-            self._begin(time_ns, q)
-        elif self._jumped:
-            return self._held(time_ns, q, v)
+            self._right_ns = time_ns
+        elif self._jump_ns:
+            fault = self._still_away(time_ns, seconds(time_ns - self._time_ns), q - self._q, np.nan_to_num(v))
         else:
             h, change = seconds(time_ns - self._time_ns), q - self._q
-            speed = np.abs(self._v)
-            off = np.abs(change - h * self._v) - (JUMP + JUMP_LAG * speed + 0.5 * LARGEST_ACCELERATION * h * h)
-            if off.max(initial=-1.0) > 0.0:
-                self._jumped, self._jump_ns, self._refused = True, time_ns, 1
-                return self._jump(change)
-            frozen = self._frozen(h, change, v)
-            if frozen is not None:
-                return frozen
-        self._take(time_ns, q, v)
-        return None
-
-    def _begin(self, time_ns: int, q: Array) -> None:
-        self._right_ns, self._jump_ns, self._jumped = time_ns, 0, False
-        self._v[:] = 0.0
-        self._q[:] = q
-
-    def _take(self, time_ns: int, q: Array, v: Array) -> None:
-        self._time_ns, self._jump_ns = time_ns, 0
-        self._q[:] = q
-        self._v[:] = v if v.dot(v) >= 0.0 else np.nan_to_num(v)
-
-    def _held(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Judge a joint state after a jump: back, still away, or believed."""
-        assert self._time_ns is not None
-        first_ns, self._jump_ns = self._time_ns, time_ns
-        age, change, v = seconds(time_ns - first_ns), q - self._q, np.nan_to_num(v)
-        reach = JUMP + RETURN_LAG * (np.abs(self._v) + np.abs(v))
-        if (np.abs(change - 0.5 * age * (self._v + v)) < reach).all():
-            self._jumped = False
-            self._returns += self._refused <= QUICK
-        elif age > min(HELD_S, seconds(first_ns - self._right_ns)):
-            self.remark = f"{self._jump(change)[1]} and is not back; call ~/reset if it is right"
-            self._begin(time_ns, q)
-        else:
-            self._refused += 1
-            fault = self._jump(change)
-            if self._returns >= MANY_RETURNS:
-                self.remark = f"{fault[1]} and back, again and again: do two publishers send it?"
+            off = np.abs(change - h * self._v) - JUMP_LAG * np.abs(self._v)
+            if off.max(initial=0.0) > JUMP + 0.5 * LARGEST_ACCELERATION * h * h:
+                self._refused, fault = 0, self._jump(change)
+            elif self._frozen(h, change, v):
+                fastest = int(np.abs(v).argmax())
+                what = f"position of {self._names[fastest]} is frozen at a velocity of {v[fastest]:.3g} rad/s"
+                return DropReason.CONTRADICTION, what
+        if fault is not None:
+            self._jump_ns, self._refused = time_ns, self._refused + 1
             return fault
-        self._take(time_ns, q, v)
+        self._time_ns, self._jump_ns = time_ns, 0
+        self._q[:], self._v[:] = q, v
         return None
+
+    def follow(self, v: Array) -> None:
+        """Take the velocities that are used with the last joint state [rad/s or m/s], shape (m,)."""
+        self._v[:] = v
+
+    def _still_away(self, time_ns: int, age: float, change: Array, v: Array) -> Fault | None:
+        """Return the fault of a joint state after a jump, some time after the last right one [s].
+
+        There is none where it is back, or is believed.
+        """
+        reach = JUMP + RETURN_LAG * (np.abs(self._v) + np.abs(v))
+        fault = self._jump(change)
+        if (np.abs(change - 0.5 * age * (self._v + v)) < reach).all():
+            self._returns += self._refused <= QUICK
+            if self._returns >= MANY_RETURNS:
+                self.remark = f"{fault[1]} or less and back, again and again: do two publishers send it?"
+            return None
+        if self._time_ns is not None and age > min(HELD_S, seconds(self._time_ns - self._right_ns)):
+            self.remark = f"{fault[1]} and is not back; call ~/reset if it is right"
+            self._right_ns = time_ns
+            return None
+        return fault
 
     def _jump(self, change: Array) -> Fault:
         worst = int(np.abs(change).argmax())
         return DropReason.CONTRADICTION, f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
 
-    def _frozen(self, h: float, change: Array, v: Array) -> Fault | None:
-        """Return the fault of a joint state that repeats the one before although it says that joints move."""
+    def _frozen(self, h: float, change: Array, v: Array) -> bool:
+        """Return whether a joint state repeats the one before although it says that joints move."""
         if change.any() or (v != self._v).any():
             if self._run:
-                self._usual_run += USUAL_SHARE * (self._run - self._usual_run)
+                self._usual_run += SHARE * (self._run - self._usual_run)
                 self._run = 0.0
-            return None
+            return False
         self._run += h
-        fastest = int(np.abs(v).argmax()) if len(v) else 0
-        travel = self._run * np.abs(v).max(initial=0.0)
-        if travel < STILL_TRAVEL or self._run < USUAL_RUNS * self._usual_run:
-            return None
-        what = f"position of {self._names[fastest]} is frozen at a velocity of {v[fastest]:.3g} rad/s"
-        return DropReason.CONTRADICTION, what
+        travel = self._run * float(np.abs(v).max(initial=0.0))
+        return travel >= STILL_TRAVEL and self._run >= USUAL_RUNS * self._usual_run

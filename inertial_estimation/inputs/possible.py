@@ -10,44 +10,38 @@ from inertial_estimation.models.joint_limits import urdf_limits, with_another_tu
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array
 
+POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
+VELOCITY_FACTOR, LEAST_VELOCITY = (
+    3.0,
+    30.0,
+)  # times the URDF's limit, many of which are too low [rad/s or m/s]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
-LEAST_VELOCITY = 30.0  # largest velocity whatever the URDF's limit is: many are too low [rad/s or m/s]
-FREE_LEVER = 10.0  # on which the weight gives the largest effort of a joint without a limit [m]
-LEAST_LEVER = 0.5  # on which the weight gives the largest effort whatever the URDF's limit is [m]
-LEAST_FORCE = 300.0  # largest contact force of light robots [N]
+EFFORT_FACTOR, LEAST_LEVER = (
+    4.0,
+    0.5,
+)  # times the URDF's limit; lever of the weight that is possible anyway [m]
+FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
+FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # times the weight; of light robots [N]
+MOMENT_ARM = 0.5  # of the largest contact force [m]
+BASE_SPEED = 20.0  # largest along one axis [m/s]
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
-AXES = ("x", "y", "z")
 
 
 class DropReason(Enum):
-    """Why a reading is dropped; diagnostics show the value.
-
-    Attributes:
-        NOT_FINITE: It holds NaN or an infinite value.
-        OUT_OF_RANGE: A value lies beyond what the sensor or the robot can give.
-        CONTRADICTION: Joint positions contradict the velocities of the same messages.
-        NO_VELOCITY: Its velocities have to be derived from positions, of which there are not enough yet.
-        ZERO_STAMP: Its stamp is zero although stamps were set before.
-        EQUAL_STAMP: Its stamp is that of the reading before.
-        BACKWARD_STAMP: Its stamp lies shortly before that of the reading before.
-        STRAY_STAMP: Its stamp lies far from those of the readings before and after it.
-        OVERRUN: It waited for the other inputs until the buffer was full.
-        UNFIT: Its names or lengths do not fit the model.
-        NO_DIRECTION: Its quaternion has no direction.
-    """
+    """Why a reading is dropped; diagnostics show the value."""
 
     NOT_FINITE = "not finite"
     OUT_OF_RANGE = "out of range"
-    CONTRADICTION = "contradiction"
-    NO_VELOCITY = "no velocity yet"
-    ZERO_STAMP = "stamp is zero (not set)"
+    CONTRADICTION = "contradiction"  # of joint positions to the velocities of the same messages
+    NO_VELOCITY = "no velocity yet"  # it is derived from positions, of which there are not enough
+    ZERO_STAMP = "stamp is zero (not set)"  # although stamps were set before
     EQUAL_STAMP = "equal stamp"
-    BACKWARD_STAMP = "backward stamp"
-    STRAY_STAMP = "stray stamp"
-    OVERRUN = "overrun"
-    UNFIT = "does not fit the model"
+    BACKWARD_STAMP = "backward stamp"  # shortly before that of the reading before
+    STRAY_STAMP = "stray stamp"  # far from those of the readings before and after it
+    OVERRUN = "overrun"  # it waited until the buffer was full
+    UNFIT = "does not fit the model"  # names or lengths
     NO_DIRECTION = "quaternion without direction"
 
 
@@ -61,19 +55,18 @@ class Drops:
         total: Number of dropped readings.
         counts: By reason.
         examples: By reason.
-        last: Reason of the last dropped reading; None before the first.
-        arrival_ns: Arrival of the last dropped reading [ns].
+        last: Reason of the last one; None before the first.
+        arrival_ns: Arrival of the last one [ns].
     """
 
     def __init__(self) -> None:
-        self.total = 0
+        self.total = self.arrival_ns = 0
         self.counts: dict[DropReason, int] = {}
         self.examples: dict[DropReason, str] = {}
         self.last: DropReason | None = None
-        self.arrival_ns = 0
 
     def add(self, reason: DropReason, example: str, arrival_ns: int, count: int = 1) -> None:
-        """Count dropped readings; a long example is cut."""
+        """Count dropped readings."""
         self.total += count
         self.counts[reason] = self.counts.get(reason, 0) + count
         self.last, self.arrival_ns = reason, arrival_ns
@@ -108,20 +101,11 @@ class RowRange:
         upper: Array,
         names: Sequence[str],
         units: Sequence[str],
-        optional: slice | None = None,
+        optional: slice = slice(0),
     ) -> None:
-        """Take the ranges.
-
-        Args:
-            lower: Smallest values, shape (width,).
-            upper: Largest values, shape (width,).
-            names: What each number is, for people.
-            units: Unit of each number.
-            optional: Numbers that may be NaN, as velocities that are not measured.
-        """
-        self._lower, self._upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
+        self._lower, self._upper, self._optional = np.asarray(lower), np.asarray(upper), optional
         self._names, self._units = tuple(names), tuple(units)
-        self._optional = optional
         within = np.maximum(np.minimum(-self._lower, self._upper), 1e-9)
         self._scale = 1.0 / within  # a row of sum (scale x)^2 <= 1 is inside, which takes two calls to see
 
@@ -130,78 +114,69 @@ class RowRange:
         scaled = row * self._scale
         if scaled.dot(scaled) <= 1.0:
             return None
-        if self._optional is not None:
-            row = row.copy()
-            row[self._optional][np.isnan(row[self._optional])] = 0.0
-        if ((row >= self._lower) & (row <= self._upper)).all():
+        inside = (row >= self._lower) & (row <= self._upper)
+        inside[self._optional] |= np.isnan(row[self._optional])
+        if inside.all():
             return None
-        finite = np.isfinite(row)
-        if not finite.all():
-            which = int(np.argmin(finite))
+        which = int(inside.argmin())
+        if not np.isfinite(row[which]):
             return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
-        which = int(np.argmax((row < self._lower) | (row > self._upper)))
         limit = (self._upper if row[which] > self._upper[which] else self._lower)[which]
-        unit = f" {self._units[which]}".rstrip()
-        example = f"{self._names[which]} is {row[which]:.4g}{unit}, limit {limit:.4g}"
-        return DropReason.OUT_OF_RANGE, example
+        what = f"{self._names[which]} is {row[which]:.4g} {self._units[which]}".rstrip()
+        return DropReason.OUT_OF_RANGE, f"{what}, limit {limit:.4g}"
 
 
-def _symmetric(limits: Sequence[float], quantities: Sequence[str], units: Sequence[str]) -> RowRange:
-    """Return the range of vectors of three numbers, one after the other."""
-    upper = np.repeat(limits, 3)
-    names = [f"{quantity} {axis}" for quantity in quantities for axis in AXES]
-    return RowRange(-upper, upper, names, [unit for unit in units for _ in AXES])
+def _vectors(*quantities: tuple[str, str, float]) -> RowRange:
+    """Return the range of vectors of three numbers: name, unit and limit of each."""
+    upper = np.repeat([limit for _name, _unit, limit in quantities], 3)
+    names = [f"{name} {axis}" for name, _unit, _limit in quantities for axis in "xyz"]
+    return RowRange(-upper, upper, names, [unit for _name, unit, _limit in quantities for _ in range(3)])
 
 
 def imu_range(config: RangeConfig) -> RowRange:
     """Return the range of specific force, then angular rate."""
-    limits = [config.accelerometer, config.gyro]
-    return _symmetric(limits, ("specific force", "angular rate"), ("m/s^2", "rad/s"))
+    return _vectors(("specific force", "m/s^2", config.accelerometer), ("angular rate", "rad/s", config.gyro))
 
 
-def wrench_range(config: RangeConfig, robot: RobotModel) -> RowRange:
+def largest_force(robot: RobotModel) -> float:
+    """Return the largest component of a contact force [N]."""
+    return max(FORCE_FACTOR * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
+
+
+def wrench_range(robot: RobotModel) -> RowRange:
     """Return the range of contact force, then moment."""
-    force = max(config.force_factor * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
-    return _symmetric([force, config.moment_arm * force], ("force", "moment"), ("N", "Nm"))
-
-
-def scalar_range(lower: float, upper: float, name: str, unit: str = "") -> RowRange:
-    """Return the range of one number."""
-    return RowRange(np.array([lower]), np.array([upper]), [name], [unit])
+    force = largest_force(robot)
+    return _vectors(("force", "N", force), ("moment", "Nm", MOMENT_ARM * force))
 
 
 def base_state_range(config: RangeConfig) -> RowRange:
     """Return the range of velocity, angular velocity, then the vertical, all in the base frame."""
-    limits = [config.base_speed, config.gyro, 2.0]
-    return _symmetric(limits, ("velocity", "angular velocity", "vertical"), ("m/s", "rad/s", ""))
+    return _vectors(
+        ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", config.gyro), ("vertical", "", 2.0)
+    )
 
 
-def quaternion_range() -> RowRange:
-    """Return the range of a quaternion; it need not be normalised exactly."""
-    return RowRange(np.full(4, -2.0), np.full(4, 2.0), [f"quaternion {axis}" for axis in "xyzw"], [""] * 4)
+def number_range(lower: float, upper: float, name: str, unit: str = "", count: int = 1) -> RowRange:
+    """Return the range of numbers that are alike."""
+    return RowRange(np.full(count, lower), np.full(count, upper), [name] * count, [unit] * count)
 
 
-def joint_range(config: RangeConfig, robot: RobotModel, joints: Sequence[int], *, effort: bool) -> RowRange:
+def joint_range(robot: RobotModel, joints: Sequence[int], *, effort: bool) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
 
-    Args:
-        config: Margins and factors on the limits of the URDF.
-        robot: The model.
-        joints: Indices of the joints.
-        effort: Whether the row has efforts.
+    A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
-    ranged = np.isfinite(limits.lower)
     lower, upper = with_another_turn(limits.lower, limits.upper)
-    speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
+    highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, FREE_POSITION)
+    lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -FREE_POSITION)
+    speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
     speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY)
-    strength = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
+    strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
     strength = np.where(np.isfinite(strength), strength, FREE_LEVER * weight)
-    highest = np.where(ranged, upper + config.position_margin, FREE_POSITION)
-    lowest = np.where(ranged, lower - config.position_margin, -FREE_POSITION)
     parts = [("position", "rad", lowest, highest), ("velocity", "rad/s", -speed, speed)]
     parts += [("effort", "Nm", -strength, strength)] if effort else []
     names = [f"{what} of {robot.joint_names[j]}" for what, _unit, _low, _high in parts for j in joints]
     units = [unit for _what, unit, _low, _high in parts for _ in joints]
-    ends = [np.concatenate([part[end] for part in parts]) for end in (2, 3)]
-    return RowRange(ends[0], ends[1], names, units, slice(len(joints), 2 * len(joints)))
+    low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
+    return RowRange(low, high, names, units, slice(len(joints), 2 * len(joints)))

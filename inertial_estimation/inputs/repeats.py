@@ -2,37 +2,28 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-FEWEST_ROWS = 20
-LEAST_NS = NANOSECONDS // 5  # for which an input repeats
+ROWS = 20  # newest ones that are the same
+LEAST_NS = NANOSECONDS // 5  # that they span
 
 
 def repeats(streams: Sequence[Stream]) -> dict[str, str]:
-    """Name inputs whose last rows are all the same while another input changes, or had noise before.
+    """Return a sentence by the name of each input whose last rows are all the same while another input changes.
 
     Args:
         streams: Inputs with noise, so that they do not repeat while the robot moves.
-
-    Returns:
-        A sentence by the name of the input.
     """
-    still: dict[str, float] = {}
+    still: dict[str, str] = {}
     moving = False
     for stream in streams:
-        times, rows = stream.ring.newest(2 * FEWEST_ROWS)
-        if len(times) < FEWEST_ROWS:
-            continue
-        same = (rows[:-1] == rows[-1]).all(axis=1)
-        changed = np.flatnonzero(~same)
-        since = int(times[-1] - times[changed[-1] + 1 if len(changed) else 0])
-        if since >= LEAST_NS and len(times) - 1 - (changed[-1] if len(changed) else -1) >= FEWEST_ROWS:
-            still[stream.spec.name] = seconds(since)
+        times, rows = stream.ring.newest(ROWS)
+        if len(times) == ROWS and times[-1] - times[0] >= LEAST_NS and (rows == rows[0]).all():
+            for_s = seconds(int(times[-1] - times[0]))
+            still[stream.spec.name] = (
+                f"repeats exactly for over {for_s:.1f} s while others change: is it stuck?"
+            )
         else:
-            moving = moving or bool(len(changed))
-    if not moving:
-        return {}
-    return {name: f"repeats exactly for {since:.1f} s while others change: is it stuck?" for name, since in still.items()}
+            moving = moving or (len(times) > 1 and bool((rows[-1] != rows[0]).any()))
+    return still if moving else {}

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from inertial_estimation.signals import Array
 
 CAPACITY = 2048  # rows that are kept
+RECENT = 5  # newest rows, among which a time is sought first
 Times = NDArray[np.int64]
 
 
 class Ring:
-    """Rows by time; the oldest ones give way. Rows lie at indices `begin` to `end` of the arrays.
+    """Rows by time, at indices `begin` to `end` of the arrays; the oldest ones give way.
 
     Attributes:
         times: Times of measurement [ns], shape (2 capacity,).
@@ -20,7 +21,7 @@ class Ring:
         rows: Shape (2 capacity, width).
         begin: Index of the oldest row.
         end: Index behind the newest row.
-        moved: Number by which rows have moved towards the front; index + moved numbers rows for good.
+        moved: By which rows have moved to the front; index + moved numbers rows for good.
         clears: Number of times that all rows were forgotten.
     """
 
@@ -50,17 +51,16 @@ class Ring:
 
     def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
         """Add a row after all others."""
-        end = self.end
+        begin, end = self.begin, self.end
         if end == 2 * self._capacity:
-            begin = self.begin
             for array in (self.times, self.stamps, self.rows):
                 array[: end - begin] = array[begin:end]
             self.begin, self.moved, end = 0, self.moved + begin, end - begin
         self._t[end], self._s[end] = time_ns, stamp_ns
         self.rows[end] = row
-        self.end = end = end + 1
-        if end - self.begin > self._capacity:
-            self.begin = end - self._capacity
+        self.end = end + 1
+        if end >= self.begin + self._capacity:
+            self.begin += 1
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -69,39 +69,32 @@ class Ring:
         self.clears += 1
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Interpolate linearly between the neighbours of a time.
-
-        Args:
-            time_ns: The time [ns].
-            max_gap_ns: Widest distance between the two neighbours that is interpolated over [ns].
+        """Interpolate linearly between the neighbours of a time [ns], if they are at most `max_gap_ns` apart.
 
         Returns:
             The row, shape (width,); None where the time is outside the rows or in a gap.
         """
-        t, begin, end = self._t, self.begin, self.end
-        low = end - 1  # steps lie among the newest rows: a few looks from there on
-        while low > begin and low > end - 5 and t[low] > time_ns:
-            low -= 1
-        if low < begin:
+        t, end = self._t, self.end
+        low = max(self.begin, end - RECENT)
+        low = bisect_right(t, time_ns, low if low < end and t[low] <= time_ns else self.begin, end) - 1
+        if low < self.begin:
             return None
-        if t[low] > time_ns:
-            low = bisect_right(t, time_ns, begin, low) - 1
-            if low < begin:
-                return None
+        row: Array = self.rows[low]
         before = t[low]
         if before == time_ns:
-            return self.rows[low].copy()
+            return row.copy()
         if low + 1 == end or t[low + 1] - before > max_gap_ns:
             return None
-        row = self.rows[low]
-        return row + (self.rows[low + 1] - row) * ((time_ns - before) / (t[low + 1] - before))
+        between: Array = row + (self.rows[low + 1] - row) * ((time_ns - before) / (t[low + 1] - before))
+        return between
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
-        """Return the newest row at or before a time; None where it is older than allowed [ns]."""
+        """Return the newest row at or before a time [ns]; None where it is older than allowed [ns]."""
         index = bisect_right(self._t, time_ns, self.begin, self.end) - 1
         if index < self.begin or time_ns - self._t[index] > max_age_ns:
             return None
-        return self.rows[index].copy()
+        row: Array = self.rows[index].copy()
+        return row
 
     def window(self, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
         """Return times [ns], shape (n,), and rows, shape (n, width), of a span, ends included; views."""

@@ -1,6 +1,7 @@
 """All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from inertial_estimation.inputs.alignment import AlignedSample, Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
 from inertial_estimation.inputs.contacts import ContactInput, ContactSource, RawScale
-from inertial_estimation.inputs.field_map import FieldMap
+from inertial_estimation.inputs.field_map import FieldMap, Mapped
 from inertial_estimation.inputs.health import stream_health
 from inertial_estimation.inputs.imu import IMU, ImuInput
 from inertial_estimation.inputs.joints import JOINTS, JointInput
@@ -21,14 +22,13 @@ from inertial_estimation.inputs.messages import (
     ORIENTATION_TYPES,
     MessageReader,
 )
-from inertial_estimation.inputs.possible import DropReason, base_state_range, quaternion_range
+from inertial_estimation.inputs.possible import DropReason, base_state_range, number_range
 from inertial_estimation.inputs.repeats import repeats
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.joint_corrections import JointCorrections
 from inertial_estimation.models.robot_config import RobotSetup, check_contact
 from inertial_estimation.signals import (
-    Array,
     BaseState,
     ContactSample,
     Health,
@@ -42,11 +42,14 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
 UNIT_ROWS = 1024  # newest rows that the units are told from
-Push = Callable[[Any, int], None]  # takes a message or its bytes, and its arrival [ns]
 
 
 class RobotInputs:
     """The inputs of one pipeline.
+
+    Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and counted.
+    Arrivals are on the clock of the stamps: when the middleware received a message, or when it was recorded; None: not
+    known.
 
     Attributes:
         imu: The IMU; None where it is not used.
@@ -54,7 +57,7 @@ class RobotInputs:
         contacts: Contacts with a topic, by name.
         streams: All streams by name.
         aligner: Aligns them.
-        topics: Types of messages that each topic may have.
+        topics: Types of the messages that each topic may have, and what takes their values.
     """
 
     def __init__(
@@ -98,44 +101,41 @@ class RobotInputs:
         """
         robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
-        self.joints = (
-            JointInput(robot, config, clocks, corrections, effort=efforts, partial=partial_joints) if joints else None
-        )
-        self.contacts = _contacts(setup, config, clocks, sources)
-        found = [self.imu, self.joints, *self.contacts.values()]
-        streams = [one.stream for one in found if one is not None]
-        if base_state:
-            streams.append(Stream(StreamSpec(BASE_STATE, 9, base_state_range(inputs.range)), inputs, clocks))
-        if yaw_reference:
-            spec = StreamSpec(YAW_REFERENCE, 4, quaternion_range(), required=False)
-            streams.append(Stream(spec, inputs, clocks))
+        made = partial(JointInput, robot, config, clocks, corrections, effort=efforts, partial=partial_joints)
+        self.joints = made() if joints else None
+        given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
+        raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
+        scale = RawScale(raw, STANDARD_GRAVITY * robot.total_mass)
+        self.contacts = {
+            one.name: ContactInput(robot, one, source, config, clocks, scale if one.name in raw else None)
+            for one in setup.contacts
+            if (source := given.get(one.name, ContactSource.NONE)).width
+        }
+        streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
+        specs = [StreamSpec(BASE_STATE, 9, base_state_range(inputs.range))] if base_state else []
+        quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
+        specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []
+        streams += [Stream(spec, inputs, clocks) for spec in specs]
         self.streams = {stream.spec.name: stream for stream in streams}
         if driver not in self.streams:
-            raise ConfigurationError(f"no input '{driver}' to drive the steps, there are {listing(self.streams)}")
-        others = [stream for stream in streams if stream is not self.streams[driver]]
+            raise ConfigurationError(
+                f"no input '{driver}' to drive the steps, there are {listing(self.streams)}"
+            )
+        others = [stream for stream in streams if stream.spec.name != driver]
         self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window)
-        self._setup, self._config, self._maps = setup, config, {one.topic.strip("/"): one for one in maps}
-        self.topics = self._topics()
-        self._units = UnitDetector(robot, config)
-        self._pushes: dict[str, Push] = {}
+        self._setup, self._units = setup, UnitDetector(robot, config)
         self._samples: list[AlignedSample] = []
-
-    # Values.
+        self._messages: dict[str, Callable[[Any, int], None]] = {}
+        self.topics = self._topics(config.joint_states.topics, maps)
 
     def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
-        """Take a reading of the IMU; see `push_joints`."""
+        """Take a reading of the IMU, with the frame in the header of its message."""
         if self.imu is not None:
             self.imu.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
             self._samples += self.aligner.ready()
 
     def push_joints(self, reading: JointReading, arrival_ns: int | None = None, source: str = JOINTS) -> None:
-        """Take a joint state.
-
-        Args:
-            reading: The joint state.
-            arrival_ns: Its arrival, on the clock of the stamps [ns]; None: not known.
-            source: Topic of its message, or what else tells its publisher.
-        """
+        """Take a joint state, with the topic of its message or what else tells its publisher."""
         if self.joints is not None:
             self.joints.push(reading, reading.stamp_ns if arrival_ns is None else arrival_ns, source)
             self._samples += self.aligner.ready()
@@ -147,7 +147,7 @@ class RobotInputs:
         arrival_ns: int | None = None,
         frame_id: str = "",
     ) -> None:
-        """Take the wrench, force or switch of one contact; see `push_joints`.
+        """Take the wrench, force or switch of one contact.
 
         Raises:
             MeasurementError: If there is no such contact.
@@ -159,119 +159,117 @@ class RobotInputs:
         known.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
         self._samples += self.aligner.ready()
 
-    def push_base_state(self, state: BaseState, arrival_ns: int | None = None) -> None:
+    def push_base_state(self, state: BaseState, arrival_ns: int | None = None, _frame_id: str = "") -> None:
         """Take a base state: rows of velocity, angular velocity and the vertical, all in the base frame."""
         self._push_orientation(BASE_STATE, state, arrival_ns)
 
-    def push_yaw_reference(self, sample: OrientationSample, arrival_ns: int | None = None) -> None:
+    def push_yaw_reference(
+        self, sample: OrientationSample, arrival_ns: int | None = None, _frame_id: str = ""
+    ) -> None:
         """Take a reference orientation of the base: rows of its quaternion."""
         self._push_orientation(YAW_REFERENCE, sample, arrival_ns)
 
-    def _push_orientation(self, name: str, sample: Any, arrival_ns: int | None) -> None:
+    def _push_orientation(
+        self, name: str, sample: OrientationSample | BaseState, arrival_ns: int | None
+    ) -> None:
         stream = self.streams.get(name)
         if stream is None:
             return
-        arrival = sample.stamp_ns if arrival_ns is None else arrival_ns
-        quaternion: Array = sample.quaternion_xyzw
-        if not LEAST_QUATERNION <= np.abs(quaternion).max() <= LARGEST_QUATERNION:
+        arrival, row = sample.stamp_ns if arrival_ns is None else arrival_ns, sample.quaternion_xyzw.copy()
+        if not LEAST_QUATERNION <= np.abs(row).max() <= LARGEST_QUATERNION:
             stream.refuse(DropReason.NO_DIRECTION, "", arrival)
             return
-        row = quaternion.copy()
-        if name == BASE_STATE:
-            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, rotation_from_quaternion(quaternion)[2]))
+        if isinstance(sample, BaseState):
+            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, rotation_from_quaternion(row)[2]))
         stream.push(sample.stamp_ns, row, arrival)
         self._samples += self.aligner.ready()
 
-    # Messages.
-
-    def _topics(self) -> dict[str, tuple[str, ...]]:
-        """Return the types of messages that each topic may have."""
-        topics: dict[str, tuple[str, ...]] = {name: (one.message_type,) for name, one in self._maps.items()}
-        mapped = list(self._maps.values())
-        if self.imu is not None and not any(one.imu for one in mapped):
-            topics[IMU] = (IMU_TYPE,)
-        if self.joints is not None and not any(one.joints for one in mapped):
-            topics |= dict.fromkeys(self._config.joint_states.topics, (JOINT_STATE_TYPE,))
+    def _topics(
+        self, joint_topics: Sequence[str], maps: Sequence[FieldMap]
+    ) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
+        topics: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {}
         names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
-        given = {name for one in mapped for name in one.contacts_of(names, frames).values()}
-        topics |= {c.stream.spec.name: c.source.types for name, c in self.contacts.items() if name not in given}
-        for name, types in ((BASE_STATE, (ODOMETRY_TYPE,)), (YAW_REFERENCE, ORIENTATION_TYPES)):
-            topics |= {name: types} if name in self.streams else {}
+        mapped: set[str] = set()
+        for one in maps:
+            contacts = one.contacts_of(names, frames)
+            topics[one.topic] = (one.message_type,), partial(self._push_mapped, one.topic, contacts)
+            mapped |= {
+                *contacts.values(),
+                *([IMU] if one.has_imu else []),
+                *([JOINTS] if one.joint_names else []),
+            }
+        if self.imu is not None and IMU not in mapped:
+            topics[IMU] = (IMU_TYPE,), self.push_imu
+        for topic in joint_topics if self.joints is not None and JOINTS not in mapped else ():
+            topics[topic] = (
+                (JOINT_STATE_TYPE,),
+                lambda value, arrival, _frame, t=topic: self.push_joints(value, arrival, t),
+            )
+        for name, contact in self.contacts.items():
+            if name not in mapped:
+                topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
+        if BASE_STATE in self.streams:
+            topics[BASE_STATE] = (ODOMETRY_TYPE,), self.push_base_state
+        if YAW_REFERENCE in self.streams:
+            topics[YAW_REFERENCE] = ORIENTATION_TYPES, self.push_yaw_reference
         return topics
 
+    def _push_mapped(
+        self, topic: str, contacts: Mapping[str, str], values: Mapped, arrival_ns: int, _frame: str
+    ) -> None:
+        if values.imu is not None:
+            self.push_imu(values.imu, arrival_ns)
+        if values.joints is not None:
+            self.push_joints(values.joints, arrival_ns, topic)
+        for name, contact in contacts.items():
+            self.push_contact(contact, values.contacts[name], arrival_ns)
+
     def connect(
-        self, topic: str, message_type: str, deserialize: Callable[[bytes], Any] | None = None
-    ) -> Push:
+        self,
+        topic: str,
+        message_type: str,
+        deserialize: Callable[[bytes], Any] | None = None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> Callable[[Any, int], None]:
         """Return what takes the messages of a topic, or their bytes, and their arrivals [ns].
 
         Args:
             topic: One of `topics`.
             message_type: Type of its messages.
             deserialize: Builds a message from its bytes, for types and encodings that are not decoded here.
+            convert: `FieldMap.values` of the map of the topic; None where it is no mapped one.
 
         Raises:
             ConfigurationError: If there is no such topic, or it may not have such messages.
         """
-        types = self.topics.get(topic)
-        if types is None:
+        if topic not in self.topics:
             raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
+        types, push = self.topics[topic]
         if message_type not in types:
-            hint = next((s.value for s in ContactSource if message_type in s.types), "")
-            hint = f"; set contact.source: {hint}" if hint and topic.endswith("/wrench") else ""
+            source = next((s.value for s in ContactSource if message_type in s.types), "")
+            hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
             raise ConfigurationError(
                 f"topic '{topic}' has type {message_type}, expected {' or '.join(types)}{hint}"
             )
-        mapped = self._maps.get(topic)
-        reader = MessageReader(message_type, deserialize, None if mapped is None else mapped.values)
-        push = self._push_of(topic, reader)
-        stream = self.streams.get(JOINTS if topic in self._config.joint_states.topics else topic)
-        if stream is not None and not reader.stamped:
+        reader = MessageReader(message_type, deserialize, convert)
+        stream = self.streams.get(topic, self.aligner.driver)
+        if topic in self.streams and not reader.stamped:
             stream.clock.by_arrival = True
 
         def take(message: Any, arrival_ns: int) -> None:
             try:
                 value = reader.read(message)
             except MeasurementError as error:
-                if stream is None:
-                    raise
                 stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
             else:
-                push(value, arrival_ns)
+                push(value, arrival_ns, reader.frame_id)
 
-        self._pushes[topic] = take
+        self._messages[topic] = take
         return take
-
-    def _push_of(self, topic: str, reader: MessageReader) -> Push:
-        """Return what takes the values of a topic."""
-        if topic in self._maps:
-            names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
-            contacts = self._maps[topic].contacts_of(names, frames)
-
-            def push_mapped(values: Any, arrival_ns: int) -> None:
-                if values.imu is not None:
-                    self.push_imu(values.imu, arrival_ns)
-                if values.joints is not None:
-                    self.push_joints(values.joints, arrival_ns, topic)
-                for name, contact in contacts.items():
-                    self.push_contact(contact, values.contacts[name], arrival_ns)
-
-            return push_mapped
-        if topic == IMU:
-            return lambda value, arrival_ns: self.push_imu(value, arrival_ns, reader.frame_id)
-        if topic == BASE_STATE:
-            return self.push_base_state
-        if topic == YAW_REFERENCE:
-            return self.push_yaw_reference
-        for name, contact in self.contacts.items():
-            if contact.stream.spec.name == topic:
-                return lambda value, arrival_ns, n=name: self.push_contact(n, value, arrival_ns, reader.frame_id)
-        return lambda value, arrival_ns: self.push_joints(value, arrival_ns, topic)
 
     def push_message(self, topic: str, message: Any, arrival_ns: int) -> None:
         """Take a message, or its bytes, of a topic that has been connected."""
-        self._pushes[topic](message, arrival_ns)
-
-    # Samples and health.
+        self._messages[topic](message, arrival_ns)
 
     def ready(self) -> list[AlignedSample]:
         """Return the samples that have become ready, in order of time; each is returned once."""
@@ -279,39 +277,29 @@ class RobotInputs:
         return samples
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the required inputs that never arrived or are older than `inputs.timeout`."""
+        """Name the required inputs that never arrived or are older than `inputs.timeout` at a time [ns]."""
         return self.aligner.missing(now_ns)
 
     def units(self) -> dict[str, str]:
         """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
         told = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
         if self.joints is not None:
-            said = [self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in self.joints.parts]
+            said = [
+                self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in self.joints.parts
+            ]
             told[JOINTS] = next(filter(None, said), "")
         return {name: sentence for name, sentence in told.items() if sentence}
 
     def health(self, now_ns: int) -> list[Health]:
-        """Report the state of each input.
-
-        Args:
-            now_ns: The caller's time on the clock of the stamps [ns].
-        """
-        notes = self.notes(now_ns)
-        timeout, required = self.aligner.timeout, {s.spec.name for s in self.streams.values() if s.spec.required}
-        return [
-            stream_health(stream, now_ns, timeout, notes.get(name, []), required=name in required)
-            for name, stream in self.streams.items()
-        ]
-
-    def notes(self, now_ns: int) -> dict[str, list[str]]:
-        """Return what is odd about each input although it is used, a sentence a cause."""
+        """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
+        timeout = self.aligner.timeout
         notes = {name: [said] for name, said in self.units().items()}
         if self.joints is not None:
-            notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, self.aligner.timeout))
-        quiet = [c.stream for c in self.contacts.values() if c.source is not ContactSource.WRENCH]
-        for name, said in repeats([s for s in self.streams.values() if s not in quiet]).items():
+            notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, timeout))
+        quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
+        for name, said in repeats([s for name, s in self.streams.items() if name not in quiet]).items():
             notes.setdefault(name, []).append(said)
-        return notes
+        return [stream_health(s, now_ns, timeout, notes.get(name, [])) for name, s in self.streams.items()]
 
     def reset(self) -> None:
         """Forget all readings; counters stay."""
@@ -319,22 +307,3 @@ class RobotInputs:
         if self.joints is not None:
             self.joints.reset()
         self._samples.clear()
-
-
-def _contacts(
-    setup: RobotSetup,
-    config: RobotInputConfig,
-    clocks: ClockGroup,
-    sources: Mapping[str, ContactSource] | None,
-) -> dict[str, ContactInput]:
-    """Return the contacts that have a topic, by name."""
-    given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
-    raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
-    scale = RawScale(raw, STANDARD_GRAVITY * setup.robot.total_mass)
-    found = {}
-    for contact in setup.contacts:
-        source = given.get(contact.name, ContactSource.NONE)
-        if source.width:
-            own = scale if contact.name in raw else None
-            found[contact.name] = ContactInput(setup.robot, contact, source, config, clocks, own)
-    return found

@@ -13,6 +13,8 @@ from inertial_estimation.inputs.ring import Ring, Times
 from inertial_estimation.signals import NANOSECONDS, Array
 
 REJECTED_KEPT = 256  # impossible rows, which tell the units
+PERIODIC = 20  # readings without a gap, from which a value that holds is expected at its rate
+LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
 
 
 @dataclass(frozen=True)
@@ -22,21 +24,19 @@ class StreamSpec:
     Attributes:
         name: Its name, as in diagnostics (``imu/data``).
         width: Numbers in a row.
-        range: Beyond which a row is dropped; None accepts every finite row.
-        delay: Age of a row at its stamp [s], subtracted from the stamp.
+        range: Beyond which a row is dropped.
+        delay: Age of a row at its stamp [s].
         required: Whether steps wait for it and have a row of it.
-        stamped: Whether its messages have stamps; otherwise they are taken at their arrival.
         holds: Whether its value holds until the next one, as that of a switch that is sent when it changes.
-        steady: Columns that change little from one reading to the next while the robot moves (positions), by
-            which a step of the clock is told from a recording that begins anew; None: unknown.
+        steady: Columns that change little from one reading to the next while the robot moves (positions), by which a
+            step of the clock is told from a recording that begins anew; None: unknown.
     """
 
     name: str
     width: int
-    range: RowRange | None = None
+    range: RowRange
     delay: float = 0.0
     required: bool = True
-    stamped: bool = True
     holds: bool = False
     steady: slice | None = None
 
@@ -53,28 +53,21 @@ class Stream:
         received: Number of readings, those dropped included.
         arrival_ns: Arrival of the last reading [ns].
         remarks: What is odd about readings that are used, by what it is about, for people.
-        finish: Called with the time of a row and the row before it is stored; may complete it, or return why
-            it must not be used.
+        finish: Called with the time of a row and the row before it is stored; may complete it, or return why it must
+            not be used. None: nothing is to be done.
     """
 
-    def __init__(self, spec: StreamSpec, config: InputConfig, clocks: ClockGroup | None = None) -> None:
-        """Begin without a row.
-
-        Args:
-            spec: Properties of the input.
-            config: How stamps become times.
-            clocks: Those of the inputs whose stamps are compared; None: the stamps are compared with no other.
-        """
+    def __init__(self, spec: StreamSpec, config: InputConfig, clocks: ClockGroup) -> None:
+        """Begin without a row; the clocks are those of the inputs of the robot."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
-        by_arrival = config.stamps == "arrival" or spec.name in config.arrival or not spec.stamped
+        by_arrival = config.stamps == "arrival" or spec.name in config.arrival
         self.clock = StreamClock(config, spec.delay, by_arrival=by_arrival)
         self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)
         self.received, self.arrival_ns = 0, 0
         self.remarks: dict[str, str] = {}
         self.finish: Callable[[int, Array], Fault | None] | None = None
-        self._range = spec.range
-        self._group = clocks if clocks is not None else ClockGroup(config)
-        self._group.streams.append(self)
+        self._clocks = clocks
+        clocks.streams.append(self)
 
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Take a row; it is stored, held until its clock is decided, or dropped and counted.
@@ -89,37 +82,32 @@ class Stream:
         """
         self.received += 1
         self.arrival_ns = arrival_ns
-        if self._range is not None:
-            fault = self._range.fault(row)
-        else:
-            fault = None if np.isfinite(row).all() else (DropReason.NOT_FINITE, "")
+        fault = self.spec.range.fault(row)
         if fault is not None:
             self.rejected.append((arrival_ns, row.copy()))
             return self.drop(*fault)
         clock = self.clock
         if clock.by_arrival or stamp_ns <= 0:
-            set_ns = clock.from_arrival(stamp_ns, arrival_ns)
-            if set_ns is None:
+            arrived = clock.from_arrival(arrival_ns)
+            if arrived is None:
                 return self.drop(DropReason.ZERO_STAMP)
-            stamp_ns = set_ns
+            stamp_ns = arrived
         elif clock.unset:
             clock.unset = False
-        if not clock.continues(stamp_ns):
-            return self._group.judge(self, stamp_ns, row, arrival_ns)
-        return self.store(stamp_ns, row, arrival_ns)
+        if clock.continues(stamp_ns):
+            return self.store(stamp_ns, row, arrival_ns)
+        return self._clocks.judge(self, stamp_ns, row, arrival_ns)
 
     def store(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Store a row whose stamp is right; return whether it is stored, as its values may be wrong."""
         clock = self.clock
         time_ns = clock.time_of(stamp_ns, arrival_ns)
-        if self.finish is not None:
-            fault = self.finish(time_ns, row)
-            if fault is not None:
-                return self.drop(*fault)
-        self.ring.append(time_ns, stamp_ns + clock.offset_ns, row)
+        fault = None if self.finish is None else self.finish(time_ns, row)
+        if fault is None:
+            self.ring.append(time_ns, stamp_ns + clock.offset_ns, row)
         if clock.due(stamp_ns):
-            self._group.compare(self)
-        return True
+            self._clocks.compare(self)
+        return fault is None or self.drop(*fault)
 
     def drop(self, reason: DropReason, example: str = "", count: int = 1) -> bool:
         """Count dropped readings; return False, the result of a push."""
@@ -138,24 +126,20 @@ class Stream:
         self.clock.reset()
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Return the row at a time, shape (width,); None where there is none.
+        """Return the row at a time [ns], shape (width,); None where there is none.
 
         A value that holds is the newest one before; others are interpolated over at most `max_gap_ns`.
         """
         if not self.spec.holds:
             return self.ring.at(time_ns, max_gap_ns)
-        periodic = self.periodic(max_gap_ns)
-        return self.ring.latest(time_ns, max_gap_ns if periodic else 3600 * NANOSECONDS)
+        times, _rows = self.ring.newest(PERIODIC)
+        periodic = len(times) == PERIODIC and int(np.diff(times).max()) <= max_gap_ns
+        return self.ring.latest(time_ns, max_gap_ns if periodic else LONGEST_HOLD_NS)
 
     @property
     def begins_anew(self) -> bool:
         """Whether rows were cleared because a recording or simulation began anew."""
-        return self._group.begins_anew
-
-    def periodic(self, max_gap_ns: int) -> bool:
-        """Return whether the last readings came without a gap, as those of a switch sent on change do not."""
-        times, _rows = self.ring.newest(20)
-        return len(times) == 20 and int(np.diff(times).max()) <= max_gap_ns
+        return self._clocks.begins_anew
 
     def raw(self, count: int) -> tuple[Times, Array]:
         """Return times [ns] and rows of the newest readings, or of those that were impossible if they are more."""
