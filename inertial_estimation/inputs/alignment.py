@@ -1,8 +1,8 @@
 """Aligned samples: rows of several inputs at the times of one of them.
 
-One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to
-it, at most `inputs.max_wait`; the other streams are interpolated there. Nothing here depends on when it is
-called: a live node that reads on arrival or by a timer, and a replay, get the same samples.
+One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to it, at most
+`inputs.max_wait`; the other streams are interpolated there. Nothing here depends on when it is called: a live node that
+reads on arrival or by a timer, and a replay, get the same samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,13 @@ SIXTH = 6  # a window may lack its end by a sixth of the time between two rows, 
 
 
 class Continuity(Enum):
-    """Relation of a sample to the one before.
-
-    Attributes:
-        CONTINUOUS: The sample follows without a gap.
-        AFTER_GAP: The driver was missing for longer than `inputs.jump`, or its clock was set. State that does
-            not change during a gap (inertias, gyroscope bias) is still valid.
-        RESTARTED: The sample is the first, or all stamps went back and the motion does not go on (a recording
-            or simulation begins anew); no earlier state is valid.
-    """
+    """Relation of a sample to the one before."""
 
     CONTINUOUS = "continuous"
-    AFTER_GAP = "after a gap"
-    RESTARTED = "restarted"
+    AFTER_GAP = (
+        "after a gap"  # of `inputs.jump`, or the clock was set: inertias and gyroscope bias are still valid
+    )
+    RESTARTED = "restarted"  # the first, or a recording or simulation begins anew: no earlier state is valid
 
 
 class AlignedSample(NamedTuple):
@@ -99,19 +93,17 @@ class Aligner:
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""
         ring = self.driver.ring
-        self._clears, self._next = ring.clears, ring.begin + ring.moved
-        self._continuity = continuity
+        self._clears, self._next, self._continuity = ring.clears, ring.begin + ring.moved, continuity
         self._last_ns: int | None = None  # time of the last step
+        self._since_ns: int | None = None  # time of the first one, from which streams may be missing
         self._averaged = 0
         self._mean[:] = 0.0
-        self._since_ns: int | None = None  # time of the first row, from which streams may be missing
 
     def ready(self) -> list[AlignedSample]:
         """Return the samples that are complete, or have waited long enough, in order of time."""
         ring = self.driver.ring
         if ring.clears != self._clears:
-            first = self._last_ns is None and self._continuity is Continuity.RESTARTED
-            anew = first or self.driver.begins_anew
+            anew = self._continuity is Continuity.RESTARTED or self.driver.begins_anew
             self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
         samples: list[AlignedSample] = []
         while self._next < ring.end + ring.moved:
@@ -120,10 +112,9 @@ class Aligner:
                 self.driver.drop(DropReason.OVERRUN, count=ring.begin - index)
                 self._next = ring.begin + ring.moved
                 continue
-            time = ring.time(index)
-            last = self._last_ns
+            time, last = ring.time[index], self._last_ns
             if last is None or time - last >= self._period_ns:
-                if not self._arrived(time, ring.stamp(index)):
+                if not self._arrived(time, ring.stamp[index]):
                     break
                 samples.append(self._sample(index, time, last))
             else:
@@ -135,61 +126,49 @@ class Aligner:
     def _arrived(self, time: int, stamp: int) -> bool:
         """Return whether no stream is waited for any longer by a step."""
         ring, half = self.driver.ring, self._half_ns
-        horizon, newest = time + half, ring.time(ring.end - 1)
+        horizon, newest = time + half, ring.time[ring.end - 1]
         if self._since_ns is None:
             self._since_ns = time
         if half and not self._reaches(self.driver, horizon):
             return False
         # Readings that come in bursts have times far apart and stamps that are not.
-        waited = min(newest - horizon, ring.stamp(ring.end - 1) - stamp - half)
-        if waited >= self._wait_ns:
+        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._wait_ns:
             return True
-        lost_ns = self.timeout * NANOSECONDS
         for stream in self._required:
             if not (stream.spec.holds or self._reaches(stream, horizon)):
                 known = stream.ring.newest_ns
-                if newest - (self._since_ns if known is None else known) <= lost_ns:
+                if newest - (self._since_ns if known is None else known) <= self.timeout * NANOSECONDS:
                     return False
         return True
 
     def _reaches(self, stream: Stream, horizon: int) -> bool:
         """Return whether the rows of a stream reach up to a time."""
-        ring = stream.ring
-        newest = ring.newest_ns
-        if newest is None:
-            return False
-        lacks = horizon - newest
-        if lacks <= 0 or not self._half_ns or len(ring) < 3:
+        ring, newest = stream.ring, stream.ring.newest_ns
+        lacks = 1 if newest is None else horizon - newest
+        if newest is None or lacks <= 0 or not self._half_ns or len(ring) < 3:
             return lacks <= 0
-        last = ring.end - 1
-        between = min(newest - ring.time(last - 1), ring.time(last - 1) - ring.time(last - 2))
-        return lacks * SIXTH <= between
+        before = ring.time[ring.end - 2]
+        return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
 
     def _sample(self, index: int, time: int, last: int | None) -> AlignedSample:
-        ring, gap = self.driver.ring, self._gap_ns
-        row: Array = ring.rows[index]
+        ring, continuity = self.driver.ring, self._continuity
+        row: Array = (
+            (self._mean + ring.rows[index]) / (self._averaged + 1)
+            if self._averaged
+            else ring.rows[index].copy()
+        )
         if self._averaged:
-            row = (self._mean + row) / (self._averaged + 1)
-            self._mean[:] = 0.0
-            self._averaged = 0
-        else:
-            row = row.copy()
-        rows = {stream.spec.name: stream.at(time, gap) for stream in self._required}
-        continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
+            self._mean[:] = self._averaged = 0
+        rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._required}
         if last is not None and time - last > self._jump_ns:
             continuity = Continuity.AFTER_GAP
-        self._last_ns = time
-        return AlignedSample(ring.stamp(index), time, row, rows, continuity)
+        self._continuity, self._last_ns = Continuity.CONTINUOUS, time
+        return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
-        """Return times [ns], shape (n,), and rows, shape (n, width), of a stream between two times.
+        """Return times [ns], shape (n,), and rows, shape (n, width), of a stream between two times, ends included.
 
         They are views, valid until the next reading is pushed.
-
-        Args:
-            name: Name of the stream.
-            begin_ns: First time [ns].
-            end_ns: Last time [ns].
         """
         return self.streams[name].ring.window(begin_ns, end_ns)
 
@@ -198,7 +177,7 @@ class Aligner:
         return self.streams[name].ring.latest(time_ns, round(max_age * NANOSECONDS))
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the driver and required streams that never arrived or are older than the timeout [ns]."""
+        """Name the driver and required streams that never arrived or are older than the timeout at a time [ns]."""
         oldest = now_ns - self.timeout * NANOSECONDS
         streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
         return [

@@ -34,36 +34,26 @@ class HeldReading(NamedTuple):
 
 
 class StreamClock:
-    """Stamps of one input and the times that follow from them.
-
-    Attributes:
-        even: Makes times even where stamps come in bursts.
-        by_arrival: Whether the stamps are not used.
-        unset: Whether the stamps have never been set, or no longer are, so that arrivals take their place.
-        longest_ns: Longest step that continues the stamps [ns].
-        last_ns: Last stamp [ns]; None before the first.
-        shift_ns: Stamp less arrival of the least delayed of the last readings [ns].
-        offset_ns: Added to the stamps of a clock that is not that of the other inputs [ns].
-        held: Consecutive readings on another clock, until it is decided.
-        readings: Number of readings on this clock.
-    """
+    """Stamps of one input and the times that follow from them."""
 
     def __init__(self, config: InputConfig, delay: float = 0.0, *, by_arrival: bool = False) -> None:
         """Begin without a stamp; readings are older than their stamps by the delay [s]."""
         self.even = EvenTimes("auto" if config.stamps == "arrival" else config.stamps)
-        self.by_arrival, self.unset = by_arrival, False
-        self.longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))
-        self._delay_ns = round(NANOSECONDS * delay)
-        self.held: list[HeldReading] = []
-        self.offset_ns = self._zeros = 0
+        self.by_arrival = by_arrival  # whether the stamps are not used
+        self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
+        self.longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))  # step that continues them
+        self._delay_ns, self._zeros = round(NANOSECONDS * delay), 0
+        self.held: list[HeldReading] = []  # consecutive readings on another clock, until it is decided
+        self.offset_ns = 0  # added to the stamps of a clock that is not that of the other inputs
         self.reset()
 
     def reset(self) -> None:
         """Forget all stamps."""
         self.even.reset()
         self.held.clear()
-        self.last_ns: int | None = None
-        self.readings = self.shift_ns = self._block_ns = 0
+        self.last_ns: int | None = None  # last stamp
+        self.readings = self._block_ns = 0  # number of readings on this clock; stamp of the last comparison
+        self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
         self._shifts = [EARLIEST, EARLIEST]  # largest ones of the last block and of this one [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
@@ -112,15 +102,13 @@ class ClockGroup:
     not heard, show a jump: of all clocks where every stream that arrives has left the one before (a recording or
     simulation begins anew), else of this one. A clock that differs from those of most streams by `inputs.jump` is odd,
     of two that which differs more from the arrivals: its stamps are moved by the difference, and it is named.
-
-    Attributes:
-        streams: The inputs.
-        begins_anew: Whether all clocks went back, and the motion did not go on, when rows were last cleared.
     """
 
     def __init__(self, config: InputConfig) -> None:
         self.streams: list[Stream] = []
-        self.begins_anew = True
+        self.begins_anew = (
+            True  # whether all clocks went back, and the motion did not go on, at the last clearing
+        )
         self._jump_ns = round(config.jump * NANOSECONDS)
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:

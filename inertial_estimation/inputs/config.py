@@ -1,13 +1,12 @@
 """Parameters of the inputs: times, waits, ranges, units, names, frames."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from inertial_estimation.parameters import parameter, section
 
-STANDARD_GRAVITY = 9.80665
-DEGREE = 0.017453292519943295  # [rad]
-TURN = 360.0 * DEGREE
-G = STANDARD_GRAVITY
+STANDARD_GRAVITY = G = 9.80665
+DEGREE, TURN = 0.017453292519943295, 6.283185307179586  # [rad]
 IMU_UNITS = {"m/s^2": ("force", 1.0), "g": ("force", G), "mg": ("force", 1e-3 * G)}
 IMU_UNITS |= {"rad/s": ("rate", 1.0), "deg/s": ("rate", DEGREE)}
 JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("position", TURN)}
@@ -18,7 +17,10 @@ JOINT_UNITS |= {
     "Ncm": ("effort", 0.01),
     "kgcm": ("effort", 0.01 * G),
 }
-DELAY = {"unit": "s", "lower": -0.5, "upper": 0.5}
+
+
+def _seconds(default: float, lower: float, upper: float, text: str, **more: Any) -> Any:
+    return parameter(default, text, unit="s", lower=lower, upper=upper, **more)
 
 
 @dataclass(frozen=True)
@@ -47,39 +49,29 @@ class RangeConfig:
 class InputConfig:
     """Times of the readings, their alignment, and the age beyond which an input is lost."""
 
-    imu_delay: float = parameter(0.0, "Age of an IMU reading at its stamp; it is subtracted.", **DELAY)
-    joint_delay: float = parameter(0.0, "Age of a joint state at its stamp; it is subtracted.", **DELAY)
-    wrench_delay: float = parameter(
-        0.0, "Age of a reading of a contact sensor at its stamp; it is subtracted.", **DELAY
+    imu_delay: float = _seconds(0.0, -0.5, 0.5, "Age of an IMU reading at its stamp; it is subtracted.")
+    joint_delay: float = _seconds(0.0, -0.5, 0.5, "Age of a joint state at its stamp; it is subtracted.")
+    wrench_delay: float = _seconds(
+        0.0, -0.5, 0.5, "Age of a contact's reading at its stamp; it is subtracted."
     )
-    timeout: float = parameter(
+    timeout: float = _seconds(
         0.1,
+        0.001,
+        10.0,
         "Age beyond which an input is lost: steps no longer wait for it, and older estimates are not published.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
         runtime=True,
     )
-    max_wait: float = parameter(
+    max_wait: float = _seconds(
         0.05,
-        "Longest time for which a step waits for the other inputs; they then count as missing in it.",
-        unit="s",
-        lower=0.0,
-        upper=1.0,
-    )
-    max_gap: float = parameter(
-        0.1,
-        "Longest gap between two readings of one input that is interpolated over.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
-    )
-    jump: float = parameter(
+        0.0,
         1.0,
-        "Time from which a gap discards what changes quickly, and from which the clocks of two inputs differ.",
-        unit="s",
-        lower=0.01,
-        upper=1e6,
+        "Longest time that a step waits for the other inputs, which then count as missing in it.",
+    )
+    max_gap: float = _seconds(
+        0.1, 0.001, 10.0, "Longest gap between two readings of one input that is interpolated over."
+    )
+    jump: float = _seconds(
+        1.0, 0.01, 1e6, "Gap that discards what changes quickly, and difference from which two clocks differ."
     )
     stamps: str = parameter(
         "auto",
@@ -97,22 +89,20 @@ class InputConfig:
         "has none (none sent, NaN, or all zero while joints move).",
         choices=("auto", "measured", "derived"),
     )
-    velocity_window: float = parameter(
+    velocity_window: float = _seconds(
         0.02,
+        0.001,
+        0.5,
         "Window of positions from which a joint velocity is derived: the slope of a least-squares parabola at its "
         "newest sample, of at least five. Larger reduces noise and adds lag.",
-        unit="s",
-        lower=0.001,
-        upper=0.5,
     )
-    effort_window: float = parameter(
+    effort_window: float = _seconds(
         0.0,
+        0.0,
+        5.0,
         "Triangular window (a moving average of half this length, twice) with which efforts were smoothed before "
         "they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth predictions "
         "alike. Only for robots without contacts.",
-        unit="s",
-        lower=0.0,
-        upper=5.0,
     )
     frame_ids: str = parameter(
         "use",
@@ -158,11 +148,10 @@ class JointNameConfig:
     """How the names of joint states differ from those of the model."""
 
     prefix: str = parameter(
-        "",
-        "Prefix of the names in joint states, such as 'go1/'; one that all names have is found without it.",
+        "", "Prefix of the names in joint states, as 'go1/'; one that all have is found without."
     )
     map: tuple[str, ...] = parameter(
-        (), "Names in joint states and in the model, 'sent=model', where they differ by more than a prefix."
+        (), "Names in joint states and in the model, 'sent=model', where they differ."
     )
     order: tuple[str, ...] = parameter((), "Names of the joints in the order of joint states without names.")
 

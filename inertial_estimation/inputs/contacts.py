@@ -63,36 +63,29 @@ class WrenchAxes(Enum):
 
 
 def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
-    """Return the source of each contact.
-
-    Args:
-        texts: Value of the parameter `contact.source`: one for all contacts, or one for each.
-        contacts: Names of the contacts.
+    """Return the source of each contact by the parameter `contact.source`: one for all contacts, or one for each.
 
     Raises:
         ConfigurationError: If there are neither one nor as many as contacts, or one does not exist.
     """
-    given = [texts] if isinstance(texts, str) else list(texts)
-    known = [source.value for source in ContactSource]
+    given, known = (
+        [texts] if isinstance(texts, str) else list(texts),
+        [source.value for source in ContactSource],
+    )
     for text in given:
         if text not in known:
             raise ConfigurationError(f"no contact source '{text}'{did_you_mean(text, known, 'there are')}")
     if len(given) not in (1, len(contacts)):
-        raise ConfigurationError(
-            f"'contact.source' has {len(given)} entries, expected one, or one for each of {listing(contacts)}"
-        )
-    given = given * len(contacts) if len(given) == 1 else given
-    return {name: ContactSource(text) for name, text in zip(contacts, given, strict=True)}
+        one_each = f"expected one, or one for each of {listing(contacts)}"
+        raise ConfigurationError(f"'contact.source' has {len(given)} entries, {one_each}")
+    every = given * len(contacts) if len(given) == 1 else given
+    return {name: ContactSource(text) for name, text in zip(contacts, every, strict=True)}
 
 
 def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Array:
-    """Return the force of a row of a wrench in the axes of the base [N], shape (3,).
+    """Return the force of a row of a wrench of some axes, in those of the base [N], shape (3,).
 
-    Args:
-        row: Force, moment, shape (6,).
-        axes: Those of the row.
-        R_BF: Orientation of the wrench frame in the base, used if the axes are those of the sensor.
-        R_WB: Orientation of the base in the world, used if the axes are those of the world.
+    R_BF is the orientation of the wrench frame (used for its axes), R_WB that of the base (for those of the world).
     """
     force: Array = row[:3]
     if axes is WrenchAxes.BASE:
@@ -101,14 +94,7 @@ def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Arr
 
 
 class ContactInput:
-    """The readings of one contact.
-
-    Attributes:
-        name: Name of the contact.
-        source: Where they come from.
-        axes: Axes of the rows of a wrench; those of the parameters, unless the frame of the messages says others.
-        stream: The rows.
-    """
+    """The readings of one contact, in `axes`: those of the parameters, unless the frame of the messages says others."""
 
     def __init__(
         self,
@@ -119,15 +105,9 @@ class ContactInput:
         clocks: ClockGroup,
         scale: "RawScale | None" = None,
     ) -> None:
-        """Begin without a reading.
+        """Begin without a reading of a contact, whose wrench frame may be the base or the world (their axes).
 
-        Args:
-            robot: The model.
-            contact: The contact; its wrench frame may be the base or the world, whose axes are then meant.
-            source: Where its readings come from, with a topic.
-            config: Parameters of the inputs.
-            clocks: Those of the inputs of the robot.
-            scale: Of all raw sensors of the robot; None: not needed.
+        The source is one with a topic; the scale is that of all raw sensors of the robot.
         """
         self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
         self.axes = self._by_parameters = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
@@ -154,13 +134,7 @@ class ContactInput:
         self.stream = Stream(spec, config.inputs, clocks)
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a wrench or a number; return whether it is stored.
-
-        Args:
-            sample: The reading.
-            arrival_ns: Its arrival [ns].
-            frame_id: Frame in the header of its message; empty: not known.
-        """
+        """Take a reading, its arrival [ns] and the frame in the header of its message; return whether it is stored."""
         if isinstance(sample, ContactSample):
             value = (
                 sample.value

@@ -42,11 +42,7 @@ class EvenTimes:
     In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are even.
     Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it. Where the
     rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times are the stamps, in
-    mode "regularise" they are even from the first fit on.
-
-    Attributes:
-        period_ns: Period of the samples [ns]; 0 until known.
-        even: Whether the times differ from the stamps.
+    mode "regularise" they are even from the first fit on. The period is `period_ns`, 0 until known.
     """
 
     def __init__(self, mode: str = "auto") -> None:

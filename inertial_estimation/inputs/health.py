@@ -1,4 +1,4 @@
-"""Health of one input: waiting, lost, losing readings, used with a remark, or in order."""
+"""Health of the inputs: waiting, lost, losing readings, used with a remark, or in order."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, second
 
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
+REPEATED, LEAST_NS = 20, NANOSECONDS // 5  # newest rows that are the same, and time that they span
 UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 
 
@@ -49,3 +50,22 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
         level = HealthLevel.WARN if any(remarks) else HealthLevel.OK
     values |= {} if newest is None else {"age [s]": f"{age:.3f}"}
     return Health(name, level, "; ".join(filter(None, [message, *remarks])) or "arriving", values)
+
+
+def repeats(streams: Sequence[Stream]) -> dict[str, str]:
+    """Return a sentence by the name of each input whose last rows are the same while others change; none is dropped.
+
+    The inputs are those with noise, which do not repeat while the robot moves.
+    """
+    still: dict[str, str] = {}
+    moving = False
+    for stream in streams:
+        times, rows = stream.ring.newest(REPEATED)
+        if len(times) == REPEATED and times[-1] - times[0] >= LEAST_NS and (rows == rows[0]).all():
+            for_s = seconds(int(times[-1] - times[0]))
+            still[stream.spec.name] = (
+                f"repeats exactly for over {for_s:.1f} s while others change: is it stuck?"
+            )
+        else:
+            moving = moving or (len(times) > 1 and bool((rows[-1] != rows[0]).any()))
+    return still if moving else {}

@@ -16,11 +16,7 @@ FORCE, RATE = slice(0, 3), slice(3, 6)  # columns of a row [m/s^2], [rad/s]
 
 
 class ImuInput:
-    """Readings of the IMU as rows of specific force and angular rate, in the frame of the parameters.
-
-    Attributes:
-        stream: The rows.
-    """
+    """Readings of the IMU as rows of specific force and angular rate, in the frame of the parameters."""
 
     def __init__(self, robot: RobotModel, frame: str, config: RobotInputConfig, clocks: ClockGroup) -> None:
         """Begin without a reading; the clocks are those of the inputs of the robot."""
@@ -34,13 +30,7 @@ class ImuInput:
         self._rotation: Array | None = None  # from the axes of the readings to those of the parameters
 
     def push(self, sample: ImuSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a reading, in the units of the parameters; return whether it is stored.
-
-        Args:
-            sample: The reading.
-            arrival_ns: Its arrival [ns].
-            frame_id: Frame in the header of its message; empty: not known.
-        """
+        """Take a reading, its arrival [ns] and the frame in the header of its message; return whether it is stored."""
         if frame_id and frame_id != self._frame_id and self._use_frames:
             self._frame_id = frame_id
             self._rotation, remark = rotation_between(self._robot, self._frame, frame_id, "imu_frame")

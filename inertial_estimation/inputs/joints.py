@@ -1,7 +1,7 @@
 """Joint states: by name, in parts from several publishers or topics, joined into rows in the model's order."""
 
+import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.inputs.alignment import Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
-from inertial_estimation.inputs.config import JOINT_UNITS, InputConfig, RobotInputConfig, unit_factors
-from inertial_estimation.inputs.joint_checks import JointChecks
+from inertial_estimation.inputs.config import JOINT_UNITS, TURN, InputConfig, RobotInputConfig, unit_factors
+from inertial_estimation.inputs.joint_motion import JointChecks, JointVelocity
 from inertial_estimation.inputs.joint_names import JointNames, JointOrder
-from inertial_estimation.inputs.joint_velocity import JointVelocity
 from inertial_estimation.inputs.possible import DropReason, Fault, joint_range
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.models.joint_corrections import JointCorrections
@@ -25,48 +24,24 @@ MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
 RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
-TURN = 2.0 * math.pi  # [rad]
 
 
 class JointRow(NamedTuple):
-    """Columns of a row of n joints: positions [rad or m], velocities [rad/s or m/s], efforts [Nm or N] if there."""
+    """Columns of a row of n joints: positions [rad or m], velocities [rad/s or m/s], efforts [Nm or N] or None."""
 
     n: int
-    effort: bool
+    q: slice
+    v: slice
+    tau: slice | None
 
-    @property
-    def width(self) -> int:
-        """Numbers in a row."""
-        return (2 + self.effort) * self.n
-
-    @property
-    def q(self) -> slice:
-        """Positions."""
-        return slice(0, self.n)
-
-    @property
-    def v(self) -> slice:
-        """Velocities."""
-        return slice(self.n, 2 * self.n)
-
-    @property
-    def tau(self) -> slice | None:
-        """Efforts; None where the row has none."""
-        return slice(2 * self.n, 3 * self.n) if self.effort else None
+    @classmethod
+    def of(cls, n: int, *, effort: bool) -> "JointRow":
+        """Return the columns of a row of n joints."""
+        return cls(n, slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
 
 
 class JointPart:
-    """The joints that one set of messages has, with a stream of its own.
-
-    Attributes:
-        joints: Indices of its joints in the model.
-        names: Their names.
-        places: Columns of its numbers in a row of all joints.
-        source: Topic of its messages.
-        stream: Its rows.
-        velocity: Where velocities come from.
-        checks: What was found of its positions.
-    """
+    """The joints that one set of messages has, with a stream of its own."""
 
     def __init__(
         self,
@@ -82,8 +57,9 @@ class JointPart:
     ) -> None:
         """Begin without a row; the name is that of the stream, other arguments are those of `JointInput`."""
         m = len(joints)
-        self.joints, self.source = joints, source
+        self.joints, self.source = joints, source  # indices in the model; topic of the messages
         self.names = tuple(robot.joint_names[j] for j in joints)
+        # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocity, self.checks = (
             kind(self.names, config.inputs) for kind in (JointVelocity, JointChecks)
@@ -156,11 +132,6 @@ class JointInput:
     Messages with all joints of the model give the rows as they are. Messages with some of them are parts: each has its
     own times, and a row is made at each time of the largest part, with the others interpolated there. A joint that
     several sets of messages have belongs to the first that came, while that arrives.
-
-    Attributes:
-        columns: Columns of a row.
-        stream: The rows of all joints.
-        parts: Sets of joints that have come.
     """
 
     def __init__(
@@ -173,37 +144,19 @@ class JointInput:
         effort: bool = False,
         partial: bool = False,
     ) -> None:
-        """Begin without a joint state.
+        """Begin without a joint state; `partial` rows may lack joints, which are then NaN."""
+        self.columns = JointRow.of(robot.n_joints, effort=effort)
 
-        Args:
-            robot: The model.
-            config: Parameters of the inputs.
-            clocks: Those of the inputs of the robot.
-            corrections: Offsets of positions and gains of efforts; None: none.
-            effort: Whether rows have efforts.
-            partial: Whether rows may lack joints, which are then NaN.
-        """
-        self.columns = JointRow(robot.n_joints, effort)
-
-        def make(joints: NDArray[np.int64], source: str, name: str) -> JointPart:
-            return JointPart(robot, config, corrections, clocks, joints, source, name, effort=effort)
-
-        self._make: Callable[[NDArray[np.int64], str, str], JointPart] = make
+        self._make = functools.partial(JointPart, robot, config, corrections, clocks, effort=effort)
         self._names = JointNames(robot, config.joint_names)
-        self._whole = make(np.arange(robot.n_joints), JOINTS, JOINTS)
+        self._whole = self._make(np.arange(robot.n_joints), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
         self._last: tuple[str, tuple[str, ...]] = ("", ())
         self._join = _Join(self._whole, config.inputs, partial=partial)
 
     def push(self, reading: JointReading, arrival_ns: int, source: str = JOINTS) -> bool:
-        """Take a joint state; return whether it is stored.
-
-        Args:
-            reading: The joint state.
-            arrival_ns: Its arrival [ns].
-            source: Topic of its message, or what else tells its publisher.
-        """
+        """Take a joint state, its arrival [ns] and its topic, or what else tells its publisher; is it stored?"""
         last, names = self._last, reading.names
         key = last if names is last[1] and source == last[0] else (source, names)
         known = self._known.get(key)
@@ -246,12 +199,7 @@ class JointInput:
         return "; ".join(dict.fromkeys(part.velocity.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
-        """Say what is odd about joint states: names, joints that no message has, parts that have ended, rivals.
-
-        Args:
-            now_ns: The caller's time on the clock of the arrivals [ns].
-            timeout: Age from which a part has ended [s].
-        """
+        """Say what is odd: joints that no message has, parts that have ended (older than a timeout [s]), rivals."""
         notes = [*(part.checks.remark for part in self.parts), self._join.rivals]
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
@@ -275,11 +223,7 @@ class JointInput:
 
 
 class _Join:
-    """Joins parts of joint states into rows of all joints.
-
-    Attributes:
-        rivals: Two parts that have a joint with different values, for people; empty without any.
-    """
+    """Joins parts of joint states into rows of all joints; `rivals` are two parts with different values of one."""
 
     def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
         self._whole, self._config, self._partial = whole, config, partial

@@ -49,18 +49,10 @@ Fault = tuple[DropReason, str]  # why a reading is dropped, with an example for 
 
 
 class Drops:
-    """Numbers of dropped readings by reason, with the latest example of each; bounded in memory.
-
-    Attributes:
-        total: Number of dropped readings.
-        counts: By reason.
-        examples: By reason.
-        last: Reason of the last one; None before the first.
-        arrival_ns: Arrival of the last one [ns].
-    """
+    """Numbers of dropped readings by reason, with the latest example of each; bounded in memory."""
 
     def __init__(self) -> None:
-        self.total = self.arrival_ns = 0
+        self.total = self.arrival_ns = 0  # number of them; arrival of the last one [ns]
         self.counts: dict[DropReason, int] = {}
         self.examples: dict[DropReason, str] = {}
         self.last: DropReason | None = None

@@ -13,25 +13,16 @@ Times = NDArray[np.int64]
 
 
 class Ring:
-    """Rows by time, at indices `begin` to `end` of the arrays; the oldest ones give way.
-
-    Attributes:
-        times: Times of measurement [ns], shape (2 capacity,).
-        stamps: Stamps that outputs carry [ns], shape (2 capacity,).
-        rows: Shape (2 capacity, width).
-        begin: Index of the oldest row.
-        end: Index behind the newest row.
-        moved: By which rows have moved to the front; index + moved numbers rows for good.
-        clears: Number of times that all rows were forgotten.
-    """
+    """Rows by time, at indices `begin` to `end` of the arrays; the oldest ones give way."""
 
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
-        self.times: Times = np.zeros(2 * capacity, dtype=np.int64)
-        self.stamps: Times = np.zeros(2 * capacity, dtype=np.int64)
+        self.times: Times = np.zeros(2 * capacity, dtype=np.int64)  # of measurement [ns]
+        self.stamps: Times = np.zeros(2 * capacity, dtype=np.int64)  # that outputs carry [ns]
         self.rows: Array = np.zeros((2 * capacity, width))
-        self._t, self._s = self.times.data, self.stamps.data  # whose single numbers are read much faster
-        self._capacity = capacity
-        self.begin = self.end = self.moved = self.clears = 0
+        self.time, self.stamp = self.times.data, self.stamps.data  # whose single numbers are read much faster
+        self._capacity, self.begin, self.end = capacity, 0, 0
+        self.moved = 0  # by which rows have moved to the front: index + moved numbers rows for good
+        self.clears = 0  # number of times that all rows were forgotten
 
     def __len__(self) -> int:
         return self.end - self.begin
@@ -39,15 +30,7 @@ class Ring:
     @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns]; None while empty."""
-        return self._t[self.end - 1] if self.end > self.begin else None
-
-    def time(self, index: int) -> int:
-        """Return the time of a row [ns]."""
-        return self._t[index]
-
-    def stamp(self, index: int) -> int:
-        """Return the stamp of a row [ns]."""
-        return self._s[index]
+        return self.time[self.end - 1] if self.end > self.begin else None
 
     def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
         """Add a row after all others."""
@@ -56,7 +39,7 @@ class Ring:
             for array in (self.times, self.stamps, self.rows):
                 array[: end - begin] = array[begin:end]
             self.begin, self.moved, end = 0, self.moved + begin, end - begin
-        self._t[end], self._s[end] = time_ns, stamp_ns
+        self.time[end], self.stamp[end] = time_ns, stamp_ns
         self.rows[end] = row
         self.end = end + 1
         if end >= self.begin + self._capacity:
@@ -74,7 +57,7 @@ class Ring:
         Returns:
             The row, shape (width,); None where the time is outside the rows or in a gap.
         """
-        t, end = self._t, self.end
+        t, end = self.time, self.end
         low = max(self.begin, end - RECENT)
         low = bisect_right(t, time_ns, low if low < end and t[low] <= time_ns else self.begin, end) - 1
         if low < self.begin:
@@ -90,16 +73,16 @@ class Ring:
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time [ns]; None where it is older than allowed [ns]."""
-        index = bisect_right(self._t, time_ns, self.begin, self.end) - 1
-        if index < self.begin or time_ns - self._t[index] > max_age_ns:
+        index = bisect_right(self.time, time_ns, self.begin, self.end) - 1
+        if index < self.begin or time_ns - self.time[index] > max_age_ns:
             return None
         row: Array = self.rows[index].copy()
         return row
 
     def window(self, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
         """Return times [ns], shape (n,), and rows, shape (n, width), of a span, ends included; views."""
-        low = bisect_left(self._t, begin_ns, self.begin, self.end)
-        high = bisect_right(self._t, end_ns, low, self.end)
+        low = bisect_left(self.time, begin_ns, self.begin, self.end)
+        high = bisect_right(self.time, end_ns, low, self.end)
         return self.times[low:high], self.rows[low:high]
 
     def newest(self, count: int) -> tuple[Times, Array]:

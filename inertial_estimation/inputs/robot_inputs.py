@@ -12,7 +12,7 @@ from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
 from inertial_estimation.inputs.contacts import ContactInput, ContactSource, RawScale
 from inertial_estimation.inputs.field_map import FieldMap, Mapped
-from inertial_estimation.inputs.health import stream_health
+from inertial_estimation.inputs.health import repeats, stream_health
 from inertial_estimation.inputs.imu import IMU, ImuInput
 from inertial_estimation.inputs.joints import JOINTS, JointInput
 from inertial_estimation.inputs.messages import (
@@ -23,7 +23,6 @@ from inertial_estimation.inputs.messages import (
     MessageReader,
 )
 from inertial_estimation.inputs.possible import DropReason, base_state_range, number_range
-from inertial_estimation.inputs.repeats import repeats
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.joint_corrections import JointCorrections
@@ -126,7 +125,8 @@ class RobotInputs:
         self._setup, self._units = setup, UnitDetector(robot, config)
         self._samples: list[AlignedSample] = []
         self._messages: dict[str, Callable[[Any, int], None]] = {}
-        self.topics = self._topics(config.joint_states.topics, maps)
+        self._maps = {one.topic: one for one in maps}
+        self.topics = self._topics(config.joint_states.topics)
 
     def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
         """Take a reading of the IMU, with the frame in the header of its message."""
@@ -184,13 +184,11 @@ class RobotInputs:
         stream.push(sample.stamp_ns, row, arrival)
         self._samples += self.aligner.ready()
 
-    def _topics(
-        self, joint_topics: Sequence[str], maps: Sequence[FieldMap]
-    ) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
+    def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
         topics: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {}
         names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
         mapped: set[str] = set()
-        for one in maps:
+        for one in self._maps.values():
             contacts = one.contacts_of(names, frames)
             topics[one.topic] = (one.message_type,), partial(self._push_mapped, one.topic, contacts)
             mapped |= {
@@ -225,22 +223,14 @@ class RobotInputs:
             self.push_contact(contact, values.contacts[name], arrival_ns)
 
     def connect(
-        self,
-        topic: str,
-        message_type: str,
-        deserialize: Callable[[bytes], Any] | None = None,
-        convert: Callable[[Any], Any] | None = None,
+        self, topic: str, message_type: str, deserialize: Callable[[bytes], Any] | None = None
     ) -> Callable[[Any, int], None]:
-        """Return what takes the messages of a topic, or their bytes, and their arrivals [ns].
+        """Return what takes the messages of a topic of `topics`, or their bytes, and their arrivals [ns].
 
-        Args:
-            topic: One of `topics`.
-            message_type: Type of its messages.
-            deserialize: Builds a message from its bytes, for types and encodings that are not decoded here.
-            convert: `FieldMap.values` of the map of the topic; None where it is no mapped one.
+        Messages are built from their bytes by `deserialize` where they are not decoded here.
 
         Raises:
-            ConfigurationError: If there is no such topic, or it may not have such messages.
+            ConfigurationError: If there is no such topic, or it may not have messages of this type.
         """
         if topic not in self.topics:
             raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
@@ -251,7 +241,9 @@ class RobotInputs:
             raise ConfigurationError(
                 f"topic '{topic}' has type {message_type}, expected {' or '.join(types)}{hint}"
             )
-        reader = MessageReader(message_type, deserialize, convert)
+        reader = MessageReader(
+            message_type, deserialize, self._maps[topic].values if topic in self._maps else None
+        )
         stream = self.streams.get(topic, self.aligner.driver)
         if topic in self.streams and not reader.stamped:
             stream.clock.by_arrival = True

@@ -19,52 +19,33 @@ LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """Properties of one input.
+    """Properties of one input."""
 
-    Attributes:
-        name: Its name, as in diagnostics (``imu/data``).
-        width: Numbers in a row.
-        range: Beyond which a row is dropped.
-        delay: Age of a row at its stamp [s].
-        required: Whether steps wait for it and have a row of it.
-        holds: Whether its value holds until the next one, as that of a switch that is sent when it changes.
-        steady: Columns that change little from one reading to the next while the robot moves (positions), by which a
-            step of the clock is told from a recording that begins anew; None: unknown.
-    """
-
-    name: str
-    width: int
-    range: RowRange
-    delay: float = 0.0
-    required: bool = True
-    holds: bool = False
-    steady: slice | None = None
+    name: str  # as in diagnostics (imu/data)
+    width: int  # numbers in a row
+    range: RowRange  # beyond which a row is dropped
+    delay: float = 0.0  # age of a row at its stamp [s]
+    required: bool = True  # whether steps wait for it and have a row of it
+    holds: bool = (
+        False  # whether its value holds until the next one, as of a switch that is sent when it changes
+    )
+    steady: slice | None = (
+        None  # columns that change little between readings (positions): does the motion go on?
+    )
 
 
 class Stream:
-    """Rows of one input, with counters of its readings.
-
-    Attributes:
-        spec: Properties of the input.
-        ring: The rows by time.
-        clock: Turns stamps into times.
-        drops: Dropped readings by reason.
-        rejected: Arrivals [ns] and rows of the last impossible readings.
-        received: Number of readings, those dropped included.
-        arrival_ns: Arrival of the last reading [ns].
-        remarks: What is odd about readings that are used, by what it is about, for people.
-        finish: Called with the time of a row and the row before it is stored; may complete it, or return why it must
-            not be used. None: nothing is to be done.
-    """
+    """Rows of one input, with counters of its readings."""
 
     def __init__(self, spec: StreamSpec, config: InputConfig, clocks: ClockGroup) -> None:
         """Begin without a row; the clocks are those of the inputs of the robot."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
         by_arrival = config.stamps == "arrival" or spec.name in config.arrival
         self.clock = StreamClock(config, spec.delay, by_arrival=by_arrival)
-        self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)
-        self.received, self.arrival_ns = 0, 0
-        self.remarks: dict[str, str] = {}
+        self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)  # arrivals and impossible rows
+        self.received, self.arrival_ns = 0, 0  # number of readings, and arrival of the last one [ns]
+        self.remarks: dict[str, str] = {}  # what is odd about readings that are used, by what it is about
+        # Completes the row of a time [ns] before it is stored, or returns why it must not be used.
         self.finish: Callable[[int, Array], Fault | None] | None = None
         self._clocks = clocks
         clocks.streams.append(self)
@@ -76,9 +57,6 @@ class Stream:
             stamp_ns: Its stamp [ns]; zero or less: not set.
             row: Its numbers, shape (width,); may be changed.
             arrival_ns: When it arrived, on the clock of the stamps [ns].
-
-        Returns:
-            Whether the row was stored.
         """
         self.received += 1
         self.arrival_ns = arrival_ns
