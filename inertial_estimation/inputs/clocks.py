@@ -161,11 +161,12 @@ class ClockGroup:
         back = stream.clock.held[0].stamp_ns < (stream.clock.last_ns or 0)
         steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
         self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
+        held = [list(one.clock.held) for one in self.streams]
         for one in self.streams:
-            held = list(one.clock.held)
             one.clear()
             self._set_offset(one, 0)
-            for reading in held:
+        for one, readings in zip(self.streams, held, strict=True):
+            for reading in readings:
                 one.store(*reading)
 
     def _follow_one(self, stream: Stream) -> None:

@@ -110,13 +110,13 @@ class ContactInput:
         The source is one with a topic; the scale is that of all raw sensors of the robot.
         """
         self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
-        self.axes = self._by_parameters = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
+        self.axes = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
         self._frame = contact.wrench_frame if self.axes is WrenchAxes.SENSOR else contact.frame
         self._frame_id = self._frame  # of the last reading
         self._pose: tuple[Array, Array] | None = (
             None  # rotation, position of that frame in that of the parameters
         )
-        self._use_frames = config.inputs.frame_ids == "use"
+        self._follow_frames = config.inputs.frame_ids == "use" and self.axes is WrenchAxes.SENSOR
         largest, desired = largest_force(robot), source is ContactSource.DESIRED
         ranges = {
             ContactSource.FORCE: number_range(-largest, largest, "vertical force", "N"),
@@ -136,13 +136,14 @@ class ContactInput:
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
         """Take a reading, its arrival [ns] and the frame in the header of its message; return whether it is stored."""
         if isinstance(sample, ContactSample):
+            self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
             value = (
                 sample.value
                 if self._scale is None
                 else self._scale.force(self.name, sample.value, arrival_ns)
             )
             return self.stream.push(sample.stamp_ns, np.array([value]), arrival_ns)
-        if frame_id and frame_id != self._frame_id and self._use_frames:
+        if frame_id and frame_id != self._frame_id and self._follow_frames:
             self._look_up(frame_id)
         row = sample.wrench_F.copy()
         if self._pose is not None:
@@ -158,23 +159,17 @@ class ContactInput:
 
     def _look_up(self, frame_id: str) -> None:
         """Find what the frame of a message means for its wrench."""
-        self._frame_id, self._pose, self.axes = frame_id, None, self._by_parameters
         name, remarks = frame_id.rpartition("/")[2], self.stream.remarks
-        meant, remarks["frame"] = self._axes(name), ""
-        if meant is not None and meant is not self._by_parameters:
-            self.axes = meant
-            remarks["frame"] = (
-                f"header.frame_id '{frame_id}': its forces are taken in the axes of the {meant.value}; set wrench_frames: "
-                f"{meant.value}, or inputs.frame_ids: ignore"
-            )
-        if meant is not None:
+        self._frame_id, self._pose, self.axes = frame_id, None, self._axes(name) or WrenchAxes.SENSOR
+        if self.axes is not WrenchAxes.SENSOR:
+            taken = f"header.frame_id '{frame_id}': its forces are taken in the axes of the {self.axes.value}"
+            remarks["frame"] = f"{taken}; set wrench_frames: {self.axes.value}, or inputs.frame_ids: ignore"
             return
         _rotation, remarks["frame"] = rotation_between(self._robot, self._frame, name, "wrench_frames")
         try:
             pose = self._robot.fixed_transform(self._frame, name)
         except ModelError:
             return
-        self.axes = WrenchAxes.SENSOR
         if not pose.isIdentity(1e-6):
             self._pose = pose.rotation.copy(), pose.translation.copy()
 

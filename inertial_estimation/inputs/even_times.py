@@ -59,6 +59,7 @@ class EvenTimes:
     def _begin(self) -> None:
         self.period_ns, self.even = 0.0, False
         self._count, self._last, self._late = 0, 0, 0.0
+        self._first = 0  # number of the first sample that the period is fitted to
         self._wait = self._until_fit = SAMPLES_TO_FIRST_FIT
         self._last_burst = 0  # number of the last sample at which there were bursts
         self._at_once: deque[int] = deque(maxlen=BURSTY)  # numbers of the last samples at once
@@ -105,8 +106,8 @@ class EvenTimes:
         """Fit the period; begin to make times even, or cease to."""
         most = SAMPLES_TO_NEXT_EVEN_FIT if self.even else SAMPLES_TO_NEXT_FIT
         self._until_fit = self._wait = min(2 * self._wait, most)
-        turn = -(self._count % SAMPLES_FITTED) if self._count > SAMPLES_FITTED else 0
-        stamps = np.roll(self._stamps[: self._count], turn)
+        first = max(self._first, self._count - SAMPLES_FITTED)
+        stamps = self._stamps[np.arange(first, self._count) % SAMPLES_FITTED]
         known, self.period_ns = self.period_ns, _period(stamps)
         for step in () if known else np.diff(stamps).tolist():
             self._follow(step, self.period_ns)
@@ -132,7 +133,7 @@ class EvenTimes:
     def _on_line(self, stamp: int, step: int) -> int:
         """Return the time of a sample on the line below the stamps."""
         period = self.period_ns
-        due = self._line + period
+        due = self._line + round(period)
         if step >= SHORT_STEP * period:  # the sample before was the end of a burst, or alone
             self._ends.append(self._lag + self._raised)
         lag = stamp - due
@@ -163,7 +164,7 @@ class EvenTimes:
         if self._corrections > MOST_CORRECTIONS:
             self._begin()
             return stamp
-        self._lag = max(self._lag - late, 0.0)
+        self._lag, self._first = max(self._lag - late, 0.0), self._count - enough
         return min(int(due + late), stamp)
 
 

@@ -65,6 +65,7 @@ class FieldMap:
         self._check(content, KEYS, ("topic", "type"))
         imu, joints, contacts = (content.get(key) or {} for key in KEYS[3:])
         self._check(imu, IMU_KEYS, IMU_KEYS if imu else ())
+        self._check(contacts, contacts if isinstance(contacts, Mapping) else (), ())
         self._check(joints, ("names", *JOINT_KEYS), ("names", "position") if joints else ())
         self.topic, self.message_type = str(content["topic"]).strip("/"), str(content["type"])
         self.has_imu = bool(imu)
@@ -83,14 +84,14 @@ class FieldMap:
         """
         return cls(read_yaml(path, "map of messages"), f"'{path}'")
 
-    def values(self, msg: Any) -> Mapped:
-        """Return the values of a message.
+    def values(self, msg: Any, arrival_ns: int) -> Mapped:
+        """Return the values of a message and its arrival [ns].
 
         Raises:
             MeasurementError: If a field is missing, or has another length than the names.
         """
         try:
-            stamp_ns = self._stamp(msg)
+            stamp_ns = arrival_ns if self._stamp is None else self._stamp(msg)
             imu = ImuSample(stamp_ns, *(_array(get(msg)) for get in self._imu)) if self._imu else None
             fields = {key: _array(get(msg)) for key, get in self._joints.items()}
             joints = JointReading(stamp_ns, self.joint_names, **fields) if fields else None
@@ -120,10 +121,10 @@ class FieldMap:
         if lacks:
             raise ConfigurationError(f"the map {self._where} lacks {listing(lacks)}")
 
-    def _time(self, text: str) -> Getter:
-        """Return what takes the stamp of a message in nanoseconds, 0 where it has none."""
+    def _time(self, text: str) -> Getter | None:
+        """Return what takes the stamp of a message in nanoseconds; None where it has none."""
         if text == ARRIVAL:
-            return lambda _msg: 0
+            return None
         match = re.fullmatch(r"(.+)\[(s|ms|us|ns)\]", text)
         get = self._path(match[1] if match else text)
         return lambda msg: round(float(get(msg)) * TIMES[match[2]]) if match else stamp_from_msg(get(msg))

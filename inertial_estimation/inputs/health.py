@@ -60,8 +60,11 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
     still: dict[str, str] = {}
     moving = False
     for stream in streams:
-        times, rows = stream.ring.newest(REPEATED)
-        if len(times) == REPEATED and times[-1] - times[0] >= LEAST_NS and (rows == rows[0]).all():
+        newest = stream.ring.newest_ns or 0
+        times, rows = stream.ring.window(newest - LEAST_NS, newest)
+        if len(times) < REPEATED:
+            times, rows = stream.ring.newest(REPEATED)
+        if len(times) >= REPEATED and (rows == rows[0]).all():
             for_s = seconds(int(times[-1] - times[0]))
             still[stream.spec.name] = (
                 f"repeats exactly for over {for_s:.1f} s while others change: is it stuck?"

@@ -51,7 +51,7 @@ class JointChecks:
         self._right_ns = self._jump_ns = 0  # since when they are right; of the last one that was not, 0: none
         self._refused = self._returns = 0  # joint states since the last jump; quick returns
         self._run = self._usual_run = 0.0  # time for which they repeat, and usually repeat [s]
-        self.remark = ""
+        self.remark = self._jump = ""  # and the last jump
 
     def fault(self, time_ns: int, q: Array, v: Array) -> Fault | None:
         """Take a joint state; return why it must not be used.
@@ -67,13 +67,15 @@ class JointChecks:
         elif self._jump_ns:
             if self._still_away(time_ns, seconds(time_ns - last), change, np.nan_to_num(v)):
                 self._jump_ns, self._refused = time_ns, self._refused + 1
-                return DropReason.CONTRADICTION, self._jump(change)
+                return DropReason.CONTRADICTION, self._jump
         else:
             h = seconds(time_ns - last)
             off = np.abs(change - h * self._v) - JUMP_LAG * np.abs(self._v)
             if off.max(initial=0.0) > JUMP + 0.5 * LARGEST_ACCELERATION * h * h:
+                worst = int(off.argmax())
+                self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
                 self._jump_ns, self._refused = time_ns, 1
-                return DropReason.CONTRADICTION, self._jump(change)
+                return DropReason.CONTRADICTION, self._jump
             if self._frozen(h, change, v):
                 worst = int(np.abs(v).argmax())
                 what = f"position of {self._names[worst]} is frozen at a velocity of {v[worst]:.3g} rad/s"
@@ -96,13 +98,9 @@ class JointChecks:
             return False
         if age <= min(HELD_S, seconds((self._time_ns or 0) - self._right_ns)):
             return True
-        self.remark = f"{self._jump(change)} and is not back; call ~/reset if it is right"
+        self.remark = f"{self._jump} and is not back; call ~/reset if it is right"
         self._right_ns = time_ns
         return False
-
-    def _jump(self, change: Array) -> str:
-        worst = int(np.abs(change).argmax())
-        return f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
 
     def _frozen(self, h: float, change: Array, v: Array) -> bool:
         """Return whether a joint state repeats the one before although it says that joints move."""

@@ -98,7 +98,7 @@ def _vectors(
     getters = [[(attrgetter(path), letters) for path, letters in places] for _name, _first, places in fields]
     sizes = [sum(len(letters) for _get, letters in one) for one in getters]
     parts = [slice(first, first + n) for (_name, first, _places), n in zip(fields, sizes, strict=True)]
-    make = made_of_checked(kind)
+    make = made_of_checked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
 
     def from_msg(msg: Any) -> Any:
         arrays = [

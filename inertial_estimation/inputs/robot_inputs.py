@@ -11,7 +11,7 @@ from inertial_estimation.inputs.alignment import AlignedSample, Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
 from inertial_estimation.inputs.contacts import ContactInput, ContactSource, RawScale
-from inertial_estimation.inputs.field_map import FieldMap, Mapped
+from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.health import repeats, stream_health
 from inertial_estimation.inputs.imu import IMU, ImuInput
 from inertial_estimation.inputs.joints import JOINTS, JointInput
@@ -190,7 +190,7 @@ class RobotInputs:
         mapped: set[str] = set()
         for one in self._maps.values():
             contacts = one.contacts_of(names, frames)
-            topics[one.topic] = (one.message_type,), partial(self._push_mapped, one.topic, contacts)
+            topics[one.topic] = (one.message_type,), partial(self._push_mapped, one, contacts)
             mapped |= {
                 *contacts.values(),
                 *([IMU] if one.has_imu else []),
@@ -212,13 +212,12 @@ class RobotInputs:
             topics[YAW_REFERENCE] = ORIENTATION_TYPES, self.push_yaw_reference
         return topics
 
-    def _push_mapped(
-        self, topic: str, contacts: Mapping[str, str], values: Mapped, arrival_ns: int, _frame: str
-    ) -> None:
+    def _push_mapped(self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str) -> None:
+        values = mapped.values(msg, arrival_ns)
         if values.imu is not None:
             self.push_imu(values.imu, arrival_ns)
         if values.joints is not None:
-            self.push_joints(values.joints, arrival_ns, topic)
+            self.push_joints(values.joints, arrival_ns, mapped.topic)
         for name, contact in contacts.items():
             self.push_contact(contact, values.contacts[name], arrival_ns)
 
@@ -241,20 +240,16 @@ class RobotInputs:
             raise ConfigurationError(
                 f"topic '{topic}' has type {message_type}, expected {' or '.join(types)}{hint}"
             )
-        reader = MessageReader(
-            message_type, deserialize, self._maps[topic].values if topic in self._maps else None
-        )
+        reader = MessageReader(message_type, deserialize, (lambda msg: msg) if topic in self._maps else None)
         stream = self.streams.get(topic, self.aligner.driver)
         if topic in self.streams and not reader.stamped:
             stream.clock.by_arrival = True
 
         def take(message: Any, arrival_ns: int) -> None:
             try:
-                value = reader.read(message)
+                push(reader.read(message), arrival_ns, reader.frame_id)
             except MeasurementError as error:
                 stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
-            else:
-                push(value, arrival_ns, reader.frame_id)
 
         self._messages[topic] = take
         return take
