@@ -98,15 +98,20 @@ class Aligner:
         self._since_ns: int | None = None  # time of the first one, from which streams may be missing
         self._averaged = 0
         self._mean[:] = 0.0
+        self._awaited: Stream | None = None  # stream that the next step waits for
+        self._seen = (0, 0)  # rows that the driver and it had when it was looked for
 
     def ready(self) -> list[AlignedSample]:
         """Return the samples that are complete, or have waited long enough, in order of time."""
         ring = self.driver.ring
+        if self._awaited is not None and (ring.total, self._awaited.ring.total) == self._seen:
+            return []  # after most messages
         if ring.clears != self._clears:
             anew = self._continuity is Continuity.RESTARTED or self.driver.begins_anew
             self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
         samples: list[AlignedSample] = []
-        while self._next < ring.end + ring.moved:
+        self._awaited, self._seen = self.driver, (ring.total, ring.total)
+        while self._next < ring.total:
             index = self._next - ring.moved
             if index < ring.begin:
                 self.driver.drop(DropReason.OVERRUN, count=ring.begin - index)
@@ -138,6 +143,7 @@ class Aligner:
             if not (stream.spec.holds or self._reaches(stream, horizon)):
                 known = stream.ring.newest_ns
                 if newest - (self._since_ns if known is None else known) <= self.timeout * NANOSECONDS:
+                    self._awaited, self._seen = stream, (ring.total, stream.ring.total)
                     return False
         return True
 

@@ -52,7 +52,7 @@ class StreamClock:
         self.even.reset()
         self.held.clear()
         self.last_ns: int | None = None  # last stamp
-        self.readings = self._block_ns = 0  # number of readings on this clock; stamp of the last comparison
+        self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison
         self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
         self._shifts = [EARLIEST, EARLIEST]  # largest ones of the last block and of this one [ns]
 
@@ -70,10 +70,6 @@ class StreamClock:
         """Whether the stamps say which clock the inputs have."""
         return not (self.by_arrival or self.unset)
 
-    def continues(self, stamp_ns: int) -> bool:
-        """Return whether a stamp [ns] follows the last one without a gap."""
-        return self.last_ns is not None and 0 < stamp_ns - self.last_ns <= self.longest_ns and not self.held
-
     def time_of(self, stamp_ns: int, arrival_ns: int) -> int:
         """Return the time of a reading [ns], from its stamp, which is right, and its arrival [ns]."""
         self.last_ns = stamp_ns
@@ -85,13 +81,10 @@ class StreamClock:
                 self.shift_ns = shift
         return self.even.time_of(stamp_ns) + self.offset_ns - self._delay_ns
 
-    def due(self, stamp_ns: int) -> bool:
-        """Return whether the clock is to be compared with the others: when it is known, then once a second."""
-        if self.readings != READINGS_TO_BELIEVE and stamp_ns - self._block_ns < BLOCK_NS:
-            return False
-        self._block_ns, self.shift_ns = stamp_ns, max(self._shifts)
+    def next_block(self, stamp_ns: int) -> None:
+        """Begin a block of readings after which clocks are compared: when they are known, then once a second."""
+        self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shifts)
         self._shifts = [self._shifts[1], EARLIEST]
-        return True
 
 
 class ClockGroup:

@@ -16,7 +16,7 @@ from inertial_estimation.inputs.ring import Times
 from inertial_estimation.signals import Array
 
 SAMPLES_TO_FIRST_FIT = 20  # samples before the first fit of the period; the next ones at twice as many each
-SAMPLES_TO_NEXT_FIT = 500  # at most, between two fits while stamps are used as they come
+SAMPLES_TO_NEXT_FIT = 1000  # at most, between two fits while stamps are used as they come
 SAMPLES_TO_NEXT_EVEN_FIT = 100  # at most, while times are made even
 SAMPLES_FITTED = 1000
 SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one

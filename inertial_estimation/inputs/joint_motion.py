@@ -70,8 +70,11 @@ class JointChecks:
                 return DropReason.CONTRADICTION, self._jump
         else:
             h = seconds(time_ns - last)
-            off = np.abs(change - h * self._v) - JUMP_LAG * np.abs(self._v)
-            if off.max(initial=0.0) > JUMP + 0.5 * LARGEST_ACCELERATION * h * h:
+            off = change - h * self._v
+            jumped = off.dot(off) > JUMP * JUMP  # else no joint is off by more
+            if jumped:
+                off = np.abs(off) - JUMP_LAG * np.abs(self._v) - 0.5 * LARGEST_ACCELERATION * h * h
+            if jumped and off.max() > JUMP:
                 worst = int(off.argmax())
                 self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
                 self._jump_ns, self._refused = time_ns, 1
@@ -104,7 +107,7 @@ class JointChecks:
 
     def _frozen(self, h: float, change: Array, v: Array) -> bool:
         """Return whether a joint state repeats the one before although it says that joints move."""
-        if change.any() or (v != self._v).any():
+        if change.dot(change) > 0.0 or (v != self._v).any():
             if self._run:
                 self._usual_run += SHARE * (self._run - self._usual_run)
                 self._run = 0.0
@@ -167,15 +170,14 @@ class JointVelocity:
         """Return which joints have no measured velocity."""
         if self._policy != "auto":
             return self._all if self._policy == "derived" else self._none
-        if v.any():
+        square = v.dot(v)  # NaN if one of them is
+        if square != 0.0:
             self._still, self._fake = None, False
-        elif self._still is None:
+            return self._none if square > 0.0 else np.isnan(v)
+        if self._still is None:
             self._still = q.copy()
-        elif not self._fake:
-            self._fake = bool((np.abs(q - self._still) > TRAVEL_AT_ZERO_VELOCITY).any())
-        if self._fake:
-            return self._all
-        return self._none if v.dot(v) >= 0.0 else np.isnan(v)  # the product is NaN if one of them is
+        self._fake = self._fake or bool((np.abs(q - self._still) > TRAVEL_AT_ZERO_VELOCITY).any())
+        return self._all if self._fake else self._none
 
     @property
     def source(self) -> str:

@@ -113,9 +113,9 @@ class JointPart:
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
         fault = self.checks.fault(time_ns, q, v) or self.velocity.complete(time_ns, q, v)
+        if fault is None and not v.dot(v) >= 0.0:
+            return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
         if fault is None:
-            if not v.dot(v) >= 0.0:
-                return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
             self.checks.follow(v)
         return fault
 

@@ -121,7 +121,7 @@ def _vectors(
             begin = (begin + 3) & -4
             begin += 4 + _length(body, begin)[0]
         values = np.frombuffer(body, "<f8", doubles, (begin + 7) & -8)
-        return make(stamp_ns, *[values[part] for part in parts])
+        return make(stamp_ns, *map(values.__getitem__, parts))
 
     return Conversion(from_msg, to_msg, lambda: decode, stamped)
 
@@ -335,7 +335,13 @@ class MessageReader:
         try:
             if self._decode is not None and message[:2] == LITTLE_ENDIAN:
                 body = message[ENCAPSULATION:]  # a copy, whose doubles are aligned
-                return self._decode(body, *self._header(body)) if self.stamped else self._decode(body, 0, 0)
+                if not self.stamped:
+                    return self._decode(body, 0, 0)
+                sec, nanosec, length = _head(body)
+                begin = FRAME + length
+                if body[FRAME:begin] != self._frame:
+                    self._frame, self.frame_id = body[FRAME:begin], body[FRAME : begin - 1].decode()
+                return self._decode(body, sec * NANOSECONDS + nanosec, begin)
             if self._deserialize is None:
                 raise DamagedMessageError(f"serialised {self._type} cannot be read here")
             msg = self._deserialize(message)
@@ -344,11 +350,3 @@ class MessageReader:
         except Exception as error:  # each deserialiser has exceptions of its own
             raise DamagedMessageError(f"{len(message)} bytes are no {self._type}: {error}") from error
         return self.read(msg)
-
-    def _header(self, body: bytes) -> tuple[int, int]:
-        """Return the stamp [ns] and the offset behind the name of the frame, which is noted."""
-        sec, nanosec, length = _head(body)
-        frame = body[FRAME : FRAME + length]
-        if frame != self._frame:
-            self._frame, self.frame_id = frame, frame[:-1].decode()
-        return sec * NANOSECONDS + nanosec, FRAME + length

@@ -98,16 +98,18 @@ class RowRange:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
         self._lower, self._upper, self._optional = np.asarray(lower), np.asarray(upper), optional
         self._names, self._units = tuple(names), tuple(units)
-        within = np.maximum(np.minimum(-self._lower, self._upper), 1e-9)
-        self._scale = 1.0 / within  # a row of sum (scale x)^2 <= 1 is inside, which takes two calls to see
+        within = float(max(np.minimum(-self._lower, self._upper).min(), 0.0))
+        self._square = (
+            within * within
+        )  # of the norm of rows that are inside for certain, which one call tells
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
-        scaled = row * self._scale
-        if scaled.dot(scaled) <= 1.0:
+        if row.dot(row) <= self._square:
             return None
         inside = (row >= self._lower) & (row <= self._upper)
-        inside[self._optional] |= np.isnan(row[self._optional])
+        if not inside.all():
+            inside[self._optional] |= np.isnan(row[self._optional])
         if inside.all():
             return None
         which = int(inside.argmin())

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from inertial_estimation.signals import Array
 
 CAPACITY = 2048  # rows that are kept
-RECENT = 5  # newest rows, among which a time is sought first
 Times = NDArray[np.int64]
 
 
@@ -21,7 +20,7 @@ class Ring:
         self.rows: Array = np.zeros((2 * capacity, width))
         self.time, self.stamp = self.times.data, self.stamps.data  # whose single numbers are read much faster
         self._capacity, self.begin, self.end = capacity, 0, 0
-        self.moved = 0  # by which rows have moved to the front: index + moved numbers rows for good
+        self.total = self.moved = 0  # rows that came; moved to the front: index + moved numbers rows for good
         self.clears = 0  # number of times that all rows were forgotten
 
     def __len__(self) -> int:
@@ -42,6 +41,7 @@ class Ring:
         self.time[end], self.stamp[end] = time_ns, stamp_ns
         self.rows[end] = row
         self.end = end + 1
+        self.total += 1
         if end >= self.begin + self._capacity:
             self.begin += 1
 
@@ -57,10 +57,11 @@ class Ring:
         Returns:
             The row, shape (width,); None where the time is outside the rows or in a gap.
         """
-        t, end = self.time, self.end
-        low = max(self.begin, end - RECENT)
-        low = bisect_right(t, time_ns, low if low < end and t[low] <= time_ns else self.begin, end) - 1
-        if low < self.begin:
+        t, begin, end = self.time, self.begin, self.end
+        low = end - 2  # most steps lie between the two newest rows
+        if low < begin or t[low] > time_ns or t[end - 1] <= time_ns:
+            low = bisect_right(t, time_ns, begin, end) - 1
+        if low < begin:
             return None
         row: Array = self.rows[low]
         before = t[low]

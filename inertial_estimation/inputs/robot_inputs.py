@@ -212,7 +212,9 @@ class RobotInputs:
             topics[YAW_REFERENCE] = ORIENTATION_TYPES, self.push_yaw_reference
         return topics
 
-    def _push_mapped(self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str) -> None:
+    def _push_mapped(
+        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str
+    ) -> None:
         values = mapped.values(msg, arrival_ns)
         if values.imu is not None:
             self.push_imu(values.imu, arrival_ns)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.inputs.clocks import ClockGroup, StreamClock
+from inertial_estimation.inputs.clocks import READINGS_TO_BELIEVE, ClockGroup, StreamClock
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.possible import DropReason, Drops, Fault, RowRange
 from inertial_estimation.inputs.ring import Ring, Times
@@ -72,7 +72,8 @@ class Stream:
             stamp_ns = arrived
         elif clock.unset:
             clock.unset = False
-        if clock.continues(stamp_ns):
+        last_ns = clock.last_ns
+        if last_ns is not None and 0 < stamp_ns - last_ns <= clock.longest_ns and not clock.held:
             return self.store(stamp_ns, row, arrival_ns)
         return self._clocks.judge(self, stamp_ns, row, arrival_ns)
 
@@ -83,7 +84,8 @@ class Stream:
         fault = None if self.finish is None else self.finish(time_ns, row)
         if fault is None:
             self.ring.append(time_ns, stamp_ns + clock.offset_ns, row)
-        if clock.due(stamp_ns):
+        if stamp_ns >= clock.next_ns or clock.readings == READINGS_TO_BELIEVE:
+            clock.next_block(stamp_ns)
             self._clocks.compare(self)
         return fault is None or self.drop(*fault)
 

@@ -11,7 +11,9 @@ from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 MS = 1_000_000
 START = 1_700_000_000_000_000_000
 JOINTS_OF = ("L_hip", "L_knee", "R_hip", "R_knee")
-INERTIA = '<inertial><mass value="{}"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>'
+INERTIA = (
+    '<inertial><mass value="{}"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>'
+)
 LEG = """
 <link name="{s}_thigh">{i}</link><link name="{s}_shank">{i}</link><link name="{s}_foot"/><link name="{s}_sensor"/>
 <joint name="{s}_hip" type="revolute"><parent link="base"/><child link="{s}_thigh"/><origin xyz="0 {y} 0"/>

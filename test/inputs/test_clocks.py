@@ -61,7 +61,9 @@ def test_single_stamps_that_are_not_set_are_dropped():
     assert len(complete(play(robot, 20, begin=21))) >= 19
 
 
-@pytest.mark.parametrize(("imu_shift", "joint_shift"), [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0)])
+@pytest.mark.parametrize(
+    ("imu_shift", "joint_shift"), [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0)]
+)
 def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_shift):
     robot = inputs()
     samples = play(robot, 200, imu_shift=imu_shift, joint_shift=joint_shift)
@@ -129,7 +131,9 @@ def test_all_clocks_that_are_set_while_the_motion_goes_on_keep_what_was_learned(
     robot = inputs()
     play(robot, 100)
     samples = play(robot, 100, begin=100, imu_shift=shift, joint_shift=shift)
-    moved = [sample for sample in samples if sample.stamp_ns >= START + 500 * MS + shift and shift > 0 or shift < 0]
+    moved = [
+        sample for sample in samples if sample.stamp_ns >= START + 500 * MS + shift and shift > 0 or shift < 0
+    ]
     assert Continuity.RESTARTED not in [sample.continuity for sample in samples]
     assert Continuity.AFTER_GAP in [sample.continuity for sample in moved]
     assert not samples[-1].missing

@@ -30,7 +30,9 @@ def test_sources_are_one_for_all_or_one_for_each():
     assert contact_sources(["wrench", "none"], FEET)["r_foot"] is ContactSource.NONE
     with pytest.raises(ConfigurationError, match="no contact source 'switsch', did you mean 'switch'"):
         contact_sources("switsch", FEET)
-    with pytest.raises(ConfigurationError, match="has 3 entries, expected one, or one for each of l_foot, r_foot"):
+    with pytest.raises(
+        ConfigurationError, match="has 3 entries, expected one, or one for each of l_foot, r_foot"
+    ):
         contact_sources(["wrench"] * 3, FEET)
 
 
@@ -100,7 +102,9 @@ def test_a_stuck_wrench_is_reported_and_used():
 )
 def test_axes_are_those_of_the_parameters_unless_messages_say_others(wrench_frame, frame_id, axes):
     robot = setup()
-    object.__setattr__(robot, "contacts", (ContactFrames("l_foot", "L_foot", wrench_frame), robot.contacts[1]))
+    object.__setattr__(
+        robot, "contacts", (ContactFrames("l_foot", "L_foot", wrench_frame), robot.contacts[1])
+    )
     for use in ("use", "ignore"):
         made = robot_with("wrench", parameters(inputs__frame_ids=use), robot)
         made.push_contact("l_foot", wrench(START, (1.0, 2.0, 3.0)), START, frame_id)
@@ -127,7 +131,9 @@ def test_forces_of_all_axes_are_those_of_the_base():
         np.testing.assert_allclose(force_in_base(row, axes, R_BF, R_WB), R @ row[:3])
 
 
-@pytest.mark.parametrize(("frame_id", "turned"), [("", 0), ("imu_link", 0), ("turned", 1), ("L_foot", 0), ("x", 0)])
+@pytest.mark.parametrize(
+    ("frame_id", "turned"), [("", 0), ("imu_link", 0), ("turned", 1), ("L_foot", 0), ("x", 0)]
+)
 def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, turned):
     robot = inputs()
     robot.push_imu(imu(START, [1.0, 0.0, 9.0], [0.0, 2.0, 0.0]), START, frame_id)

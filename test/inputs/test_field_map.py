@@ -87,14 +87,17 @@ def test_maps_with_mistakes_are_refused_with_one_line(values, said):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "motors"), [("unitree_go", "unitree_go/msg/LowState", 12), ("unitree_g1", "unitree_hg/msg/LowState", 29)]
+    ("name", "kind", "motors"),
+    [("unitree_go", "unitree_go/msg/LowState", 12), ("unitree_g1", "unitree_hg/msg/LowState", 29)],
 )
 def test_maps_of_the_package_read_messages_as_the_vendor_lays_them_out(name, kind, motors):
     mapped = FieldMap.read(MAPS / f"{name}.yaml")
     assert mapped.message_type == kind
     sensor = SimpleNamespace(accelerometer=np.arange(3), gyroscope=np.arange(3, 6), quaternion=np.zeros(4))
     given = [SimpleNamespace(q=k, dq=-k, tau_est=2 * k) for k in range(35 if motors == 29 else 20)]
-    msg = SimpleNamespace(imu_state=sensor, motor_state=given, foot_force=np.array([1, 2, 3, 4], dtype=np.int16), tick=7)
+    msg = SimpleNamespace(
+        imu_state=sensor, motor_state=given, foot_force=np.array([1, 2, 3, 4], dtype=np.int16), tick=7
+    )
     values = mapped.values(msg, START)
     assert len(values.joints.names) == motors
     assert values.joints.effort.tolist() == [2.0 * k for k in range(motors)]

@@ -16,7 +16,9 @@ def at(t):
     return np.array([swing(t, k) for k in range(4)]).T
 
 
-def parts(robot, until, sets=((LEFT, 0.0), (RIGHT, 0.0007)), rates=(250, 250), sources=(JOINTS, JOINTS), end=9.0):
+def parts(
+    robot, until, sets=((LEFT, 0.0), (RIGHT, 0.0007)), rates=(250, 250), sources=(JOINTS, JOINTS), end=9.0
+):
     """Push an IMU and joint states in parts; the last part ends at a time [s]; return the samples."""
     events = [(k / 250, None) for k in range(int(250 * until))]
     for part, (names, later) in enumerate(sets):
@@ -38,7 +40,9 @@ def errors(robot, samples):
     """Largest error of positions and velocities at the times of the samples."""
     q, v = robot.joints.columns.q, robot.joints.columns.v
     rows = [(s.rows[JOINTS], at(1e-9 * (s.time_ns - START))) for s in samples]
-    return max(np.abs(row[q] - t[0]).max() for row, t in rows), max(np.abs(row[v] - t[1]).max() for row, t in rows)
+    return max(np.abs(row[q] - t[0]).max() for row, t in rows), max(
+        np.abs(row[v] - t[1]).max() for row, t in rows
+    )
 
 
 @pytest.mark.parametrize("rates", [(250, 250), (250, 100), (100, 400)])
@@ -65,7 +69,9 @@ def test_a_part_that_ends_is_named_and_its_joints_are_missing():
 def test_rows_may_lack_joints_where_that_is_allowed():
     robot = inputs(partial_joints=True)
     samples = parts(robot, 1.5, end=0.5)
-    late = [sample.rows[JOINTS] for sample in samples if START + 800 * MS < sample.time_ns < START + 1450 * MS]
+    late = [
+        sample.rows[JOINTS] for sample in samples if START + 800 * MS < sample.time_ns < START + 1450 * MS
+    ]
     assert all(row is not None and np.isnan(row[[2, 3, 6, 7]]).all() for row in late)
     assert all(np.isfinite(row[[0, 1, 4, 5]]).all() for row in late)
 
@@ -86,7 +92,9 @@ def test_two_publishers_of_one_joint_with_different_values_are_named():
         stamp = START + 5 * MS * k
         robot.push_imu(imu(stamp), stamp)
         robot.push_joints(joints(stamp, [0.1] * 4), stamp, "joint_states")
-        robot.push_joints(joints(stamp + MS, [0.6], [0.0], names=("R_hip",)), stamp + MS, "gripper/joint_states")
+        robot.push_joints(
+            joints(stamp + MS, [0.6], [0.0], names=("R_hip",)), stamp + MS, "gripper/joint_states"
+        )
     samples = robot.ready()
     said = next(h.message for h in robot.health(START + 500 * MS) if h.name == JOINTS)
     assert all(f in said for f in ("R_hip", "0.1 rad by joint_states", "0.6 rad by gripper/joint_states"))
@@ -204,7 +212,9 @@ def test_a_velocity_is_exact_for_constant_acceleration_and_not_there_before_the_
         robot.push_joints(JointReading(START + k * MS, JOINTS_OF, np.full(4, t * t), None), START + k * MS)
     ring = robot.streams[JOINTS].ring
     assert 45 <= robot.streams[JOINTS].drops.counts[DropReason.NO_VELOCITY] <= 50
-    np.testing.assert_allclose(ring.rows[ring.begin : ring.end, 4], 2e-9 * (ring.times[ring.begin : ring.end] - START))
+    np.testing.assert_allclose(
+        ring.rows[ring.begin : ring.end, 4], 2e-9 * (ring.times[ring.begin : ring.end] - START)
+    )
 
 
 def test_angles_of_joints_without_limits_are_continuous():

@@ -30,7 +30,9 @@ VALUES = {
     "geometry_msgs/msg/QuaternionStamped": OrientationSample(STAMP, RNG.normal(size=4)),
     "geometry_msgs/msg/PoseStamped": PoseSample(STAMP, RNG.normal(size=4), RNG.normal(size=3)),
     "nav_msgs/msg/Odometry": BaseState(STAMP, RNG.normal(size=4), *RNG.normal(size=(3, 3))),
-    "geometry_msgs/msg/InertiaStamped": StampedInertia(STAMP, LinkInertia("hand", 2.0, RNG.normal(size=3), MOMENT)),
+    "geometry_msgs/msg/InertiaStamped": StampedInertia(
+        STAMP, LinkInertia("hand", 2.0, RNG.normal(size=3), MOMENT)
+    ),
     "std_msgs/msg/Bool": ContactSample(0, 1.0),
     "std_msgs/msg/Float64": ContactSample(0, 0.25),
     "std_msgs/msg/Float32": ContactSample(0, 0.25),
@@ -99,14 +101,20 @@ def test_values_come_back_from_messages_and_from_their_bytes(store, name, frame)
 
 @pytest.mark.parametrize("name", [n for n in VALUES if CONVERSIONS[n].decoder is not None])
 def test_bytes_that_end_early_are_damaged_and_never_something_else(store, name):
-    data = bytes(store.serialize_cdr(CONVERSIONS[name].to_msg(VALUES[name], empty(store, name), "frame"), name))
+    data = bytes(
+        store.serialize_cdr(CONVERSIONS[name].to_msg(VALUES[name], empty(store, name), "frame"), name)
+    )
     reader = MessageReader(name)
     for end in range(len(data) - 8):
         try:
             reader.read(data[:end])
         except MeasurementError:
             continue
-        assert end >= len(data) - 8 or name in (JOINT_STATE_TYPE, "nav_msgs/msg/Odometry", "sensor_msgs/msg/Imu")
+        assert end >= len(data) - 8 or name in (
+            JOINT_STATE_TYPE,
+            "nav_msgs/msg/Odometry",
+            "sensor_msgs/msg/Imu",
+        )
 
 
 def test_joint_states_of_changing_names_and_lengths(store):

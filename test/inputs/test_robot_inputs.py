@@ -6,7 +6,13 @@ from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.messages import BOOL_TYPE, CONVERSIONS, IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
+from inertial_estimation.inputs.messages import (
+    BOOL_TYPE,
+    CONVERSIONS,
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    WRENCH_TYPE,
+)
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
@@ -34,14 +40,18 @@ def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
         values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
         values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_sensor") for f in FEET]
         for topic, kind, value, frame in values:
-            made[1].push_message(topic, CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS)
+            made[1].push_message(
+                topic, CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS
+            )
             made[2].push_message(topic, serialised(store, kind, value, frame), stamp + MS)
         made[0].push_imu(values[0][2], stamp + MS, "turned")
         made[0].push_joints(values[1][2], stamp + MS)
         for (topic, _kind, value, frame), foot in zip(values[2:], FEET, strict=True):
             assert topic.startswith(foot)
             made[0].push_contact(foot, value, stamp + MS, frame)
-    first, *others = ([(s.stamp_ns, s.driver.tobytes(), str(s.rows)) for s in robot.ready()] for robot in made)
+    first, *others = (
+        [(s.stamp_ns, s.driver.tobytes(), str(s.rows)) for s in robot.ready()] for robot in made
+    )
     assert len(first) == 50
     assert all(other == first for other in others)
 

@@ -61,7 +61,11 @@ def test_specific_force_without_gravity_is_named():
     ("factors", "said", "remedy"),
     [
         ({"position": DEGREES}, "positions in deg", "joint_states.units: [deg]"),
-        ({"position": DEGREES, "velocity": DEGREES}, "velocities in deg/s", "joint_states.units: [deg, deg/s]"),
+        (
+            {"position": DEGREES, "velocity": DEGREES},
+            "velocities in deg/s",
+            "joint_states.units: [deg, deg/s]",
+        ),
         ({"velocity": DEGREES}, "velocities in deg/s", "joint_states.units: [deg/s]"),
         ({"velocity": 60 / (2 * np.pi)}, "velocities in rpm", "joint_states.units: [rpm]"),
         ({"effort": 1000.0}, "times the limits of the joints (in mNm or mA?", "drive_gains"),
