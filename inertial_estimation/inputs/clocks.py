@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,14 +25,6 @@ STEADY_STEP = 0.1  # of a position between two readings, where the motion goes o
 EARLIEST = -(2**62)
 
 
-class HeldReading(NamedTuple):
-    """A reading whose stamp does not continue those before."""
-
-    stamp_ns: int
-    row: Array
-    arrival_ns: int
-
-
 class StreamClock:
     """Stamps of one input and the times that follow from them."""
 
@@ -43,7 +35,8 @@ class StreamClock:
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
         self.longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))  # step that continues them
         self._delay_ns, self._zeros = round(NANOSECONDS * delay), 0
-        self.held: list[HeldReading] = []  # consecutive readings on another clock, until it is decided
+        # Stamps, rows and arrivals of consecutive readings on another clock, until it is decided.
+        self.held: list[tuple[int, Array, int]] = []
         self.offset_ns = 0  # added to the stamps of a clock that is not that of the other inputs
         self.reset()
 
@@ -91,21 +84,21 @@ class ClockGroup:
     """Compares the clocks of the inputs of one robot.
 
     A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is of
-    another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the clock before is
-    not heard, show a jump: of all clocks where every stream that arrives has left the one before (a recording or
-    simulation begins anew), else of this one. A clock that differs from those of most streams by `inputs.jump` is odd,
-    of two that which differs more from the arrivals: its stamps are moved by the difference, and it is named.
+    another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the clock
+    before is not heard, show a jump: of all clocks where every stream that arrives has left the one before (a
+    recording or simulation begins anew), else of this one. A clock that differs from those of most streams by
+    `inputs.jump` (of two that which differs more from the arrivals) is moved by the difference, and named.
     """
 
     def __init__(self, config: InputConfig) -> None:
         self.streams: list[Stream] = []
         self.begins_anew = (
-            True  # whether all clocks went back, and the motion did not go on, at the last clearing
+            True  # whether, when rows were last cleared, all clocks and the motion had gone back
         )
         self._jump_ns = round(config.jump * NANOSECONDS)
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Store, hold or drop a row whose stamp does not follow the last one without a gap; see `Stream.push`."""
+        """Store, hold or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
         clock, held = stream.clock, stream.clock.held
         if clock.last_ns is None:
             return stream.store(stamp_ns, row, arrival_ns)
@@ -120,38 +113,27 @@ class ClockGroup:
             if step > self._jump_ns:
                 clock.even.reset()
             return stream.store(stamp_ns, row, arrival_ns)
-        if held and not 0 < stamp_ns - held[-1].stamp_ns <= self._jump_ns:
+        if held and not (0 < stamp_ns - held[-1][0] <= self._jump_ns and len(held) < MOST_HELD):
             self._drop_strays(stream)
-        held.append(HeldReading(stamp_ns, row.copy(), arrival_ns))
-        if len(held) > MOST_HELD:
-            del held[0]
-            stream.drop(DropReason.OVERRUN)
+        held.append((stamp_ns, row.copy(), arrival_ns))
         return self._decide(stream, arrival_ns)
 
     def _decide(self, stream: Stream, arrival_ns: int) -> bool:
         """Follow the clock of the held readings if they show that it has jumped; return whether they do."""
-        held = stream.clock.held
+        held, newest = stream.clock.held, stream.clock.held[-1][0]
         if len(held) < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
             return False
-        others = [
-            o for o in self.streams if o is not stream and o.spec.required and o.clock.last_ns is not None
-        ]
-        others = [o for o in others if arrival_ns - o.arrival_ns <= LONG_SILENCE_NS]
-        stamps = [o.clock.held[-1].stamp_ns for o in others if o.clock.held]
-        together = len(stamps) == len(others) and all(
-            abs(s - held[-1].stamp_ns) <= self._jump_ns for s in stamps
-        )
-        if held[-1].stamp_ns - held[0].stamp_ns < (SILENCE_NS if together else LONG_SILENCE_NS):
+        heard = [s for s in self.streams if s is not stream and arrival_ns - s.arrival_ns <= LONG_SILENCE_NS]
+        others = [s.clock for s in heard if s.spec.required and s.clock.last_ns is not None]
+        together = all(c.held and abs(c.held[-1][0] - newest) <= self._jump_ns for c in others)
+        if newest - held[0][0] < (SILENCE_NS if together else LONG_SILENCE_NS):
             return False
-        if together:
-            self._follow_all(stream)
-        else:
-            self._follow_one(stream)
+        (self._follow_all if together else self._follow_one)(stream)
         return True
 
     def _follow_all(self, stream: Stream) -> None:
         """Forget the rows of all streams, then store what they hold on the new clock."""
-        back = stream.clock.held[0].stamp_ns < (stream.clock.last_ns or 0)
+        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0)
         steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
         self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
         held = [list(one.clock.held) for one in self.streams]
@@ -164,22 +146,20 @@ class ClockGroup:
 
     def _follow_one(self, stream: Stream) -> None:
         """Follow the clock of one stream, which may now be odd."""
-        clock, held = stream.clock, list(stream.clock.held)
+        clock, held, newest = stream.clock, list(stream.clock.held), stream.ring.newest_ns
         clock.reset()
-        clock.shift_ns = max(reading.stamp_ns - reading.arrival_ns for reading in held)
+        clock.shift_ns = max(stamp_ns - arrival_ns for stamp_ns, _row, arrival_ns in held)
         clock.readings = len(held)
         self._set_offset(stream, self._offset_of(stream))
         clock.readings = 0
-        newest = stream.ring.newest_ns
-        if newest is not None and held[0].stamp_ns + clock.offset_ns <= newest:
+        if newest is not None and held[0][0] + clock.offset_ns <= newest:
             self._clear_rows(stream)
         for reading in held:
             stream.store(*reading)
 
     def compare(self, stream: Stream) -> None:
         """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
-        new = stream.clock.readings <= READINGS_TO_BELIEVE
-        for one in self.streams if new else [stream]:
+        for one in self.streams if stream.clock.readings <= READINGS_TO_BELIEVE else [stream]:
             clock, wanted = one.clock, self._offset_of(one)
             if wanted and abs(wanted - clock.offset_ns) <= self._jump_ns:
                 clock.offset_ns += max(-DRIFT_NS, min(DRIFT_NS, wanted - clock.offset_ns))
@@ -194,7 +174,9 @@ class ClockGroup:
 
     def _offset_of(self, stream: Stream) -> int:
         """Return by how much the stamps of a stream are to be moved [ns]: 0 where most have its clock."""
-        voters = [s for s in self.streams if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
+        newest = max(s.arrival_ns for s in self.streams)
+        heard = [s for s in self.streams if newest - s.arrival_ns <= BLOCK_NS]
+        voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
         groups: list[list[Stream]] = []
         for one in sorted(voters, key=lambda s: s.clock.shift_ns):
             if groups and one.clock.shift_ns - groups[-1][-1].clock.shift_ns <= self._jump_ns:
@@ -208,20 +190,18 @@ class ClockGroup:
         return apart if stream not in best and abs(apart) > self._jump_ns else 0
 
     def _set_offset(self, stream: Stream, offset_ns: int) -> None:
-        stream.clock.offset_ns = offset_ns
-        stream.remarks.pop("clock", None)
+        stream.clock.offset_ns, stream.remarks["clock"] = offset_ns, ""
         if offset_ns and stream.clock.votes:
             side = "behind" if offset_ns > 0 else "ahead of"
-            stream.remarks["clock"] = (
-                f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs: a clock of its own (as "
-                f"since the start of a board)? They are moved by it; set inputs.arrival: [{stream.spec.name}]"
-            )
+            what = f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs: a clock of its own"
+            remedy = f"they are moved by it; set inputs.arrival: [{stream.spec.name}]"
+            stream.remarks["clock"] = f"{what} (as since the start of a board)? {remedy}"
 
     def _drop_strays(self, stream: Stream) -> None:
         """Drop the held readings, since the clock before is heard."""
         held = stream.clock.held
         if held:
-            step = seconds(held[-1].stamp_ns - (stream.clock.last_ns or 0))
+            step = seconds(held[-1][0] - (stream.clock.last_ns or 0))
             side = "ahead" if step > 0.0 else "back"
             stream.drop(DropReason.STRAY_STAMP, f"{abs(step):.3f} s {side}: a second publisher?", len(held))
             held.clear()
@@ -229,8 +209,6 @@ class ClockGroup:
 
 def _goes_on(stream: Stream) -> bool:
     """Return whether the first held reading continues the motion of the last stored one."""
-    change = (
-        stream.clock.held[0].row[stream.spec.steady]
-        - stream.ring.rows[stream.ring.end - 1, stream.spec.steady]
-    )
+    columns, last = stream.spec.steady, stream.ring.rows[stream.ring.end - 1]
+    change = stream.clock.held[0][1][columns] - last[columns]
     return float(np.abs(change).max(initial=0.0)) < STEADY_STEP

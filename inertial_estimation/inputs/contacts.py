@@ -94,7 +94,7 @@ def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Arr
 
 
 class ContactInput:
-    """The readings of one contact, in `axes`: those of the parameters, unless the frame of the messages says others."""
+    """The readings of one contact; a wrench is in `axes`: the parameters', unless its messages' frame is another."""
 
     def __init__(
         self,
@@ -113,9 +113,7 @@ class ContactInput:
         self.axes = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
         self._frame = contact.wrench_frame if self.axes is WrenchAxes.SENSOR else contact.frame
         self._frame_id = self._frame  # of the last reading
-        self._pose: tuple[Array, Array] | None = (
-            None  # rotation, position of that frame in that of the parameters
-        )
+        self._pose: tuple[Array, Array] | None = None  # of that frame in the one of the parameters
         self._follow_frames = config.inputs.frame_ids == "use" and self.axes is WrenchAxes.SENSOR
         largest, desired = largest_force(robot), source is ContactSource.DESIRED
         ranges = {
@@ -123,18 +121,14 @@ class ContactInput:
             ContactSource.RAW_FORCE: number_range(-LARGEST_RAW, LARGEST_RAW, "force without a unit"),
             ContactSource.SWITCH: number_range(0.0, 1.0, "probability of contact"),
         }
-        spec = StreamSpec(
-            f"{contact.name}/desired_wrench" if desired else f"{contact.name}/wrench",
-            source.width,
-            ranges.get(source, wrench_range(robot)),
-            0.0 if desired else config.inputs.wrench_delay,
-            required=not desired,
-            holds=source is ContactSource.SWITCH,
-        )
+        name = f"{contact.name}/{'desired_wrench' if desired else 'wrench'}"
+        delay, holds = 0.0 if desired else config.inputs.wrench_delay, source is ContactSource.SWITCH
+        plausible = ranges.get(source, wrench_range(robot))
+        spec = StreamSpec(name, source.width, plausible, delay, required=not desired, holds=holds)
         self.stream = Stream(spec, config.inputs, clocks)
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a reading, its arrival [ns] and the frame in the header of its message; return whether it is stored."""
+        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
         if isinstance(sample, ContactSample):
             self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
             value = (
@@ -175,10 +169,10 @@ class ContactInput:
 
 
 class RawScale:
-    """Scale of force sensors without a unit: the mean of their sum is the weight while the robot stands or walks.
+    """Scale of force sensors without a unit: their mean sum is the weight while the robot stands or walks.
 
-    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest mean of
-    the sum over a second, so that a robot that hangs later on does not change it.
+    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest mean
+    of the sum over a second, so that a robot that hangs later on does not change it.
     """
 
     def __init__(self, contacts: Sequence[str], weight: float) -> None:

@@ -4,8 +4,8 @@ A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k
 (d_k up to many periods, then many samples at once) corrupt every integration over time. A sample cannot arrive
 before it is taken, so period and offset are those of the lower envelope of the stamps: the period is the
 least-squares slope over the samples that end a burst or stand alone, fitted twice, the second time to the less
-delayed half of them; the line is pulled down by every sample that comes before it was due, and raised by what
-all of the last ends of bursts are late.
+delayed half of them; the line is pulled down by every sample that comes before it was due, and raised by what all
+of the last ends of bursts are late.
 """
 
 from collections import deque
@@ -22,15 +22,12 @@ SAMPLES_FITTED = 1000
 SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
 AT_ONCE = 0.15  # of a period, between samples that arrive at once; jitter rarely gives such steps
 LATE = 0.6  # of a period, by which the sample before such a step is late: it waited for the next one
-STEPS_JUDGED = 100
-BURSTY = 8  # steps at once among those judged, from which stamps are those of arrival
+STEPS_JUDGED, BURSTY = 100, 8  # steps at once among those judged, from which stamps are those of arrival
 PROMPT, OFTEN_PROMPT = 0.15, 0.5  # of a period after the line; share of samples that come before, of which
 OFTEN_LATE, OFTEN_SHORT = 0.08, 0.05  # others are late, and shares of late samples and of short steps
 STEPS_WITHOUT_BURST = 2000  # after which times are the stamps again
-SLEW = 0.05  # of a period, by which the line may rise per sample
-SHORTEST_STEP = 0.1  # of a period, between two times
-ENDS_COMPARED = 20  # ends of bursts in which the smallest delay is sought
-LOST = 0.75  # of a period, by which all of them are late where a sample was lost
+SLEW, SHORTEST_STEP = 0.05, 0.1  # of a period: by which the line may rise per sample; between two times
+ENDS_COMPARED, LOST = 20, 0.75  # ends of bursts; of a period, by which all of them are late after a loss
 FAR_LATE, FAR_LATE_ENDS = 3.0, 5  # periods; ends that are so late show a loss sooner
 LEAD = 1.0  # period by which a stamp comes before the line where the rate has risen
 MOST_CORRECTIONS = 3  # losses in a row without a sample on the line, from which the rate has fallen
@@ -41,8 +38,8 @@ class EvenTimes:
 
     In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are even.
     Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it. Where the
-    rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times are the stamps, in
-    mode "regularise" they are even from the first fit on. The period is `period_ns`, 0 until known.
+    rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times are the stamps,
+    in mode "regularise" they are even from the first fit on. The period is `period_ns`, 0 until known.
     """
 
     def __init__(self, mode: str = "auto") -> None:
@@ -126,31 +123,29 @@ class EvenTimes:
         if n < STEPS_JUDGED:
             return False
         late = late - np.sort(late)[n // 10]
-        prompt, often_late = np.mean(late < PROMPT * period), np.mean(late > SHORT_STEP * period)
+        often_prompt, often_late = np.mean(late < PROMPT * period), np.mean(late > SHORT_STEP * period)
         often_short = np.mean(np.diff(stamps) < SHORT_STEP * period)
-        return bool(prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and often_short >= OFTEN_SHORT)
+        return bool(often_prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and often_short >= OFTEN_SHORT)
 
     def _on_line(self, stamp: int, step: int) -> int:
         """Return the time of a sample on the line below the stamps."""
         period = self.period_ns
         due = self._line + round(period)
+        lag = stamp - due
         if step >= SHORT_STEP * period:  # the sample before was the end of a burst, or alone
             self._ends.append(self._lag + self._raised)
-        lag = stamp - due
         if lag < -LEAD * period:
             self._begin()
             return stamp
-        self._lag = lag if lag > 0.0 else 0.0
+        self._lag = max(lag, 0.0)
         if lag < LOST * period:
             self._corrections = 0
-        if lag <= 0.0:  # it came before it was due: the line was too late
-            return stamp
-        return self._raise(int(due), stamp)
+        # A sample that came before it was due shows that the line was too late.
+        return stamp if lag <= 0 else self._raise(due, stamp)
 
     def _raise(self, due: int, stamp: int) -> int:
         """Raise the line by what all ends of bursts are late, at once where samples were lost."""
-        period, ends = self.period_ns, self._ends
-        far = self._lag > FAR_LATE * period
+        period, ends, far = self.period_ns, self._ends, self._lag > FAR_LATE * self.period_ns
         enough = FAR_LATE_ENDS if far else ENDS_COMPARED
         if len(ends) < enough:
             return due

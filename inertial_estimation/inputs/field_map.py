@@ -9,8 +9,8 @@ A map is a small YAML file (`inputs.map`; those of the package are in config/map
     joints: {names: [FR_hip_joint, ...], position: "motor_state[0:12].q", velocity: ..., effort: ...}
     contacts: {FR_foot: "foot_force[0]"}  # by the name of the contact or of its frame, in any case
 
-A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the rest of the
-path is then taken of.
+A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the rest of
+the path is then taken of.
 """
 
 import re
@@ -25,8 +25,7 @@ from inertial_estimation.files.safe_yaml import read_yaml
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.signals import Array, ContactSample, ImuSample, JointReading
 
-ARRIVAL = "arrival"
-TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # in nanoseconds
+ARRIVAL, TIMES = "arrival", {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # units in nanoseconds
 IMU_KEYS, JOINT_KEYS = ("specific_force", "angular_rate"), ("position", "velocity", "effort")
 KEYS = ("topic", "type", "stamp", "imu", "joints", "contacts")
 STEP, INDEX = re.compile(r"(\w+)((?:\[\d+(?::\d+)?\])*)"), re.compile(r"\[(\d+)(?::(\d+))?\]")
@@ -42,21 +41,10 @@ class Mapped(NamedTuple):
 
 
 class FieldMap:
-    """Quantities of the messages of one topic.
-
-    Attributes:
-        topic: Name of the topic.
-        message_type: Type of its messages.
-        has_imu: Whether they have readings of an IMU.
-        joint_names: Names of their joints; empty: they have none.
-    """
+    """Quantities of the messages of one topic: of an IMU (`has_imu`), of joints (`joint_names`), of contacts."""
 
     def __init__(self, content: Any, where: str) -> None:
-        """Read the content of a map.
-
-        Args:
-            content: Mapping of the keys of the file.
-            where: Where it came from, for messages.
+        """Read the content of a map: a mapping of the keys of the file, and where it came from.
 
         Raises:
             ConfigurationError: If a key is missing or unknown, or a path is none.
@@ -65,11 +53,10 @@ class FieldMap:
         self._check(content, KEYS, ("topic", "type"))
         imu, joints, contacts = (content.get(key) or {} for key in KEYS[3:])
         self._check(imu, IMU_KEYS, IMU_KEYS if imu else ())
-        self._check(contacts, contacts if isinstance(contacts, Mapping) else (), ())
         self._check(joints, ("names", *JOINT_KEYS), ("names", "position") if joints else ())
+        self._check(contacts, contacts if isinstance(contacts, Mapping) else (), ())
         self.topic, self.message_type = str(content["topic"]).strip("/"), str(content["type"])
-        self.has_imu = bool(imu)
-        self.joint_names = tuple(str(name) for name in joints.get("names", ()))
+        self.has_imu, self.joint_names = bool(imu), tuple(str(name) for name in joints.get("names", ()))
         self._stamp = self._time(str(content.get("stamp", ARRIVAL)))
         self._imu = [self._path(imu[key]) for key in IMU_KEYS if imu]
         self._joints = {key: self._path(joints[key]) for key in JOINT_KEYS if joints.get(key)}
@@ -135,9 +122,8 @@ class FieldMap:
         for part in str(text).split("."):
             match = STEP.fullmatch(part)
             if match is None:
-                raise ConfigurationError(
-                    f"'{text}' of the map {self._where} is no path like motor_state[0:12].q"
-                )
+                what = f"'{text}' of the map {self._where}"
+                raise ConfigurationError(f"{what} is no path like motor_state[0:12].q")
             steps.append(match[1])
             steps += [slice(int(a), int(b)) if b else int(a) for a, b in INDEX.findall(match[2])]
         return lambda msg: _follow(msg, steps)

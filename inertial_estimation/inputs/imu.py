@@ -30,7 +30,7 @@ class ImuInput:
         self._rotation: Array | None = None  # from the axes of the readings to those of the parameters
 
     def push(self, sample: ImuSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a reading, its arrival [ns] and the frame in the header of its message; return whether it is stored."""
+        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
         if frame_id and frame_id != self._frame_id and self._use_frames:
             self._frame_id = frame_id
             self._rotation, remark = rotation_between(self._robot, self._frame, frame_id, "imu_frame")
@@ -46,31 +46,22 @@ class ImuInput:
 def rotation_between(
     robot: RobotModel, frame: str, frame_id: str, parameter: str
 ) -> tuple[Array | None, str]:
-    """Return the rotation from the axes of a message's frame to those of the parameters, and what to say of it.
+    """Return the rotation from the axes of a message's frame to those of a parameter's, and what to say of it.
 
-    Args:
-        robot: The model.
-        frame: Frame by the parameters.
-        frame_id: Frame in the header of the message.
-        parameter: Name of the parameter, for people.
-
-    Returns:
-        Rotation, shape (3, 3), None where the axes are the same or not known; a sentence, or nothing.
+    It is None where the axes are the same or not known; there is nothing to say where they are the same.
     """
     name = frame_id if robot.model.existFrame(frame_id) else frame_id.rpartition("/")[2]
+    said = f"header.frame_id '{frame_id}' is"
     if name == frame:
         return None, ""
     if not robot.model.existFrame(name):
-        return None, f"header.frame_id '{frame_id}' is no frame of the robot; {parameter} '{frame}' is used"
+        return None, f"{said} no frame of the robot; {parameter} '{frame}' is used"
     try:
         rotation: Array = robot.fixed_transform(frame, name).rotation
     except ModelError:
-        return (
-            None,
-            f"header.frame_id '{frame_id}' is on another body than {parameter} '{frame}', which is used",
-        )
+        return None, f"{said} on another body than {parameter} '{frame}', which is used"
     angle = float(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))) / DEGREE
     if angle < SAME_AXES:
         return None, ""
-    said = f"header.frame_id '{frame_id}' is turned by {angle:.1f} deg against {parameter} '{frame}'"
-    return rotation, f"{said}: readings are turned to it; set {parameter}, or inputs.frame_ids: ignore"
+    turned = f"{said} turned by {angle:.1f} deg against {parameter} '{frame}': readings are turned to it"
+    return rotation, f"{turned}; set {parameter}, or inputs.frame_ids: ignore"

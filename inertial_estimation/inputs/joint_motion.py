@@ -1,4 +1,4 @@
-"""Joint positions against velocities: impossible jumps and frozen readings, and velocities that are not measured."""
+"""Joint positions against velocities: impossible jumps, and velocities that are not measured."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,6 @@ LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or 
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
 STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
-USUAL_RUNS, SHARE = (
-    3.0,
-    0.1,
-)  # times the usual repetition, from which they are frozen; of a new one in the usual
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
@@ -30,13 +26,9 @@ TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 class JointChecks:
     """Refuses joint states that contradict those before: |dq - h v| <= d + t |v| + a h^2 / 2 for each joint.
 
-    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions are back
-    where their velocities may have brought them; after `HELD_S` they are believed, since the data do not tell which
-    position is right, and `remark` says so. Readings that repeat exactly although their velocities are not zero are
-    refused, too.
-
-    Attributes:
-        remark: What is odd about positions although they are used, for people; empty where nothing is.
+    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions are
+    back where their velocities may have brought them; after `HELD_S` they are believed, since the data do not tell
+    which position is right, and `remark` says so.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
@@ -50,7 +42,6 @@ class JointChecks:
         self._time_ns: int | None = None  # of the last one that was right
         self._right_ns = self._jump_ns = 0  # since when they are right; of the last one that was not, 0: none
         self._refused = self._returns = 0  # joint states since the last jump; quick returns
-        self._run = self._usual_run = 0.0  # time for which they repeat, and usually repeat [s]
         self.remark = self._jump = ""  # and the last jump
 
     def fault(self, time_ns: int, q: Array, v: Array) -> Fault | None:
@@ -79,10 +70,6 @@ class JointChecks:
                 self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
                 self._jump_ns, self._refused = time_ns, 1
                 return DropReason.CONTRADICTION, self._jump
-            if self._frozen(h, change, v):
-                worst = int(np.abs(v).argmax())
-                what = f"position of {self._names[worst]} is frozen at a velocity of {v[worst]:.3g} rad/s"
-                return DropReason.CONTRADICTION, what
         self._time_ns, self._jump_ns = time_ns, 0
         self._q[:], self._v[:] = q, v
         return None
@@ -105,28 +92,15 @@ class JointChecks:
         self._right_ns = time_ns
         return False
 
-    def _frozen(self, h: float, change: Array, v: Array) -> bool:
-        """Return whether a joint state repeats the one before although it says that joints move."""
-        if change.dot(change) > 0.0 or (v != self._v).any():
-            if self._run:
-                self._usual_run += SHARE * (self._run - self._usual_run)
-                self._run = 0.0
-            return False
-        self._run += h
-        travel = self._run * float(np.abs(v).max(initial=0.0))
-        return travel >= STILL_TRAVEL and self._run >= USUAL_RUNS * self._usual_run
-
 
 class JointVelocity:
     """Gives the velocities of joint states that have none, from the positions of the last `velocity_window`.
 
-    The velocity is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and
-    acceleration, without lag; -0.1 j W^2 for a jerk j; white noise sigma_q of n positions becomes about 13.9 sigma_q /
-    (W sqrt(n)). There is none before the samples span the window, since a shorter one is far noisier (as W^-1.5) and a
-    zero would mean that the robot is at rest; it begins anew after `inputs.max_gap`.
-
-    By `inputs.joint_velocity`: "measured" takes what is sent, "derived" derives all, "auto" derives those that are not
-    sent or NaN, and all of them once every velocity has been exactly zero while a joint moved.
+    It is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and acceleration,
+    without lag; -0.1 j W^2 for a jerk j; noise sigma_q of n positions becomes about 13.9 sigma_q / (W sqrt(n)). There
+    is none before the samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest);
+    it begins anew after `inputs.max_gap`. By `inputs.joint_velocity`, "measured" takes what is sent, "derived" derives
+    all, "auto" those that are not sent or NaN, and all once every one was exactly zero while a joint moved.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:

@@ -1,6 +1,5 @@
 """Which joint of the model is which entry of a joint state: names in any order, prefixes, maps, no names."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,17 +13,11 @@ MOST_LISTED = 6  # names of a message
 
 
 class JointOrder(NamedTuple):
-    """Where a joint state has which joints of the model.
+    """Where a joint state has which joints of the model."""
 
-    Attributes:
-        joints: Indices of the joints of the model that it has, ascending.
-        places: Place of each of them among the entries of the joint state.
-        remark: What was done to the names, for people; empty where they are those of the model.
-    """
-
-    joints: NDArray[np.int64]
-    places: NDArray[np.int64]
-    remark: str = ""
+    joints: NDArray[np.int64]  # indices of the joints of the model that it has, ascending
+    places: NDArray[np.int64]  # place of each of them among the entries of the joint state
+    remark: str = ""  # what was done to the names, for people
 
 
 class JointNames:
@@ -38,12 +31,7 @@ class JointNames:
         """
         self._joints = {name: j for j, name in enumerate(robot.joint_names)}
         self._prefix, self._order = config.prefix, config.order
-        pairs = [tuple(part.strip() for part in entry.split("=", 1)) for entry in config.map]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ConfigurationError(
-                f"'joint_names.map' has {listing(config.map)}, expected 'sent=model' each"
-            )
-        self._map = {pair[0]: pair[1] for pair in pairs}
+        self._map = dict(entry.partition("=")[::2] for entry in config.map)
         for name in (*self._map.values(), *config.order):
             if name not in self._joints:
                 hint = did_you_mean(name, robot.joint_names, "the model has")
@@ -52,10 +40,7 @@ class JointNames:
                 )
 
     def order(self, names: tuple[str, ...]) -> JointOrder:
-        """Return which joints of the model a joint state has, and where.
-
-        Args:
-            names: Its names; all of them empty where it has none.
+        """Return which joints of the model a joint state has, and where; without names all of them are empty.
 
         Raises:
             MeasurementError: If it has no names, none of the model, or one of the model twice.
@@ -66,17 +51,16 @@ class JointNames:
         if not any(name in self._joints for name in sent):
             sent, remark = self._without_prefix(sent)
         places = {name: place for place, name in enumerate(sent)}
-        if len(places) < len(sent):
-            twice = [name for name in self._joints if sent.count(name) > 1]
-            if twice:
-                raise MeasurementError(f"the joint state names {listing(twice)} more than once")
-        joints = [j for name, j in self._joints.items() if name in places]
+        twice = [name for name in self._joints if sent.count(name) > 1] if len(places) < len(sent) else []
+        if twice:
+            raise MeasurementError(f"the joint state names {listing(twice)} more than once")
+        joints = [name for name in self._joints if name in places]
         if not joints:
             hint = did_you_mean(names[0], self._joints, "the model has", limit=MOST_LISTED) if names else ""
             has = listing(names, limit=MOST_LISTED)
             raise MeasurementError(f"the joint state has no joint of the model, it has {has}{hint}")
-        known = list(self._joints)
-        return JointOrder(np.array(joints), np.array([places[known[j]] for j in joints]), remark)
+        numbers = np.array([[self._joints[name], places[name]] for name in joints], dtype=np.int64).T
+        return JointOrder(numbers[0], numbers[1].copy(), remark)
 
     def _without_names(self, count: int) -> tuple[str, ...]:
         if not count or len(self._order) == count:
@@ -85,24 +69,11 @@ class JointNames:
         raise MeasurementError(f"the joint state has {count} positions and no names: {has}")
 
     def _without_prefix(self, sent: list[str]) -> tuple[list[str], str]:
-        """Return names without the prefix that all have, or with the one that those of the model have."""
-        shared = _common_start(sent)
-        for cut in range(len(shared), 0, -1):
-            if sum(name[cut:] in self._joints for name in sent) >= min(2, len(sent)):
-                taken = (
-                    f"joint names have the prefix '{shared[:cut]}', which is taken off (joint_names.prefix)"
-                )
-                return [name[cut:] for name in sent], taken
-        own = _common_start(list(self._joints))
-        for cut in range(len(own), 0, -1):
-            if sum(own[:cut] + name in self._joints for name in sent) >= min(2, len(sent)):
-                put = f"the model's joint names have the prefix '{own[:cut]}', which is put before those sent"
-                return [own[:cut] + name for name in sent], put
+        """Return names without the prefix that all of them have before those of the model."""
+        ends = [name for joint in self._joints for name in sent if name.endswith(joint)]
+        for joint in self._joints if len(ends) >= min(2, len(sent)) else ():
+            prefix = next((name.removesuffix(joint) for name in sent if name.endswith(joint)), "")
+            if prefix and all(name.startswith(prefix) for name in sent):
+                taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
+                return [name.removeprefix(prefix) for name in sent], taken
         return sent, ""
-
-
-def _common_start(names: Sequence[str]) -> str:
-    """Return the longest text that all names begin with."""
-    first, last = min(names, default=""), max(names, default="")
-    same = [a == b for a, b in zip(first, last, strict=False)]
-    return first[: same.index(False) if False in same else len(same)]

@@ -1,16 +1,15 @@
 """Messages to values and back: one registry by message type, for nodes, bags and tests.
 
-Conversions only read and write fields by name, so the same serve the message classes of rclpy and those of `rosbags`;
-nothing of either is imported. Bytes of the types that come at the rates of sensors are decoded (plain little-endian CDR)
-without building the message: it takes 2 to 13 times as long, and a conversion uses a few of its numbers.
-
-Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then fields aligned to their size counted from there; a string is its
-length with the final zero (uint32) and its bytes; a sequence its count (uint32).
+Conversions only read and write fields by name, so the same serve the message classes of rclpy and of `rosbags`;
+nothing of either is imported. Bytes of plain little-endian CDR are decoded without building the message, which takes
+2 to 13 times as long: a conversion uses few of its numbers. Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then
+fields aligned to their size counted from there; a string is its length with the final zero (uint32) and its bytes; a
+sequence its count (uint32).
 """
 
 import struct
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -25,22 +24,19 @@ from inertial_estimation.signals import (
     ContactSample,
     ImuSample,
     JointReading,
-    LinkInertia,
     OrientationSample,
     PoseSample,
-    StampedInertia,
     WrenchSample,
 )
 
 IMU_TYPE, JOINT_STATE_TYPE = "sensor_msgs/msg/Imu", "sensor_msgs/msg/JointState"
 WRENCH_TYPE, PLAIN_WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped", "geometry_msgs/msg/Wrench"
 POSE_TYPE, QUATERNION_TYPE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/QuaternionStamped"
-ODOMETRY_TYPE, INERTIA_TYPE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/InertiaStamped"
+ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
 NUMBERS = {"Float64": "<d", "Float32": "<f", "Int32": "<i", "Int16": "<h", "UInt16": "<H", "UInt8": "<B"}
 BOOL_TYPE, NUMBER_TYPES = "std_msgs/msg/Bool", tuple(f"std_msgs/msg/{name}" for name in NUMBERS)
 ORIENTATION_TYPES, WRENCH_TYPES = (POSE_TYPE, QUATERNION_TYPE), (WRENCH_TYPE, PLAIN_WRENCH_TYPE)
 NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
-XYZ, XYZW = ("x", "y", "z"), ("x", "y", "z", "w")
 LITTLE_ENDIAN, ENCAPSULATION = b"\x00\x01", 4  # its first bytes, and its length
 FRAME = 12  # offset of the name of the frame, behind stamp and length
 Decoder = Callable[
@@ -79,41 +75,34 @@ def set_header(msg: Any, stamp_ns: int, frame_id: str) -> None:
         msg.header.frame_id = frame_id
 
 
-def _vectors(
-    kind: type,
-    doubles: int,
-    strings: int,
-    *fields: tuple[str, int, Sequence[tuple[str, tuple[str, ...]]]],
-    stamped: bool = True,
-) -> Conversion:
-    """Return the conversion of messages that are doubles behind some strings.
+def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: bool = True) -> Conversion:
+    """Return the conversion of messages of some doubles behind some strings.
 
     Args:
         kind: Class of the values: a stamp and arrays.
         doubles: Number of the doubles.
+        fields: Of each array name, place of its first number among the doubles, and fields of the message.
         strings: Number of strings behind the header.
-        fields: Name of each array, place of its first number among the doubles, and its fields with their parts.
-        stamped: Whether the message has a header.
+        stamped: Whether there is a header.
     """
-    getters = [[(attrgetter(path), letters) for path, letters in places] for _name, _first, places in fields]
-    sizes = [sum(len(letters) for _get, letters in one) for one in getters]
-    parts = [slice(first, first + n) for (_name, first, _places), n in zip(fields, sizes, strict=True)]
+    names, parts, places = [], [], []
+    for name, first, *paths in (field.split() for field in fields):
+        vectors = [path.rpartition(".") for path in paths]
+        places.append([(attrgetter(path), letter) for path, _dot, letters in vectors for letter in letters])
+        parts.append(slice(int(first), int(first) + len(places[-1])))
+        names.append(name)
     make = made_of_checked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
 
     def from_msg(msg: Any) -> Any:
-        arrays = [
-            [getattr(get(msg), letter) for get, letters in one for letter in letters] for one in getters
-        ]
+        arrays = [[getattr(get(msg), letter) for get, letter in one] for one in places]
         return kind(stamp_from_msg(msg.header.stamp) if stamped else 0, *arrays)
 
     def to_msg(value: Any, msg: Any, frame_id: str = "") -> Any:
         set_header(msg, value.stamp_ns, frame_id)
-        for (name, _first, _places), one in zip(fields, getters, strict=True):
-            numbers = iter(getattr(value, name, np.zeros(3)).tolist())  # an orientation has no position
-            for get, letters in one:
-                vector = get(msg)
-                for letter in letters:
-                    setattr(vector, letter, next(numbers))
+        for name, one in zip(names, places, strict=True):
+            numbers = getattr(value, name, np.zeros(len(one))).tolist()  # an orientation has no position
+            for (get, letter), number in zip(one, numbers, strict=True):
+                setattr(get(msg), letter, number)
         return msg
 
     def decode(body: bytes, stamp_ns: int, begin: int) -> Any:
@@ -126,34 +115,20 @@ def _vectors(
     return Conversion(from_msg, to_msg, lambda: decode, stamped)
 
 
-# Of the doubles of an Imu 4 are the orientation, 3 the rate, 3 the force, each with 9 of covariance; of an Odometry 7 are
-# the pose and 6 the twist, each with 36.
+# Of an Imu 4 doubles are the orientation, 3 the rate, 3 the force, each with 9 of covariance; of an Odometry 7 are the
+# pose and 6 the twist, each with 36.
 _IMU = _vectors(
-    ImuSample,
-    37,
-    0,
-    ("specific_force_I", 25, [("linear_acceleration", XYZ)]),
-    ("angular_rate_I", 13, [("angular_velocity", XYZ)]),
+    ImuSample, 37, "specific_force_I 25 linear_acceleration.xyz", "angular_rate_I 13 angular_velocity.xyz"
 )
 _ODOMETRY = _vectors(
     BaseState,
     85,
-    1,
-    ("quaternion_xyzw", 3, [("pose.pose.orientation", XYZW)]),
-    ("p_WB", 0, [("pose.pose.position", XYZ)]),
-    ("v_WB_B", 43, [("twist.twist.linear", XYZ)]),
-    ("w_WB_B", 46, [("twist.twist.angular", XYZ)]),
+    "quaternion_xyzw 3 pose.pose.orientation.xyzw",
+    "p_WB 0 pose.pose.position.xyz",
+    "v_WB_B 43 twist.twist.linear.xyz",
+    "w_WB_B 46 twist.twist.angular.xyz",
+    strings=1,
 )
-_POSE = _vectors(
-    PoseSample,
-    7,
-    0,
-    ("quaternion_xyzw", 3, [("pose.orientation", XYZW)]),
-    ("p_WB", 0, [("pose.position", XYZ)]),
-)
-_WRENCH = _vectors(WrenchSample, 6, 0, ("wrench_F", 0, [("wrench.force", XYZ), ("wrench.torque", XYZ)]))
-_PLAIN = _vectors(WrenchSample, 6, 0, ("wrench_F", 0, [("force", XYZ), ("torque", XYZ)]), stamped=False)
-_QUATERNION = _vectors(OrientationSample, 4, 0, ("quaternion_xyzw", 0, [("quaternion", XYZW)]))
 
 
 def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
@@ -248,40 +223,14 @@ def _number(layout: str) -> Conversion:
     return Conversion(lambda msg: ContactSample(0, float(msg.data)), number_to_msg, decoder, stamped=False)
 
 
-def link_inertia_from_msg(msg: Any) -> StampedInertia:
-    """Convert geometry_msgs/InertiaStamped, about the centre of mass in link axes; its frame is the link."""
-    body, com = msg.inertia, np.array((msg.inertia.com.x, msg.inertia.com.y, msg.inertia.com.z))
-    rows = ((body.ixx, body.ixy, body.ixz), (body.ixy, body.iyy, body.iyz), (body.ixz, body.iyz, body.izz))
-    inertia = LinkInertia(msg.header.frame_id, body.m, com, np.array(rows))
-    return StampedInertia(stamp_from_msg(msg.header.stamp), inertia)
-
-
-def link_inertia_to_msg(stamped: StampedInertia, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `link_inertia_from_msg`; the frame is that of the link where no other is named."""
-    inertia, body = stamped.inertia, msg.inertia
-    set_header(msg, stamped.stamp_ns, frame_id or inertia.link)
-    body.m = float(inertia.mass)
-    body.com.x, body.com.y, body.com.z = inertia.com_L.tolist()
-    (body.ixx, body.ixy, body.ixz), (_, body.iyy, body.iyz), (_, _, body.izz) = inertia.inertia_Lcm.tolist()
-    return msg
-
-
-def _link_inertia_decoded(body: bytes, stamp_ns: int, begin: int) -> StampedInertia:
-    values = np.frombuffer(body, "<f8", 10, (begin + 7) & -8)  # mass, centre, xx, xy, xz, yy, yz, zz
-    moment = values[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
-    link = body[FRAME : begin - 1].decode()
-    return StampedInertia(stamp_ns, LinkInertia(link, float(values[0]), values[1:4], moment))
-
-
 CONVERSIONS: dict[str, Conversion] = {
     IMU_TYPE: _IMU._replace(to_msg=imu_to_msg),
     JOINT_STATE_TYPE: Conversion(joints_from_msg, joints_to_msg, joint_state_decoder),
-    WRENCH_TYPE: _WRENCH,
-    PLAIN_WRENCH_TYPE: _PLAIN,
-    QUATERNION_TYPE: _QUATERNION,
-    POSE_TYPE: _POSE,
+    WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 wrench.force.xyz wrench.torque.xyz"),
+    PLAIN_WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 force.xyz torque.xyz", stamped=False),
+    QUATERNION_TYPE: _vectors(OrientationSample, 4, "quaternion_xyzw 0 quaternion.xyzw"),
+    POSE_TYPE: _vectors(PoseSample, 7, "quaternion_xyzw 3 pose.orientation.xyzw", "p_WB 0 pose.position.xyz"),
     ODOMETRY_TYPE: _ODOMETRY,
-    INERTIA_TYPE: Conversion(link_inertia_from_msg, link_inertia_to_msg, lambda: _link_inertia_decoded),
     BOOL_TYPE: _number("<?"),
     **{f"std_msgs/msg/{name}": _number(layout) for name, layout in NUMBERS.items()},
 }

@@ -26,12 +26,8 @@ class StreamSpec:
     range: RowRange  # beyond which a row is dropped
     delay: float = 0.0  # age of a row at its stamp [s]
     required: bool = True  # whether steps wait for it and have a row of it
-    holds: bool = (
-        False  # whether its value holds until the next one, as of a switch that is sent when it changes
-    )
-    steady: slice | None = (
-        None  # columns that change little between readings (positions): does the motion go on?
-    )
+    holds: bool = False  # whether a value holds until the next one, as of a switch that is sent on change
+    steady: slice | None = None  # columns that change little between readings (positions); None: unknown
 
 
 class Stream:
@@ -96,8 +92,7 @@ class Stream:
 
     def refuse(self, reason: DropReason, example: str, arrival_ns: int) -> bool:
         """Count a reading that has no row; return False, the result of a push."""
-        self.received += 1
-        self.arrival_ns = arrival_ns
+        self.received, self.arrival_ns = self.received + 1, arrival_ns
         return self.drop(reason, example)
 
     def clear(self) -> None:
@@ -106,9 +101,9 @@ class Stream:
         self.clock.reset()
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Return the row at a time [ns], shape (width,); None where there is none.
+        """Return the row at a time, shape (width,), interpolated over at most a gap [ns]; None where there is none.
 
-        A value that holds is the newest one before; others are interpolated over at most `max_gap_ns`.
+        A value that holds is the newest one before.
         """
         if not self.spec.holds:
             return self.ring.at(time_ns, max_gap_ns)
@@ -122,7 +117,7 @@ class Stream:
         return self._clocks.begins_anew
 
     def raw(self, count: int) -> tuple[Times, Array]:
-        """Return times [ns] and rows of the newest readings, or of those that were impossible if they are more."""
+        """Return times [ns] and rows of the newest readings, or of the impossible ones if they are more."""
         if len(self.rejected) <= len(self.ring):
             return self.ring.newest(count)
         times, rows = zip(*self.rejected, strict=True)

@@ -255,15 +255,6 @@ def test_two_publishers_on_one_topic_are_told_by_positions_that_jump_and_return(
     assert any("two publishers" in note for note in robot.joints.notes(START + 1000 * MS, 0.1))
 
 
-def test_positions_that_are_frozen_at_a_velocity_are_dropped():
-    robot = inputs()
-    for k in range(100):
-        q, v = at(0.005 * min(k, 50))
-        robot.push_joints(JointReading(START + 5 * MS * k, JOINTS_OF, q, v), START + 5 * MS * k)
-    assert "is frozen at a velocity" in robot.streams[JOINTS].drops.summary
-    assert robot.streams[JOINTS].drops.total > 40
-
-
 def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named():
     robot = inputs(efforts=True)
     robot.push_joints(joints(START), START)
