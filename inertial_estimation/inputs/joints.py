@@ -23,6 +23,8 @@ JOINTS = "joint_states"
 MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
 RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
+NO_VELOCITY = "it has no velocity; 'inputs.joint_velocity: auto' derives it from positions"
+NO_EFFORT = "it has no effort, but joint torques are needed"
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
 
 
@@ -61,9 +63,8 @@ class JointPart:
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
-        self.velocity, self.checks = (
-            kind(self.names, config.inputs) for kind in (JointVelocity, JointChecks)
-        )
+        self.velocity = JointVelocity(self.names, config.inputs)
+        self.checks = JointChecks(self.names, config.inputs)
         plausible, delay = joint_range(robot, list(joints), effort=effort), config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
@@ -78,9 +79,7 @@ class JointPart:
         if corrections is not None:
             offset[:m] = corrections.offset[joints]
             scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        self._scale = (
-            None if (scale == 1.0).all() else scale
-        )  # from the numbers that are sent, then the offset
+        self._scale = None if (scale == 1.0).all() else scale
         self._offset = offset if offset.any() else None
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
@@ -91,14 +90,12 @@ class JointPart:
         if reading.velocity is not None:
             reading.velocity.take(places, out=row[m : 2 * m])
         elif self._measured:
-            why = "it has no velocity; 'inputs.joint_velocity: auto' derives it from positions"
-            return self.stream.refuse(DropReason.UNFIT, why, arrival_ns)
+            return self.stream.refuse(DropReason.UNFIT, NO_VELOCITY, arrival_ns)
         else:
             row[m : 2 * m] = math.nan
         if width > 2 * m:
             if reading.effort is None:
-                why = "it has no effort, but joint torques are needed"
-                return self.stream.refuse(DropReason.UNFIT, why, arrival_ns)
+                return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
             reading.effort.take(places, out=row[2 * m :])
         if self._scale is not None:
             row *= self._scale
@@ -129,9 +126,9 @@ class JointPart:
 class JointInput:
     """Joint states as one stream of rows of all joints.
 
-    Messages with all joints of the model give the rows as they are. Messages with some of them are parts: each has its
-    own times, and a row is made at each time of the largest part, with the others interpolated there. A joint that
-    several sets of messages have belongs to the first that came, while that arrives.
+    Messages with all joints of the model give the rows as they are. Messages with some of them are parts: each has
+    its own times, and a row is made at each time of the largest part, with the others interpolated there. A joint
+    that several sets of messages have belongs to the first that came, while that arrives.
     """
 
     def __init__(
@@ -146,32 +143,27 @@ class JointInput:
     ) -> None:
         """Begin without a joint state; `partial` rows may lack joints, which are then NaN."""
         self.columns = JointRow.of(robot.n_joints, effort=effort)
-
         self._make = functools.partial(JointPart, robot, config, corrections, clocks, effort=effort)
         self._names = JointNames(robot, config.joint_names)
         self._whole = self._make(np.arange(robot.n_joints), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        self._last: tuple[str, tuple[str, ...]] = ("", ())
         self._join = _Join(self._whole, config.inputs, partial=partial)
 
     def push(self, reading: JointReading, arrival_ns: int, source: str = JOINTS) -> bool:
-        """Take a joint state, its arrival [ns] and its topic, or what else tells its publisher; is it stored?"""
-        last, names = self._last, reading.names
-        key = last if names is last[1] and source == last[0] else (source, names)
-        known = self._known.get(key)
-        if known is None:
-            try:
-                known = self._of(names, source, arrival_ns)
-            except MeasurementError as error:
-                return self.stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+        """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
+        key = source, reading.names
+        if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[key] = known
-        self._last = key
-        stored = known[1].push(reading, known[0], arrival_ns)
+            try:
+                self._known[key] = self._of(reading.names, source, arrival_ns)
+            except MeasurementError as error:
+                return self.stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+        order, part = self._known[key]
+        stored = part.push(reading, order, arrival_ns)
         if len(self.parts) > 1 or self.parts[0] is not self._whole:
-            self._join.update(known[1], arrival_ns)
+            self._join.update(part, arrival_ns)
         return stored
 
     def _of(self, names: tuple[str, ...], source: str, arrival_ns: int) -> tuple[JointOrder, JointPart]:
@@ -204,16 +196,13 @@ class JointInput:
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
         if self.parts and lacking:
-            what = (
-                f"no message has {listing(lacking, limit=6)}: lock them if they do not move (locked_joints)"
+            remedy = (
+                "lock them if they do not move (locked_joints), or name their topic in joint_states.topics"
             )
-            notes.append(f"{what}, or name the topic that has them in joint_states.topics")
+            notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
         for part in self.parts if len(self.parts) > 1 else ():
-            age = seconds(now_ns - part.stream.arrival_ns)
-            if age > timeout:
-                notes.append(
-                    f"{listing(part.names, limit=6)} ended {age:.2f} s ago (messages on {part.source})"
-                )
+            age, joints = seconds(now_ns - part.stream.arrival_ns), listing(part.names, limit=6)
+            notes += [f"{joints} ended {age:.2f} s ago (messages on {part.source})"] if age > timeout else []
         return [note for note in notes if note]
 
     def reset(self) -> None:
@@ -223,7 +212,7 @@ class JointInput:
 
 
 class _Join:
-    """Joins parts of joint states into rows of all joints; `rivals` are two parts with different values of one."""
+    """Joins parts of joint states into rows of all joints; `rivals` are two parts that differ in a joint."""
 
     def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
         self._whole, self._config, self._partial = whole, config, partial
@@ -231,9 +220,7 @@ class _Join:
         self._parts: list[JointPart] = []
         self._owners = np.full(len(whole.joints), -1)  # number of the part that each joint is taken from
         self._aligner: Aligner | None = None  # None: the rows of the whole part are used
-        self._copies: list[
-            tuple[str, NDArray[np.int64], NDArray[np.int64]]
-        ] = []  # from columns of a part's row
+        self._copies: list[tuple[str, NDArray[np.int64], NDArray[np.int64]]] = []  # columns of parts and rows
         self.rivals = ""
 
     def share(self, parts: list[JointPart], arrival_ns: int) -> None:
@@ -261,9 +248,8 @@ class _Join:
 
     def update(self, part: JointPart, arrival_ns: int) -> None:
         """Join what has come after a reading of a part, which may take over joints of parts that have ended."""
-        others = [
-            self._parts[k] for k in set(self._owners[part.joints].tolist()) if self._parts[k] is not part
-        ]
+        owners = [self._parts[k] for k in set(self._owners[part.joints].tolist())]
+        others = [owner for owner in owners if owner is not part]
         for other in others:
             self._compare(part, other)
         if self._aligner is not None:
@@ -283,11 +269,9 @@ class _Join:
         first, second = row[b], own.rows[own.end - 1][a]
         worst = int(np.abs(first - second).argmax())
         if abs(first[worst] - second[worst]) > RIVAL_DIFFERENCE:
-            self.rivals = (
-                f"{part.names[a[worst]]} is published twice with different values, {first[worst]:.3g} rad by "
-                f"{owner.source} (with {len(owner.joints)} joints), which is used, and {second[worst]:.3g} rad by "
-                f"{part.source} (with {len(part.joints)})"
-            )
+            used = f"{first[worst]:.3g} rad by {owner.source} ({len(owner.joints)} joints), which is used"
+            other = f"{second[worst]:.3g} rad by {part.source} ({len(part.joints)} joints)"
+            self.rivals = f"{part.names[a[worst]]} has two publishers that differ: {used}, and {other}"
 
     def _append(self, aligner: Aligner, arrival_ns: int) -> None:
         """Append the rows that have become ready to those of all joints."""

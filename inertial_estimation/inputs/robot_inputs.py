@@ -47,16 +47,8 @@ class RobotInputs:
     """The inputs of one pipeline.
 
     Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and counted.
-    Arrivals are on the clock of the stamps: when the middleware received a message, or when it was recorded; None: not
-    known.
-
-    Attributes:
-        imu: The IMU; None where it is not used.
-        joints: Joint states; None likewise.
-        contacts: Contacts with a topic, by name.
-        streams: All streams by name.
-        aligner: Aligns them.
-        topics: Types of the messages that each topic may have, and what takes their values.
+    Arrivals are on the clock of the stamps: when the middleware received a message, or when it was recorded; None:
+    not known. `topics` has the types of the messages that each topic may have, and what takes their values.
     """
 
     def __init__(
@@ -159,19 +151,10 @@ class RobotInputs:
         known.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
         self._samples += self.aligner.ready()
 
-    def push_base_state(self, state: BaseState, arrival_ns: int | None = None, _frame_id: str = "") -> None:
-        """Take a base state: rows of velocity, angular velocity and the vertical, all in the base frame."""
-        self._push_orientation(BASE_STATE, state, arrival_ns)
-
-    def push_yaw_reference(
-        self, sample: OrientationSample, arrival_ns: int | None = None, _frame_id: str = ""
+    def push_orientation(
+        self, name: str, sample: OrientationSample | BaseState, arrival_ns: int | None = None
     ) -> None:
-        """Take a reference orientation of the base: rows of its quaternion."""
-        self._push_orientation(YAW_REFERENCE, sample, arrival_ns)
-
-    def _push_orientation(
-        self, name: str, sample: OrientationSample | BaseState, arrival_ns: int | None
-    ) -> None:
+        """Take a yaw reference (its quaternion), or a base state: velocity, angular velocity, vertical in the base."""
         stream = self.streams.get(name)
         if stream is None:
             return
@@ -206,10 +189,9 @@ class RobotInputs:
         for name, contact in self.contacts.items():
             if name not in mapped:
                 topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
-        if BASE_STATE in self.streams:
-            topics[BASE_STATE] = (ODOMETRY_TYPE,), self.push_base_state
-        if YAW_REFERENCE in self.streams:
-            topics[YAW_REFERENCE] = ORIENTATION_TYPES, self.push_yaw_reference
+        for name, types in ((BASE_STATE, (ODOMETRY_TYPE,)), (YAW_REFERENCE, ORIENTATION_TYPES)):
+            if name in self.streams:
+                topics[name] = types, partial(self.push_orientation, name)
         return topics
 
     def _push_mapped(
@@ -264,10 +246,6 @@ class RobotInputs:
         """Return the samples that have become ready, in order of time; each is returned once."""
         samples, self._samples = self._samples, []
         return samples
-
-    def missing(self, now_ns: int) -> list[str]:
-        """Name the required inputs that never arrived or are older than `inputs.timeout` at a time [ns]."""
-        return self.aligner.missing(now_ns)
 
     def units(self) -> dict[str, str]:
         """Say which inputs are in other units than the parameters say, with what mends it, by their names."""

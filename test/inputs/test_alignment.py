@@ -135,11 +135,11 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     for k in range(20):
         stamp = START + 5 * MS * k
         state = BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
-        robot.push_base_state(state)
+        robot.push_orientation(BASE_STATE, state)
         robot.push_imu(imu(stamp))
         robot.push_joints(joints(stamp))
-    robot.push_yaw_reference(OrientationSample(START, half))
-    robot.push_yaw_reference(OrientationSample(START + MS, np.zeros(4)))
+    robot.push_orientation(YAW_REFERENCE, OrientationSample(START, half))
+    robot.push_orientation(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
     sample = robot.ready()[-1]
     np.testing.assert_allclose(sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1], atol=1e-12)
     assert YAW_REFERENCE not in sample.rows
@@ -175,10 +175,10 @@ def test_a_driver_that_is_no_input_is_refused():
 
 def test_missing_inputs_are_named():
     robot = inputs(sources=WRENCHES)
-    assert robot.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]
+    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]
     for _one in feed(robot, 0.1):
         pass
-    assert robot.missing(START + 100 * MS) == []
-    assert robot.missing(START + 190 * MS + 2 * MS) == ["l_foot/wrench", "r_foot/wrench"]
+    assert robot.aligner.missing(START + 100 * MS) == []
+    assert robot.aligner.missing(START + 190 * MS + 2 * MS) == ["l_foot/wrench", "r_foot/wrench"]
     robot.reset()
-    assert robot.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]
+    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]

@@ -27,8 +27,6 @@ VALUES = {
     "geometry_msgs/msg/QuaternionStamped": OrientationSample(STAMP, RNG.normal(size=4)),
     "geometry_msgs/msg/PoseStamped": PoseSample(STAMP, RNG.normal(size=4), RNG.normal(size=3)),
     "nav_msgs/msg/Odometry": BaseState(STAMP, RNG.normal(size=4), *RNG.normal(size=(3, 3))),
-        STAMP, LinkInertia("hand", 2.0, RNG.normal(size=3), MOMENT)
-    ),
     "std_msgs/msg/Bool": ContactSample(0, 1.0),
     "std_msgs/msg/Float64": ContactSample(0, 0.25),
     "std_msgs/msg/Float32": ContactSample(0, 0.25),
