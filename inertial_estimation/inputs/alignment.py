@@ -1,8 +1,8 @@
 """Aligned samples: rows of several inputs at the times of one of them.
 
-One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to it, at most
-`inputs.max_wait`; the other streams are interpolated there. Nothing here depends on when it is called: a live node that
-reads on arrival or by a timer, and a replay, get the same samples.
+One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to it, at
+most `inputs.max_wait`; the other streams are interpolated there. Called after every row, it depends on nothing else:
+a live node that reads on arrival or by a timer, and a replay, get the same samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,22 +32,14 @@ class Continuity(Enum):
 
 
 class AlignedSample(NamedTuple):
-    """All inputs at the time of one driver row.
+    """All inputs at the time of one driver row."""
 
-    Attributes:
-        stamp_ns: Stamp of the driver row [ns], which the outputs carry.
-        time_ns: Time of measurement of the driver row [ns], over which estimators integrate.
-        driver: Mean of the driver rows since the last sample, shape (width,).
-        rows: Row of each other required stream at that time, by name; None where it is missing: not arrived within
-            `inputs.max_wait`, lost, or in a gap.
-        continuity: Relation to the sample before.
-    """
-
-    stamp_ns: int
-    time_ns: int
-    driver: Array
+    stamp_ns: int  # of the driver row, which the outputs carry
+    time_ns: int  # of its measurement, over which estimators integrate
+    driver: Array  # mean of the driver rows since the last sample, shape (width,)
+    # Row of each other required stream at that time; None: not arrived within `max_wait`, lost, or in a gap.
     rows: Mapping[str, Array | None]
-    continuity: Continuity
+    continuity: Continuity  # relation to the sample before
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -56,13 +48,7 @@ class AlignedSample(NamedTuple):
 
 
 class Aligner:
-    """Emits the rows of a driver together with those of other streams.
-
-    Attributes:
-        driver: Stream whose rows are the steps.
-        streams: All streams by name, the driver first.
-        timeout: Age from which a stream is lost [s]; may be changed.
-    """
+    """Emits the rows of a driver together with those of other streams; `timeout` [s] may be changed."""
 
     def __init__(
         self,
@@ -72,14 +58,10 @@ class Aligner:
         rate: float = 0.0,
         half_window: float = 0.0,
     ) -> None:
-        """Take the streams.
+        """Take the driver, whose rows are the steps, and the other streams.
 
-        Args:
-            driver: Stream whose rows are the steps.
-            others: The other streams; those that are required have a row in each sample.
-            config: How long to wait, which gaps to interpolate over.
-            rate: Highest rate of samples [Hz]; driver rows in between are averaged. 0: every row is a step.
-            half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
+        Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must have
+        arrived up to half a window [s] beyond a step, for `window`.
         """
         self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
@@ -158,12 +140,9 @@ class Aligner:
 
     def _sample(self, index: int, time: int, last: int | None) -> AlignedSample:
         ring, continuity = self.driver.ring, self._continuity
-        row: Array = (
-            (self._mean + ring.rows[index]) / (self._averaged + 1)
-            if self._averaged
-            else ring.rows[index].copy()
-        )
+        row: Array = ring.rows[index].copy()
         if self._averaged:
+            row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
         rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._required}
         if last is not None and time - last > self._jump_ns:
@@ -172,10 +151,7 @@ class Aligner:
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
-        """Return times [ns], shape (n,), and rows, shape (n, width), of a stream between two times, ends included.
-
-        They are views, valid until the next reading is pushed.
-        """
+        """Return times [ns] and rows of a stream between two times, ends included: views, valid until a push."""
         return self.streams[name].ring.window(begin_ns, end_ns)
 
     def latest(self, name: str, time_ns: int, max_age: float) -> Array | None:

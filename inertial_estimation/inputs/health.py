@@ -12,13 +12,9 @@ UNSET = "its stamps are zero (not set), its readings are taken at their arrival:
 
 
 def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[str]) -> Health:
-    """Report the state of an input, one sentence a cause.
+    """Report the state of an input now [ns], one sentence a cause; notes say what else is odd about it.
 
-    Args:
-        stream: The input.
-        now_ns: The caller's time on the clock of the stamps [ns].
-        timeout: Age from which it is lost [s].
-        notes: What else is odd about it.
+    It is lost from an age of the timeout on [s].
     """
     name, drops, clock, newest = stream.spec.name, stream.drops, stream.clock, stream.ring.newest_ns
     values = {"received": str(stream.received)} | drops.values()

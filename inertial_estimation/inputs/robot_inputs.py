@@ -152,9 +152,9 @@ class RobotInputs:
         self._samples += self.aligner.ready()
 
     def push_orientation(
-        self, name: str, sample: OrientationSample | BaseState, arrival_ns: int | None = None
+        self, name: str, sample: Any, arrival_ns: int | None = None, _frame_id: str = ""
     ) -> None:
-        """Take a yaw reference (its quaternion), or a base state: velocity, angular velocity, vertical in the base."""
+        """Take a YAW_REFERENCE (its quaternion) or BASE_STATE (velocity, angular velocity, vertical in the base)."""
         stream = self.streams.get(name)
         if stream is None:
             return

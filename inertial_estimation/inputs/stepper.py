@@ -17,13 +17,9 @@ LONGEST_REASON = 200  # characters that are kept
 class Stepper(Generic[ResultT]):
     """Runs the steps of a pipeline for the samples of its inputs.
 
-    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a matrix that is
-    not positive definite), or give a result with a defect. Nothing of it is returned, the pipeline discards the state
-    that it may have damaged, and `health_note` reports it. Programming errors are raised.
-
-    Attributes:
-        inputs: The inputs of the pipeline.
-        failures: Number of failed steps.
+    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a matrix that
+    is not positive definite), or give a result with a defect. Nothing of it is returned, the pipeline discards the
+    state that it may have damaged, and `health_note` reports it. Programming errors are raised.
     """
 
     def __init__(
@@ -32,7 +28,7 @@ class Stepper(Generic[ResultT]):
         *,
         on_step: Callable[[AlignedSample], ResultT | None],
         on_restart: Callable[[], None],
-        on_gap: Callable[[], None] | None = None,
+        on_gap: Callable[[], None] = lambda: None,
         on_failure: Callable[[], None] | None = None,
         defect: Callable[[ResultT], str] = lambda _result: "",
         on_withheld: Callable[[ResultT], None] = lambda _result: None,
@@ -43,7 +39,7 @@ class Stepper(Generic[ResultT]):
             inputs: The inputs.
             on_step: Executes one step; returns None where there is no result.
             on_restart: Called before a step for which no earlier state is valid; not before the first one.
-            on_gap: Called before a step after a gap of all inputs; None where all state stays valid.
+            on_gap: Called before a step after a gap of all inputs.
             on_failure: Called after a step that failed; None: `on_restart`.
             defect: Says what is wrong with a result that must not be published; empty: nothing.
             on_withheld: Called with results that are older than may be published.
@@ -57,14 +53,10 @@ class Stepper(Generic[ResultT]):
         self._result_ns = 0  # stamp of the last one with a result, or of the first
 
     def tick(self, now_ns: int) -> list[ResultT]:
-        """Execute every step that is ready.
+        """Execute every step that is ready; return their results in order of their stamps.
 
-        Args:
-            now_ns: Current time on the clock of the stamps [ns]; it only decides which results are too old.
-
-        Returns:
-            Results in order of their stamps, without those that are older than a fresh reading and what a step may wait
-            for: a backlog is caught up with, not published.
+        A result that is older now [ns] than a fresh reading and what a step may wait for is withheld: a backlog is
+        caught up with, not published.
         """
         fresh: list[ResultT] = []
         for sample in self.inputs.ready():
@@ -85,10 +77,10 @@ class Stepper(Generic[ResultT]):
     def _step(self, sample: AlignedSample) -> ResultT | None:
         if sample.continuity is not Continuity.CONTINUOUS:
             self._last_ns = None
-            if sample.continuity is Continuity.RESTARTED and self._sample is not None:
-                self._on_restart()
-            elif sample.continuity is Continuity.AFTER_GAP and self._on_gap is not None:
+            if sample.continuity is Continuity.AFTER_GAP:
                 self._on_gap()
+            elif self._sample is not None:
+                self._on_restart()
         result: ResultT | None = None
         try:
             result = self._on_step(sample)
@@ -106,7 +98,7 @@ class Stepper(Generic[ResultT]):
         return result
 
     def health_note(self, now_ns: int) -> str:
-        """Report steps that failed in the 10 s before a time [ns], and that no step gives a result; empty: neither."""
+        """Report steps that failed in the 10 s before a time [ns], and that no step gives a result."""
         notes, age = [], now_ns - self._failed_ns
         if self._reason and age < REPORTED_NS:
             ago = f"last {max(seconds(age), 0.0):.1f} s ago"

@@ -49,9 +49,7 @@ class UnitDetector:
     def imu(self, times_ns: Times, rows: Array) -> str:
         """Return which units of an IMU differ, and the remedy; empty where none does, or too little is known.
 
-        Args:
-            times_ns: Times of its rows [ns], shape (n,).
-            rows: Specific force, angular rate, impossible rows included, shape (n, 6).
+        Rows are of specific force and angular rate, impossible ones included, shape (n, 6).
         """
         finite = np.isfinite(rows).all(axis=1)
         times_ns, rows = times_ns[finite], rows[finite]
@@ -70,12 +68,9 @@ class UnitDetector:
         return _sentence(said, "imu.units")
 
     def joints(self, joints: NDArray[np.int64], times_ns: Times, rows: Array) -> str:
-        """Return which units of joint states differ, and the remedy; empty where none does.
+        """Return which units of joint states of some joints differ, and the remedy; empty where none does.
 
-        Args:
-            joints: Indices of the joints.
-            times_ns: Times of their rows [ns], shape (n,).
-            rows: Positions, velocities (NaN: none) and possibly efforts, impossible rows included, shape (n, k m).
+        Rows are of positions, velocities (NaN: none), possibly efforts, impossible ones included, shape (n, k m).
         """
         m, said = len(joints), dict[str, str]()
         q, v = rows[:, :m], rows[:, m : 2 * m]
