@@ -1,8 +1,8 @@
 """Aligned samples: rows of several inputs at the times of one of them.
 
-One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to it, at
-most `inputs.max_wait`; the other streams are interpolated there. Called after every row, it depends on nothing else:
-a live node that reads on arrival or by a timer, and a replay, get the same samples.
+One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to
+it, at most `inputs.max_wait`; the other streams are interpolated there. Called after every row, it depends on
+nothing else: a live node that reads on arrival or by a timer, and a replay, get the same samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,7 @@ class Continuity(Enum):
     """Relation of a sample to the one before."""
 
     CONTINUOUS = "continuous"
-    AFTER_GAP = (
-        "after a gap"  # of `inputs.jump`, or the clock was set: inertias and gyroscope bias are still valid
-    )
+    AFTER_GAP = "after a gap"  # of `inputs.jump`, or the clock was set: inertias and biases are still valid
     RESTARTED = "restarted"  # the first, or a recording or simulation begins anew: no earlier state is valid
 
 
@@ -60,8 +58,8 @@ class Aligner:
     ) -> None:
         """Take the driver, whose rows are the steps, and the other streams.
 
-        Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must have
-        arrived up to half a window [s] beyond a step, for `window`.
+        Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must
+        have arrived up to half a window [s] beyond a step, for `window`.
         """
         self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
@@ -151,7 +149,7 @@ class Aligner:
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
-        """Return times [ns] and rows of a stream between two times, ends included: views, valid until a push."""
+        """Return times [ns] and rows of a stream between two times, ends included: views until a push."""
         return self.streams[name].ring.window(begin_ns, end_ns)
 
     def latest(self, name: str, time_ns: int, max_age: float) -> Array | None:
@@ -159,15 +157,13 @@ class Aligner:
         return self.streams[name].ring.latest(time_ns, round(max_age * NANOSECONDS))
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the driver and required streams that never arrived or are older than the timeout at a time [ns]."""
+        """Name the driver and required streams that never arrived or are lost at a time [ns]."""
         oldest = now_ns - self.timeout * NANOSECONDS
         streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
-        return [
-            s.spec.name for s, newest in streams if newest is None or (newest < oldest and not s.spec.holds)
-        ]
+        return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
 
     def is_stale(self, sample: AlignedSample, now_ns: int) -> bool:
-        """Return whether a sample is older, at a time [ns], than a fresh one that has waited for all it may wait."""
+        """Return whether a sample is older, at a time [ns], than one that has waited for all it may."""
         return now_ns - sample.stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""When was a reading taken: stamps, arrivals, even times, and clocks that jump or are not those of the others."""
+"""When was a reading taken: stamps, arrivals, even times, and clocks that jump or differ from the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StreamClock:
         self._shifts = [EARLIEST, EARLIEST]  # largest ones of the last block and of this one [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
-        """Return an arrival [ns] in place of a stamp that is not used or not set; None where that is a fault."""
+        """Return an arrival [ns] in place of a stamp that is not used or set; None where that is a fault."""
         if not self.by_arrival:
             self._zeros += 1
             self.unset = self.unset or self.last_ns is None or self._zeros >= ZEROS_TO_BELIEVE
@@ -75,7 +75,7 @@ class StreamClock:
         return self.even.time_of(stamp_ns) + self.offset_ns - self._delay_ns
 
     def next_block(self, stamp_ns: int) -> None:
-        """Begin a block of readings after which clocks are compared: when they are known, then once a second."""
+        """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""
         self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shifts)
         self._shifts = [self._shifts[1], EARLIEST]
 
@@ -83,18 +83,17 @@ class StreamClock:
 class ClockGroup:
     """Compares the clocks of the inputs of one robot.
 
-    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is of
-    another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the clock
-    before is not heard, show a jump: of all clocks where every stream that arrives has left the one before (a
-    recording or simulation begins anew), else of this one. A clock that differs from those of most streams by
-    `inputs.jump` (of two that which differs more from the arrivals) is moved by the difference, and named.
+    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
+    of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
+    clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
+    before (a recording or simulation begins anew), else of this one. A clock that differs from those of most
+    streams by `inputs.jump` (of two that which differs more from the arrivals) is moved by the difference,
+    and named.
     """
 
     def __init__(self, config: InputConfig) -> None:
         self.streams: list[Stream] = []
-        self.begins_anew = (
-            True  # whether, when rows were last cleared, all clocks and the motion had gone back
-        )
+        self.begins_anew = True  # whether the last clearing was of all clocks and the motion going back
         self._jump_ns = round(config.jump * NANOSECONDS)
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
@@ -193,9 +192,9 @@ class ClockGroup:
         stream.clock.offset_ns, stream.remarks["clock"] = offset_ns, ""
         if offset_ns and stream.clock.votes:
             side = "behind" if offset_ns > 0 else "ahead of"
-            what = f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs: a clock of its own"
+            what = f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs"
             remedy = f"they are moved by it; set inputs.arrival: [{stream.spec.name}]"
-            stream.remarks["clock"] = f"{what} (as since the start of a board)? {remedy}"
+            stream.remarks["clock"] = f"{what}: a clock of its own (since the start of a board)? {remedy}"
 
     def _drop_strays(self, stream: Stream) -> None:
         """Drop the held readings, since the clock before is heard."""

@@ -1,4 +1,4 @@
-"""Contacts by what a robot has: wrenches, vertical forces, integers that grow with the force, switches, none."""
+"""Contacts by what a robot has: wrenches, vertical forces, integers that grow with them, switches, none."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -63,15 +63,12 @@ class WrenchAxes(Enum):
 
 
 def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
-    """Return the source of each contact by the parameter `contact.source`: one for all contacts, or one for each.
+    """Return the source of each contact by the parameter `contact.source`: one for all, or one for each.
 
     Raises:
         ConfigurationError: If there are neither one nor as many as contacts, or one does not exist.
     """
-    given, known = (
-        [texts] if isinstance(texts, str) else list(texts),
-        [source.value for source in ContactSource],
-    )
+    given, known = [texts] if isinstance(texts, str) else list(texts), [one.value for one in ContactSource]
     for text in given:
         if text not in known:
             raise ConfigurationError(f"no contact source '{text}'{did_you_mean(text, known, 'there are')}")
@@ -85,7 +82,8 @@ def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict
 def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Array:
     """Return the force of a row of a wrench of some axes, in those of the base [N], shape (3,).
 
-    R_BF is the orientation of the wrench frame (used for its axes), R_WB that of the base (for those of the world).
+    R_BF is the orientation of the wrench frame (used for its axes), R_WB that of the base (for those of the
+    world).
     """
     force: Array = row[:3]
     if axes is WrenchAxes.BASE:
@@ -94,7 +92,7 @@ def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Arr
 
 
 class ContactInput:
-    """The readings of one contact; a wrench is in `axes`: the parameters', unless its messages' frame is another."""
+    """The readings of one contact; a wrench is in `axes`, which the frame of its messages may change."""
 
     def __init__(
         self,
@@ -131,11 +129,9 @@ class ContactInput:
         """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
         if isinstance(sample, ContactSample):
             self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
-            value = (
-                sample.value
-                if self._scale is None
-                else self._scale.force(self.name, sample.value, arrival_ns)
-            )
+            value = sample.value
+            if self._scale is not None and np.isfinite(value):
+                value = self._scale.force(self.name, value, arrival_ns)
             return self.stream.push(sample.stamp_ns, np.array([value]), arrival_ns)
         if frame_id and frame_id != self._frame_id and self._follow_frames:
             self._look_up(frame_id)
@@ -171,8 +167,8 @@ class ContactInput:
 class RawScale:
     """Scale of force sensors without a unit: their mean sum is the weight while the robot stands or walks.
 
-    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest mean
-    of the sum over a second, so that a robot that hangs later on does not change it.
+    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest
+    mean of the sum over a second, so that a robot that hangs later on does not change it.
     """
 
     def __init__(self, contacts: Sequence[str], weight: float) -> None:
@@ -183,7 +179,7 @@ class RawScale:
         self._largest = 0.0  # mean of the sum
 
     def force(self, contact: str, value: float, arrival_ns: int) -> float:
-        """Take a reading of a contact's sensor; return its vertical force [N], 0 before all have been heard."""
+        """Take a reading of a sensor; return its vertical force [N], 0 before all have been heard."""
         k = self._place[contact]
         step = max(arrival_ns - int(self._last_ns[k]), 0)
         self._last_ns[k] = arrival_ns

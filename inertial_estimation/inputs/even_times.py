@@ -1,11 +1,11 @@
 """Even times of regular samples from stamps taken on arrival, causally.
 
-A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps in bursts
-(d_k up to many periods, then many samples at once) corrupt every integration over time. A sample cannot arrive
-before it is taken, so period and offset are those of the lower envelope of the stamps: the period is the
-least-squares slope over the samples that end a burst or stand alone, fitted twice, the second time to the less
-delayed half of them; the line is pulled down by every sample that comes before it was due, and raised by what all
-of the last ends of bursts are late.
+A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps in
+bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. A sample
+cannot arrive before it is taken, so period and offset are those of the lower envelope of the stamps: the
+period is the least-squares slope over the samples that end a burst or stand alone, fitted twice, the second
+time to the less delayed half of them; the line is pulled down by every sample that comes before it was due,
+and raised by what all of the last ends of bursts are late.
 """
 
 from collections import deque
@@ -36,10 +36,11 @@ MOST_CORRECTIONS = 3  # losses in a row without a sample on the line, from which
 class EvenTimes:
     """Turns the stamps of one input into times of measurement.
 
-    In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are even.
-    Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it. Where the
-    rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times are the stamps,
-    in mode "regularise" they are even from the first fit on. The period is `period_ns`, 0 until known.
+    In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are
+    even. Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it.
+    Where the rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times
+    are the stamps, in mode "regularise" they are even from the first fit on. The period is `period_ns`, 0
+    until known.
     """
 
     def __init__(self, mode: str = "auto") -> None:
@@ -60,9 +61,7 @@ class EvenTimes:
         self._wait = self._until_fit = SAMPLES_TO_FIRST_FIT
         self._last_burst = 0  # number of the last sample at which there were bursts
         self._at_once: deque[int] = deque(maxlen=BURSTY)  # numbers of the last samples at once
-        self._ends: deque[float] = deque(
-            maxlen=ENDS_COMPARED
-        )  # lateness of ends of bursts, and what is raised
+        self._ends: deque[float] = deque(maxlen=ENDS_COMPARED)  # lateness of ends of bursts + raised
         self._raised, self._lag, self._corrections, self._line = 0.0, 0.0, 0, 0
 
     def time_of(self, stamp_ns: int) -> int:

@@ -9,8 +9,8 @@ A map is a small YAML file (`inputs.map`; those of the package are in config/map
     joints: {names: [FR_hip_joint, ...], position: "motor_state[0:12].q", velocity: ..., effort: ...}
     contacts: {FR_foot: "foot_force[0]"}  # by the name of the contact or of its frame, in any case
 
-A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the rest of
-the path is then taken of.
+A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the
+rest of the path is then taken of.
 """
 
 import re
@@ -41,7 +41,7 @@ class Mapped(NamedTuple):
 
 
 class FieldMap:
-    """Quantities of the messages of one topic: of an IMU (`has_imu`), of joints (`joint_names`), of contacts."""
+    """Quantities of the messages of one topic, of an IMU (`has_imu`), joints (`joint_names`), contacts."""
 
     def __init__(self, content: Any, where: str) -> None:
         """Read the content of a map: a mapping of the keys of the file, and where it came from.
@@ -54,7 +54,7 @@ class FieldMap:
         imu, joints, contacts = (content.get(key) or {} for key in KEYS[3:])
         self._check(imu, IMU_KEYS, IMU_KEYS if imu else ())
         self._check(joints, ("names", *JOINT_KEYS), ("names", "position") if joints else ())
-        self._check(contacts, contacts if isinstance(contacts, Mapping) else (), ())
+        self._check(contacts, list(contacts) if isinstance(contacts, Mapping) else (), ())
         self.topic, self.message_type = str(content["topic"]).strip("/"), str(content["type"])
         self.has_imu, self.joint_names = bool(imu), tuple(str(name) for name in joints.get("names", ()))
         self._stamp = self._time(str(content.get("stamp", ARRIVAL)))
@@ -82,9 +82,7 @@ class FieldMap:
             imu = ImuSample(stamp_ns, *(_array(get(msg)) for get in self._imu)) if self._imu else None
             fields = {key: _array(get(msg)) for key, get in self._joints.items()}
             joints = JointReading(stamp_ns, self.joint_names, **fields) if fields else None
-            contacts = {
-                name: ContactSample(stamp_ns, float(get(msg))) for name, get in self._contacts.items()
-            }
+            contacts = {own: ContactSample(stamp_ns, float(get(msg))) for own, get in self._contacts.items()}
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise MeasurementError(f"a {self.message_type} lacks what its map names: {error}") from error
         return Mapped(imu, joints, contacts)
@@ -97,9 +95,7 @@ class FieldMap:
 
     def _check(self, content: Any, keys: Sequence[str], needed: Sequence[str]) -> None:
         if not isinstance(content, Mapping):
-            raise ConfigurationError(
-                f"the map {self._where} has {content!r}, expected the keys {listing(keys)}"
-            )
+            raise ConfigurationError(f"the map {self._where} has {content!r}, expected keys {listing(keys)}")
         for key in content:
             if key not in keys:
                 hint = did_you_mean(str(key), keys, "there are")

@@ -46,7 +46,7 @@ class ImuInput:
 def rotation_between(
     robot: RobotModel, frame: str, frame_id: str, parameter: str
 ) -> tuple[Array | None, str]:
-    """Return the rotation from the axes of a message's frame to those of a parameter's, and what to say of it.
+    """Return the rotation from the axes of a message's frame to a parameter's, and what to say of it.
 
     It is None where the axes are the same or not known; there is nothing to say where they are the same.
     """

@@ -10,10 +10,8 @@ from inertial_estimation.inputs.ring import Ring
 from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-JUMP, JUMP_LAG = (
-    0.1,
-    0.05,
-)  # least jump of a position [rad or m]; by which it and its velocity may be apart [s]
+JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
+JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
 RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
@@ -26,9 +24,9 @@ TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 class JointChecks:
     """Refuses joint states that contradict those before: |dq - h v| <= d + t |v| + a h^2 / 2 for each joint.
 
-    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions are
-    back where their velocities may have brought them; after `HELD_S` they are believed, since the data do not tell
-    which position is right, and `remark` says so.
+    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions
+    are back where their velocities may have brought them; after `HELD_S` they are believed, since the data do
+    not tell which position is right, and `remark` says so.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
@@ -45,12 +43,9 @@ class JointChecks:
         self.remark = self._jump = ""  # and the last jump
 
     def fault(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Take a joint state; return why it must not be used.
+        """Take a joint state at a time [ns]; return why it must not be used.
 
-        Args:
-            time_ns: Its time [ns].
-            q: Positions [rad or m], angles without whole turns, shape (m,).
-            v: Velocities, NaN where they are not measured [rad/s or m/s], shape (m,).
+        Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,).
         """
         last, change = self._time_ns, q - self._q
         if last is None or not 0 < time_ns - (self._jump_ns or last) <= self._gap_ns:
@@ -96,19 +91,19 @@ class JointChecks:
 class JointVelocity:
     """Gives the velocities of joint states that have none, from the positions of the last `velocity_window`.
 
-    It is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and acceleration,
-    without lag; -0.1 j W^2 for a jerk j; noise sigma_q of n positions becomes about 13.9 sigma_q / (W sqrt(n)). There
-    is none before the samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest);
-    it begins anew after `inputs.max_gap`. By `inputs.joint_velocity`, "measured" takes what is sent, "derived" derives
-    all, "auto" those that are not sent or NaN, and all once every one was exactly zero while a joint moved.
+    It is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and
+    acceleration, without lag; -0.1 j W^2 for a jerk j; noise sigma_q of n positions becomes about 13.9
+    sigma_q / (W sqrt(n)). There is none before the samples span the window (a shorter one is far noisier, as
+    W^-1.5, and a zero would mean rest); it begins anew after `inputs.max_gap`. By `inputs.joint_velocity`,
+    "measured" takes what is sent, "derived" derives all, "auto" those that are not sent or NaN, and all once
+    every one was exactly zero while a joint moved.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
         self._names, self._policy = names, config.joint_velocity
-        self._window_ns, self._gap_ns = (
-            round(NANOSECONDS * s) for s in (config.velocity_window, config.max_gap)
-        )
+        self._window_ns = round(NANOSECONDS * config.velocity_window)
+        self._gap_ns = round(NANOSECONDS * config.max_gap)
         self._ring = Ring(len(names), 512)
         self._all, self._none = np.ones(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
         self.reset()
@@ -121,7 +116,7 @@ class JointVelocity:
         self._fake = False  # whether zeros are sent for velocities that are not measured
 
     def complete(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Replace velocities that are not measured; return why there are none yet; arguments as `JointChecks.fault`."""
+        """Replace velocities that are not measured, or return why there are none; see `JointChecks.fault`."""
         self._derived = derived = self._absent(q, v)
         if derived is self._none and self._still is None and not len(self._ring):
             return None
@@ -156,9 +151,8 @@ class JointVelocity:
     @property
     def source(self) -> str:
         """Where the velocities of the last joint state come from, for people."""
-        if not self._derived.any():
-            return "measured"
-        if self._derived.all():
-            return "derived from positions" + (": those sent are all zero" if self._fake else "")
+        if not self._derived.any() or self._derived.all():
+            fake = ": those sent are all zero" if self._fake else ""
+            return f"derived from positions{fake}" if self._derived.any() else "measured"
         names = [self._names[j] for j in np.flatnonzero(self._derived)]
         return f"derived from positions for {listing(names, limit=6)}, otherwise measured"

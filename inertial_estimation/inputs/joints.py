@@ -1,4 +1,4 @@
-"""Joint states: by name, in parts from several publishers or topics, joined into rows in the model's order."""
+"""Joint states: by name, in parts from several publishers or topics, joined into rows of the model."""
 
 import functools
 import math
@@ -7,12 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
-from inertial_estimation.inputs.config import JOINT_UNITS, TURN, InputConfig, RobotInputConfig, unit_factors
+from inertial_estimation.inputs.config import (
+    JOINT_UNITS,
+    TURN,
+    InputConfig,
+    JointNameConfig,
+    RobotInputConfig,
+    unit_factors,
+)
 from inertial_estimation.inputs.joint_motion import JointChecks, JointVelocity
-from inertial_estimation.inputs.joint_names import JointNames, JointOrder
 from inertial_estimation.inputs.possible import DropReason, Fault, joint_range
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.models.joint_corrections import JointCorrections
@@ -20,6 +26,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
 JOINTS = "joint_states"
+MOST_LISTED = 6  # names of a message
 MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
 RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
@@ -28,8 +35,73 @@ NO_EFFORT = "it has no effort, but joint torques are needed"
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
 
 
+class JointOrder(NamedTuple):
+    """Where a joint state has which joints of the model."""
+
+    joints: NDArray[np.int64]  # indices of the joints of the model that it has, ascending
+    places: NDArray[np.int64]  # place of each of them among the entries of the joint state
+    remark: str = ""  # what was done to the names, for people
+
+
+class JointNames:
+    """Finds the joints of a model among the names of joint states."""
+
+    def __init__(self, robot: RobotModel, config: JointNameConfig) -> None:
+        """Check the parameters against the model.
+
+        Raises:
+            ConfigurationError: If the map or the order names a joint that the model does not have.
+        """
+        self._joints = {name: j for j, name in enumerate(robot.joint_names)}
+        self._prefix, self._order = config.prefix, config.order
+        self._map = dict(entry.partition("=")[::2] for entry in config.map)
+        for name in (*self._map.values(), *config.order):
+            if name not in self._joints:
+                hint = did_you_mean(name, robot.joint_names, "the model has")
+                raise ConfigurationError(f"'joint_names' has '{name}', which is no joint of the model{hint}")
+
+    def order(self, names: tuple[str, ...]) -> JointOrder:
+        """Return which joints of the model a joint state has, and where; without names all of them are empty.
+
+        Raises:
+            MeasurementError: If it has no names, none of the model, or one of the model twice.
+        """
+        if not any(names):
+            names = self._without_names(len(names))
+        sent, remark = [self._map.get(name, name.removeprefix(self._prefix)) for name in names], ""
+        if not any(name in self._joints for name in sent):
+            sent, remark = self._without_prefix(sent)
+        places = {name: place for place, name in enumerate(sent)}
+        twice = [name for name in self._joints if sent.count(name) > 1] if len(places) < len(sent) else []
+        if twice:
+            raise MeasurementError(f"the joint state names {listing(twice)} more than once")
+        joints = [name for name in self._joints if name in places]
+        if not joints:
+            hint = did_you_mean(names[0], self._joints, "the model has", limit=MOST_LISTED) if names else ""
+            has = listing(names, limit=MOST_LISTED)
+            raise MeasurementError(f"the joint state has no joint of the model, it has {has}{hint}")
+        numbers = np.array([[self._joints[name], places[name]] for name in joints], dtype=np.int64).T
+        return JointOrder(numbers[0], numbers[1].copy(), remark)
+
+    def _without_names(self, count: int) -> tuple[str, ...]:
+        if not count or len(self._order) == count:
+            return self._order[:count]
+        has = f"'joint_names.order' has {len(self._order)}" if self._order else "set joint_names.order"
+        raise MeasurementError(f"the joint state has {count} positions and no names: {has}")
+
+    def _without_prefix(self, sent: list[str]) -> tuple[list[str], str]:
+        """Return names without the prefix that all of them have before those of the model."""
+        ends = [name for joint in self._joints for name in sent if name.endswith(joint)]
+        for joint in self._joints if len(ends) >= min(2, len(sent)) else ():
+            prefix = next((name.removesuffix(joint) for name in sent if name.endswith(joint)), "")
+            if prefix and all(name.startswith(prefix) for name in sent):
+                taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
+                return [name.removeprefix(prefix) for name in sent], taken
+        return sent, ""
+
+
 class JointRow(NamedTuple):
-    """Columns of a row of n joints: positions [rad or m], velocities [rad/s or m/s], efforts [Nm or N] or None."""
+    """Columns of a row of n joints: positions [rad, m], velocities [rad/s, m/s], efforts [Nm, N] if any."""
 
     n: int
     q: slice
@@ -126,9 +198,9 @@ class JointPart:
 class JointInput:
     """Joint states as one stream of rows of all joints.
 
-    Messages with all joints of the model give the rows as they are. Messages with some of them are parts: each has
-    its own times, and a row is made at each time of the largest part, with the others interpolated there. A joint
-    that several sets of messages have belongs to the first that came, while that arrives.
+    Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
+    each has its own times, and a row is made at each time of the largest part, with the others interpolated
+    there. A joint that several sets of messages have belongs to the first that came, while that arrives.
     """
 
     def __init__(
@@ -191,14 +263,12 @@ class JointInput:
         return "; ".join(dict.fromkeys(part.velocity.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
-        """Say what is odd: joints that no message has, parts that have ended (older than a timeout [s]), rivals."""
+        """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
         notes = [*(part.checks.remark for part in self.parts), self._join.rivals]
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
         if self.parts and lacking:
-            remedy = (
-                "lock them if they do not move (locked_joints), or name their topic in joint_states.topics"
-            )
+            remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
             notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
         for part in self.parts if len(self.parts) > 1 else ():
             age, joints = seconds(now_ns - part.stream.arrival_ns), listing(part.names, limit=6)
@@ -247,7 +317,7 @@ class _Join:
         return arrival_ns - part.stream.arrival_ns > self._lost_ns
 
     def update(self, part: JointPart, arrival_ns: int) -> None:
-        """Join what has come after a reading of a part, which may take over joints of parts that have ended."""
+        """Join what has come, after a reading of a part, which may take over joints of ended ones."""
         owners = [self._parts[k] for k in set(self._owners[part.joints].tolist())]
         others = [owner for owner in owners if owner is not part]
         for other in others:
@@ -287,7 +357,7 @@ class _Join:
             stream.arrival_ns = arrival_ns
             newest = stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
-                stream.ring.clear()
+                continue  # it was joined before the parts were shared anew
             if self._partial or not np.isnan(row).any():
                 stream.ring.append(sample.time_ns, sample.stamp_ns, row)
             elif any(self._ended(part, arrival_ns) for part in self._parts):

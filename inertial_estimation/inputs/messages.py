@@ -1,10 +1,10 @@
 """Messages to values and back: one registry by message type, for nodes, bags and tests.
 
-Conversions only read and write fields by name, so the same serve the message classes of rclpy and of `rosbags`;
-nothing of either is imported. Bytes of plain little-endian CDR are decoded without building the message, which takes
-2 to 13 times as long: a conversion uses few of its numbers. Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then
-fields aligned to their size counted from there; a string is its length with the final zero (uint32) and its bytes; a
-sequence its count (uint32).
+Conversions only read and write fields by name, so the same serve the message classes of rclpy and of
+`rosbags`; nothing of either is imported. Bytes of plain little-endian CDR are decoded without building the
+message, which takes 2 to 13 times as long: a conversion uses few of its numbers. Layout (OMG CDR, XCDR1): 4
+bytes of encapsulation, then fields aligned to their size counted from there; a string is its length with the
+final zero (uint32) and its bytes; a sequence its count (uint32).
 """
 
 import struct
@@ -39,28 +39,21 @@ ORIENTATION_TYPES, WRENCH_TYPES = (POSE_TYPE, QUATERNION_TYPE), (WRENCH_TYPE, PL
 NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
 LITTLE_ENDIAN, ENCAPSULATION = b"\x00\x01", 4  # its first bytes, and its length
 FRAME = 12  # offset of the name of the frame, behind stamp and length
-Decoder = Callable[
-    [bytes, int, int], Any
-]  # message behind its encapsulation, stamp [ns], offset behind the header
+Decoder = Callable[[bytes, int, int], Any]  # of a message behind its encapsulation, stamp, end of the header
 _head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
 _length = struct.Struct("<I").unpack_from
 _joint_reading = made_of_checked(JointReading)
 
 
 class Conversion(NamedTuple):
-    """Conversion of messages of one type.
+    """Conversion of messages of one type."""
 
-    Attributes:
-        from_msg: Message to value; raises MeasurementError where its fields do not fit together.
-        to_msg: Writes a value and a frame's name into a message that exists, and returns the message.
-        decoder: Returns a decoder, which gives exactly what `from_msg` gives; None where there is none.
-        stamped: Whether the message has a header.
-    """
-
-    from_msg: Callable[[Any], Any]
-    to_msg: Callable[[Any, Any, str], Any]
-    decoder: Callable[[], Decoder] | None = None
-    stamped: bool = True
+    from_msg: Callable[[Any], Any]  # message to value; MeasurementError where its fields do not fit together
+    to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame's name into a message, and returns it
+    decoder: Callable[[], Decoder] | None = (
+        None  # returns a decoder, which gives exactly what `from_msg` does
+    )
+    stamped: bool = True  # whether the message has a header
 
 
 def stamp_from_msg(stamp: Any) -> int:
@@ -76,14 +69,9 @@ def set_header(msg: Any, stamp_ns: int, frame_id: str) -> None:
 
 
 def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: bool = True) -> Conversion:
-    """Return the conversion of messages of some doubles behind some strings.
+    """Return the conversion of messages of some strings and doubles to values: a stamp and arrays.
 
-    Args:
-        kind: Class of the values: a stamp and arrays.
-        doubles: Number of the doubles.
-        fields: Of each array name, place of its first number among the doubles, and fields of the message.
-        strings: Number of strings behind the header.
-        stamped: Whether there is a header.
+    Each array has a name, a place of its first number among the doubles, and fields of the message.
     """
     names, parts, places = [], [], []
     for name, first, *paths in (field.split() for field in fields):
@@ -115,8 +103,7 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
     return Conversion(from_msg, to_msg, lambda: decode, stamped)
 
 
-# Of an Imu 4 doubles are the orientation, 3 the rate, 3 the force, each with 9 of covariance; of an Odometry 7 are the
-# pose and 6 the twist, each with 36.
+# Of an Imu 4 doubles are orientation, 3 rate, 3 force, each with 9 of covariance; of an Odometry 7 pose, 6 twist.
 _IMU = _vectors(
     ImuSample, 37, "specific_force_I 25 linear_acceleration.xyz", "angular_rate_I 13 angular_velocity.xyz"
 )
@@ -138,7 +125,7 @@ def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
 
 
 def joints_from_msg(msg: Any) -> JointReading:
-    """Convert sensor_msgs/JointState; an empty velocity or effort means "not sent"; without names they are empty."""
+    """Convert sensor_msgs/JointState; an empty velocity or effort is "not sent", all names may be empty."""
     position, *rest = (np.asarray(values, dtype=float) for values in (msg.position, msg.velocity, msg.effort))
     velocity, effort = (values if len(values) else None for values in rest)
     names = tuple(msg.name) or ("",) * len(position)
@@ -146,18 +133,13 @@ def joints_from_msg(msg: Any) -> JointReading:
 
 
 def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `joints_from_msg`; fields keep the type of their sequences (array of rclpy, numpy of rosbags)."""
+    """Inverse of `joints_from_msg`; sequences keep their type (array of rclpy, numpy of rosbags)."""
     set_header(msg, reading.stamp_ns, frame_id)
     msg.name = list(reading.names)
     for field in ("position", "velocity", "effort"):
-        numbers = np.array(
-            () if getattr(reading, field) is None else getattr(reading, field), dtype=np.float64
-        )
-        setattr(
-            msg,
-            field,
-            numbers if isinstance(getattr(msg, field), np.ndarray) else array("d", numbers.tobytes()),
-        )
+        values, in_numpy = getattr(reading, field), isinstance(getattr(msg, field), np.ndarray)
+        numbers = np.array(() if values is None else values, dtype=np.float64)
+        setattr(msg, field, numbers if in_numpy else array("d", numbers.tobytes()))
     return msg
 
 
@@ -207,20 +189,19 @@ def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
 
 def number_to_msg(sample: ContactSample, msg: Any, _frame_id: str = "") -> Any:
     """Write a number into a message in the type that it has; integers are rounded."""
-    kind = type(msg.data)
-    msg.data = (
-        kind(sample.value >= 0.5) if kind is bool else round(sample.value) if kind is int else sample.value
-    )
+    kind, value = type(msg.data), sample.value
+    msg.data = value >= 0.5 if kind is bool else round(value) if kind is int else value
     return msg
 
 
 def _number(layout: str) -> Conversion:
     """Return the conversion of messages of one number, without a stamp, by its layout for `struct`."""
     unpack = struct.Struct(layout).unpack_from
-    decoder: Callable[[], Decoder] = lambda: (
-        lambda body, _stamp, _begin: ContactSample(0, float(unpack(body)[0]))
-    )  # noqa: E731
-    return Conversion(lambda msg: ContactSample(0, float(msg.data)), number_to_msg, decoder, stamped=False)
+
+    def decode(body: bytes, _stamp_ns: int, _begin: int) -> ContactSample:
+        return ContactSample(0, float(unpack(body)[0]))
+
+    return Conversion(lambda m: ContactSample(0, float(m.data)), number_to_msg, lambda: decode, stamped=False)
 
 
 CONVERSIONS: dict[str, Conversion] = {
@@ -250,23 +231,17 @@ class MessageReader:
         deserialize: Callable[[bytes], Any] | None = None,
         convert: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Choose the conversion.
+        """Choose the conversion of a type (``package/msg/Name``), or take another one.
 
-        Args:
-            message_type: Type of the messages, ``package/msg/Name``.
-            deserialize: Builds a message from its bytes, where they are not decoded; None: such bytes are refused.
-            convert: Message to value, where it is not the registered conversion.
+        Messages are built from their bytes by `deserialize` where these are not decoded here.
 
         Raises:
             MeasurementError: If there is no conversion.
         """
         if convert is None and message_type not in CONVERSIONS:
             raise MeasurementError(f"no input has the type {message_type}, expected {listing(CONVERSIONS)}")
-        chosen = (
-            CONVERSIONS[message_type]
-            if convert is None
-            else Conversion(convert, number_to_msg, stamped=False)
-        )
+        own = None if convert is None else Conversion(convert, number_to_msg, stamped=False)
+        chosen = own or CONVERSIONS[message_type]
         self.frame_id, self.stamped = "", chosen.stamped
         self._type, self._deserialize, self._from_msg = message_type, deserialize, chosen.from_msg
         self._decode = None if chosen.decoder is None else chosen.decoder()
@@ -275,8 +250,8 @@ class MessageReader:
     def read(self, message: Any) -> Any:
         """Return the value of a message or of its bytes.
 
-        Raises:
-            MeasurementError: If its fields do not fit together; DamagedMessageError if the bytes are none of the type.
+        Raises: MeasurementError: If its fields do not fit together; DamagedMessageError if the bytes are none
+            of the type.
         """
         if not isinstance(message, bytes):
             self.frame_id = message.header.frame_id if self.stamped else ""

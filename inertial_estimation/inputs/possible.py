@@ -1,4 +1,4 @@
-"""Is a reading possible: finite, and inside what the sensor and the robot can give. Nothing else is dropped."""
+"""Is a reading possible: finite, inside what the sensor and the robot can give. Nothing else is dropped."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -12,20 +12,15 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
-VELOCITY_FACTOR, LEAST_VELOCITY = (
-    3.0,
-    30.0,
-)  # times the URDF's limit, many of which are too low [rad/s or m/s]
+VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are too low [rad/s or m/s]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
-EFFORT_FACTOR, LEAST_LEVER = (
-    4.0,
-    0.5,
-)  # times the URDF's limit; lever of the weight that is possible anyway [m]
+EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # times the weight; of light robots [N]
 MOMENT_ARM = 0.5  # of the largest contact force [m]
 BASE_SPEED = 20.0  # largest along one axis [m/s]
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
+NONE = slice(0)  # of the numbers of a row
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
 
@@ -88,20 +83,13 @@ class RowRange:
     """Smallest and largest possible value of each number of a row, and what the numbers are."""
 
     def __init__(
-        self,
-        lower: Array,
-        upper: Array,
-        names: Sequence[str],
-        units: Sequence[str],
-        optional: slice = slice(0),
+        self, low: Array, high: Array, names: list[str], units: list[str], lack: slice = NONE
     ) -> None:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
-        self._lower, self._upper, self._optional = np.asarray(lower), np.asarray(upper), optional
-        self._names, self._units = tuple(names), tuple(units)
-        within = float(max(np.minimum(-self._lower, self._upper).min(), 0.0))
-        self._square = (
-            within * within
-        )  # of the norm of rows that are inside for certain, which one call tells
+        self._lower, self._upper, self._names, self._units = low, high, names, units
+        self._optional = lack
+        within = max(float(np.minimum(-low, high).min()), 0.0)
+        self._square = within * within  # of the norm of rows that are inside for certain: one call tells
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
@@ -145,9 +133,8 @@ def wrench_range(robot: RobotModel) -> RowRange:
 
 def base_state_range(config: RangeConfig) -> RowRange:
     """Return the range of velocity, angular velocity, then the vertical, all in the base frame."""
-    return _vectors(
-        ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", config.gyro), ("vertical", "", 2.0)
-    )
+    rate = ("angular velocity", "rad/s", config.gyro)
+    return _vectors(("velocity", "m/s", BASE_SPEED), rate, ("vertical", "", 2.0))
 
 
 def number_range(lower: float, upper: float, name: str, unit: str = "", count: int = 1) -> RowRange:

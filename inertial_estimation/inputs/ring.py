@@ -66,7 +66,8 @@ class Ring:
         row: Array = self.rows[low]
         before = t[low]
         if before == time_ns:
-            return row.copy()
+            same: Array = row.copy()
+            return same
         if low + 1 == end or t[low + 1] - before > max_gap_ns:
             return None
         between: Array = row + (self.rows[low + 1] - row) * ((time_ns - before) / (t[low + 1] - before))

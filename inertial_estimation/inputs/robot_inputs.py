@@ -33,7 +33,6 @@ from inertial_estimation.signals import (
     Health,
     ImuSample,
     JointReading,
-    OrientationSample,
     WrenchSample,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -46,9 +45,10 @@ UNIT_ROWS = 1024  # newest rows that the units are told from
 class RobotInputs:
     """The inputs of one pipeline.
 
-    Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and counted.
-    Arrivals are on the clock of the stamps: when the middleware received a message, or when it was recorded; None:
-    not known. `topics` has the types of the messages that each topic may have, and what takes their values.
+    Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and
+    counted. Arrivals are on the clock of the stamps: when the middleware received a message, or when it was
+    recorded; None: not known. `topics` has the types of the messages that each topic may have, and what takes
+    their values.
     """
 
     def __init__(
@@ -69,23 +69,13 @@ class RobotInputs:
         corrections: JointCorrections | None = None,
         maps: Sequence[FieldMap] = (),
     ) -> None:
-        """Set up the streams.
+        """Set up the streams of a robot.
 
-        Args:
-            setup: The robot.
-            config: Parameters of the inputs.
-            driver: Input whose readings are the steps: `IMU` or `JOINTS`.
-            rate: Highest rate of samples [Hz]; driver rows in between are averaged. 0: every row is a sample.
-            half_window: Time beyond a step up to which the inputs must have arrived [s], for windows.
-            imu: Whether the IMU is used, where the robot has one.
-            joints: Whether joint states are used.
-            efforts: Whether rows of joint states have efforts.
-            partial_joints: Whether they may lack joints (NaN) of which no messages come.
-            sources: Where each contact's readings come from; None: wrenches of all contacts.
-            base_state: Whether a base state is an input.
-            yaw_reference: Whether reference orientations are an input; no step waits for them.
-            corrections: Offsets of joint positions and gains of efforts.
-            maps: Custom messages.
+        The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
+        one). Steps have the IMU, joints (with efforts; `partial_joints` may lack those, NaN, of which no messages
+        come), contacts by their sources (None: wrenches of all) and base state that are asked for, and wait for
+        them up to half a window [s] behind a step, but not for yaw references. Corrections are offsets of joint
+        positions and gains of efforts; maps are those of custom messages.
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
@@ -109,9 +99,7 @@ class RobotInputs:
         streams += [Stream(spec, inputs, clocks) for spec in specs]
         self.streams = {stream.spec.name: stream for stream in streams}
         if driver not in self.streams:
-            raise ConfigurationError(
-                f"no input '{driver}' to drive the steps, there are {listing(self.streams)}"
-            )
+            raise ConfigurationError(f"no input '{driver}' to drive steps, there are {listing(self.streams)}")
         others = [stream for stream in streams if stream.spec.name != driver]
         self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window)
         self._setup, self._units = setup, UnitDetector(robot, config)
@@ -152,9 +140,9 @@ class RobotInputs:
         self._samples += self.aligner.ready()
 
     def push_orientation(
-        self, name: str, sample: Any, arrival_ns: int | None = None, _frame_id: str = ""
+        self, name: str, sample: Any, arrival_ns: int | None = None, _frame: str = ""
     ) -> None:
-        """Take a YAW_REFERENCE (its quaternion) or BASE_STATE (velocity, angular velocity, vertical in the base)."""
+        """Take a YAW_REFERENCE (its quaternion) or a BASE_STATE (its twist and the vertical, in the base)."""
         stream = self.streams.get(name)
         if stream is None:
             return
@@ -174,18 +162,11 @@ class RobotInputs:
         for one in self._maps.values():
             contacts = one.contacts_of(names, frames)
             topics[one.topic] = (one.message_type,), partial(self._push_mapped, one, contacts)
-            mapped |= {
-                *contacts.values(),
-                *([IMU] if one.has_imu else []),
-                *([JOINTS] if one.joint_names else []),
-            }
+            mapped |= {*contacts.values(), IMU if one.has_imu else "", JOINTS if one.joint_names else ""}
         if self.imu is not None and IMU not in mapped:
             topics[IMU] = (IMU_TYPE,), self.push_imu
         for topic in joint_topics if self.joints is not None and JOINTS not in mapped else ():
-            topics[topic] = (
-                (JOINT_STATE_TYPE,),
-                lambda value, arrival, _frame, t=topic: self.push_joints(value, arrival, t),
-            )
+            topics[topic] = (JOINT_STATE_TYPE,), partial(self._push_joints_of, topic)
         for name, contact in self.contacts.items():
             if name not in mapped:
                 topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
@@ -194,8 +175,11 @@ class RobotInputs:
                 topics[name] = types, partial(self.push_orientation, name)
         return topics
 
+    def _push_joints_of(self, topic: str, reading: JointReading, arrival_ns: int, _frame_id: str) -> None:
+        self.push_joints(reading, arrival_ns, topic)
+
     def _push_mapped(
-        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str
+        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _: str
     ) -> None:
         values = mapped.values(msg, arrival_ns)
         if values.imu is not None:
@@ -221,9 +205,8 @@ class RobotInputs:
         if message_type not in types:
             source = next((s.value for s in ContactSource if message_type in s.types), "")
             hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
-            raise ConfigurationError(
-                f"topic '{topic}' has type {message_type}, expected {' or '.join(types)}{hint}"
-            )
+            expected = f"expected {' or '.join(types)}{hint}"
+            raise ConfigurationError(f"topic '{topic}' has type {message_type}, {expected}")
         reader = MessageReader(message_type, deserialize, (lambda msg: msg) if topic in self._maps else None)
         stream = self.streams.get(topic, self.aligner.driver)
         if topic in self.streams and not reader.stamped:
@@ -251,9 +234,8 @@ class RobotInputs:
         """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
         told = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
         if self.joints is not None:
-            said = [
-                self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in self.joints.parts
-            ]
+            parts = self.joints.parts
+            said = (self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in parts)
             told[JOINTS] = next(filter(None, said), "")
         return {name: sentence for name, sentence in told.items() if sentence}
 

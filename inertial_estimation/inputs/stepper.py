@@ -1,4 +1,4 @@
-"""Runs one step of a pipeline for each aligned sample: gaps, restarts, failures contained, backlogs withheld."""
+"""Runs one step of a pipeline for each aligned sample: gaps, restarts, contained failures, backlogs."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -17,9 +17,10 @@ LONGEST_REASON = 200  # characters that are kept
 class Stepper(Generic[ResultT]):
     """Runs the steps of a pipeline for the samples of its inputs.
 
-    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a matrix that
-    is not positive definite), or give a result with a defect. Nothing of it is returned, the pipeline discards the
-    state that it may have damaged, and `health_note` reports it. Programming errors are raised.
+    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a
+    matrix that is not positive definite), or give a result with a defect. Nothing of it is returned, the
+    pipeline discards the state that it may have damaged, and `health_note` reports it. Programming errors are
+    raised.
     """
 
     def __init__(
@@ -35,14 +36,10 @@ class Stepper(Generic[ResultT]):
     ) -> None:
         """Begin before the first step.
 
-        Args:
-            inputs: The inputs.
-            on_step: Executes one step; returns None where there is no result.
-            on_restart: Called before a step for which no earlier state is valid; not before the first one.
-            on_gap: Called before a step after a gap of all inputs.
-            on_failure: Called after a step that failed; None: `on_restart`.
-            defect: Says what is wrong with a result that must not be published; empty: nothing.
-            on_withheld: Called with results that are older than may be published.
+        `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier state
+        is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None: `on_restart`)
+        after one that failed. `defect` says what is wrong with a result that must not be published; `on_withheld`
+        takes results that are older than may be published.
         """
         self.inputs, self.failures = inputs, 0
         self._on_step, self._on_restart, self._on_gap = on_step, on_restart, on_gap
@@ -55,8 +52,8 @@ class Stepper(Generic[ResultT]):
     def tick(self, now_ns: int) -> list[ResultT]:
         """Execute every step that is ready; return their results in order of their stamps.
 
-        A result that is older now [ns] than a fresh reading and what a step may wait for is withheld: a backlog is
-        caught up with, not published.
+        A result that is older now [ns] than a fresh reading and what a step may wait for is withheld: a
+        backlog is caught up with, not published.
         """
         fresh: list[ResultT] = []
         for sample in self.inputs.ready():
@@ -105,10 +102,8 @@ class Stepper(Generic[ResultT]):
             notes.append(f"restarted {self.failures} times after a failed step, {ago}: {self._reason}")
         since = 0.0 if self._sample is None else seconds(self._sample.stamp_ns - self._result_ns)
         if self._sample is not None and since > self.inputs.aligner.timeout:
-            lacks = self._sample.missing
-            notes.append(
-                f"no estimate for {since:.2f} s of data" + (f": {listing(lacks)} missing" if lacks else "")
-            )
+            lacks = f": {listing(self._sample.missing)} missing" if self._sample.missing else ""
+            notes.append(f"no estimate for {since:.2f} s of data{lacks}")
         return "; ".join(notes)
 
     def clear(self) -> None:

@@ -49,10 +49,7 @@ class Stream:
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Take a row; it is stored, held until its clock is decided, or dropped and counted.
 
-        Args:
-            stamp_ns: Its stamp [ns]; zero or less: not set.
-            row: Its numbers, shape (width,); may be changed.
-            arrival_ns: When it arrived, on the clock of the stamps [ns].
+        Its stamp [ns] is not set if it is zero; its arrival [ns] is on the same clock; its numbers may be changed.
         """
         self.received += 1
         self.arrival_ns = arrival_ns
@@ -101,7 +98,7 @@ class Stream:
         self.clock.reset()
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Return the row at a time, shape (width,), interpolated over at most a gap [ns]; None where there is none.
+        """Return the row at a time, shape (width,), interpolated over at most a gap [ns], or None.
 
         A value that holds is the newest one before.
         """

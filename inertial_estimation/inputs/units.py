@@ -1,4 +1,4 @@
-"""Which units an input is in, from its numbers alone: all that differ at once, with the parameter that mends them."""
+"""Which units an input is in, from its numbers: all that differ at once, and what mends them."""
 
 from itertools import pairwise
 
@@ -25,19 +25,13 @@ NO_GRAVITY = 0.05  # of a g; less is a sensor from whose readings gravity was su
 TURN_TIME = 0.1  # over which rotations are compared [s]
 LEAST_TURN = 0.3  # rms rotation over it by a gyroscope in rad/s, from which degrees can be told [rad]
 BETTER = 0.5  # of the error with radians, that with degrees has at most
-BEYOND, MANY = (
-    0.3,
-    0.2,
-)  # beyond the limits [rad], and share of positions there, from which they are in another unit
+BEYOND, MANY = 0.3, 0.2  # beyond the limits [rad]; share of positions there that are in another unit
 MOVING = 0.05  # rms speed of a joint, from which its velocity is compared with its positions [rad/s]
-TOO_STRONG, MILLI = (
-    5.0,
-    60.0,
-)  # times the effort limit, from which efforts are in another unit, and in thousandths
+TOO_STRONG, MILLI = 5.0, 60.0  # times the effort limit: in another unit; in thousandths of it
 
 
 class UnitDetector:
-    """Tells units of the inputs of a robot by what is possible for it; for replay, `check` and health alike."""
+    """Tells units of the inputs of a robot by what is possible for it; for replay, `check` and health."""
 
     def __init__(self, robot: RobotModel, config: RobotInputConfig) -> None:
         """Take the robot, and the units that the parameters say, to which rows have been converted."""
@@ -70,26 +64,17 @@ class UnitDetector:
     def joints(self, joints: NDArray[np.int64], times_ns: Times, rows: Array) -> str:
         """Return which units of joint states of some joints differ, and the remedy; empty where none does.
 
-        Rows are of positions, velocities (NaN: none), possibly efforts, impossible ones included, shape (n, k m).
+        Rows are of positions, velocities (NaN: none), possibly efforts, impossible ones included.
         """
         m, said = len(joints), dict[str, str]()
         q, v = rows[:, :m], rows[:, m : 2 * m]
         if not _enough(times_ns) or not np.isfinite(q).all():
             return ""
-        lower, upper, limits = (
-            x[joints] for x in (self._limits.lower, self._limits.upper, self._limits.effort)
-        )
-        angles = np.isin(joints, self._turning) & np.isfinite(lower)
-        outside = [
-            np.mean((s * q < lower - BEYOND) | (s * q > upper + BEYOND), axis=0) for s in (1.0, DEGREE)
-        ]
-        unit = 1.0
-        if (
-            angles.any()
-            and outside[0][angles].mean() > MANY
-            and not outside[1][angles].any()
-            and "position" in self._si
-        ):
+        known = self._limits.of(joints.tolist())
+        angles = np.isin(joints, self._turning) & np.isfinite(known.lower)
+        low, high, unit, limits = known.lower - BEYOND, known.upper + BEYOND, 1.0, known.effort
+        outside = [((s * q < low) | (s * q > high))[:, angles] for s in (1.0, DEGREE)]
+        if outside[0].sum() > MANY * outside[0].size and not outside[1].any() and "position" in self._si:
             unit, said["deg"] = DEGREE, f"positions in deg (up to {np.abs(q).max():.0f})"
         ratio = _speed_ratio(times_ns, unit * q, v)
         for name in ("deg/s", "rpm"):
@@ -118,7 +103,7 @@ def _near(value: float, expected: float) -> bool:
 
 
 def _in_degrees(times_ns: Times, rows: Array) -> str:
-    """Compare turns of the specific force with those by the rate in radians and in degrees; empty: not in degrees."""
+    """Compare turns of the specific force with those by the rate in radians and in degrees."""
     rate = float(np.sqrt(np.mean(np.sum(rows[:, RATE] ** 2, axis=1))))
     if rate * TURN_TIME < LEAST_TURN:
         return ""
@@ -144,7 +129,7 @@ def _turned(up: Array, turn: Array, after: Array) -> Array:
 
 
 def _speed_ratio(times_ns: Times, q: Array, v: Array) -> float:
-    """Return by what velocities exceed the change of positions, the median over joints that move; 0 without any."""
+    """Return by what velocities exceed the change of positions, the median over joints that move, or 0."""
     speed = np.diff(q, axis=0) / np.maximum(np.diff(times_ns)[:, None] * 1e-9, 1e-9)
     mean = 0.5 * (v[1:] + v[:-1])
     square = np.mean(speed**2, axis=0)

@@ -78,7 +78,7 @@ def test_a_message_that_lacks_fields_is_counted_and_named():
         ({"imu": {"specific_force": "a"}}, "lacks angular_rate"),
         ({"joints": {"names": ["a"]}}, "lacks position"),
         ({"joints": {"names": ["a"], "position": "a.[3]"}}, "is no path"),
-        ({"contacts": 3}, "has 3, expected the keys"),
+        ({"contacts": 3}, "has 3, expected keys"),
     ],
 )
 def test_maps_with_mistakes_are_refused_with_one_line(values, said):
