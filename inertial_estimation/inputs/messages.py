@@ -103,7 +103,7 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
     return Conversion(from_msg, to_msg, lambda: decode, stamped)
 
 
-# Of an Imu 4 doubles are orientation, 3 rate, 3 force, each with 9 of covariance; of an Odometry 7 pose, 6 twist.
+# Of an Imu's doubles 4 are orientation, 3 rate, 3 force, each with 9 of covariance.
 _IMU = _vectors(
     ImuSample, 37, "specific_force_I 25 linear_acceleration.xyz", "angular_rate_I 13 angular_velocity.xyz"
 )

@@ -36,10 +36,10 @@ class Stepper(Generic[ResultT]):
     ) -> None:
         """Begin before the first step.
 
-        `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier state
-        is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None: `on_restart`)
-        after one that failed. `defect` says what is wrong with a result that must not be published; `on_withheld`
-        takes results that are older than may be published.
+        `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier
+        state is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None:
+        `on_restart`) after one that failed. `defect` says what is wrong with a result that must not be
+        published; `on_withheld` takes results that are older than may be published.
         """
         self.inputs, self.failures = inputs, 0
         self._on_step, self._on_restart, self._on_gap = on_step, on_restart, on_gap

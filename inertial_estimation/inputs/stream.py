@@ -49,7 +49,8 @@ class Stream:
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Take a row; it is stored, held until its clock is decided, or dropped and counted.
 
-        Its stamp [ns] is not set if it is zero; its arrival [ns] is on the same clock; its numbers may be changed.
+        Its stamp [ns] is not set if it is zero, its arrival [ns] is on the same clock; the row may be
+        changed.
         """
         self.received += 1
         self.arrival_ns = arrival_ns

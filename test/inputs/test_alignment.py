@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.contacts import ContactSource
@@ -7,7 +8,6 @@ from inertial_estimation.inputs.imu import IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
 from inertial_estimation.signals import BaseState, ContactSample, OrientationSample
-from test.inputs.scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
 
 WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
@@ -122,9 +122,8 @@ def test_a_step_with_a_window_has_all_rows_up_to_its_end():
 
 def test_delays_are_subtracted_from_the_stamps():
     robot = inputs(parameters(inputs__joint_delay=0.01))
-    for one in feed(robot, 0.5):
-        pass
-    for sample in one.ready()[10:]:
+    samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]
+    for sample in samples[10:]:
         t = 1e-9 * (sample.time_ns - START)
         np.testing.assert_allclose(sample.rows[JOINTS][0], line(t + 0.01, 0), atol=1e-6)
 

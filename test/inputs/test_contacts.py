@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes, contact_sources, force_in_base
 from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.signals import ContactSample
-from test.inputs.scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
 
 FEET = ("l_foot", "r_foot")
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # by 90 degrees about z
@@ -115,7 +115,7 @@ def test_axes_are_those_of_the_parameters_unless_messages_say_others(wrench_fram
 
 def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameters():
     robot = robot_with("wrench")
-    robot.push_contact("l_foot", wrench(START, (1.0, 0.0, 50.0), (0.0, 2.0, 0.0)), START, "L_sensor")
+    robot.push_contact("l_foot", wrench(START, (1.0, 0.0, 50.0), (0.0, 2.0, 0.0)), START, "L_cell")
     force = TURN @ [1.0, 0.0, 50.0]
     moment = TURN @ [0.0, 2.0, 0.0] + np.cross([0.0, 0.0, 0.1], force)
     np.testing.assert_allclose(newest(robot, "l_foot/wrench"), [*force, *moment], atol=1e-12)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.models.joint_corrections import JointCorrections
 from inertial_estimation.signals import JointReading
-from test.inputs.scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
 
 LEFT, RIGHT = JOINTS_OF[:2], JOINTS_OF[2:]
 
@@ -21,7 +21,7 @@ def parts(
 ):
     """Push an IMU and joint states in parts; the last part ends at a time [s]; return the samples."""
     events = [(k / 250, None) for k in range(int(250 * until))]
-    for part, (names, later) in enumerate(sets):
+    for part, (_names, later) in enumerate(sets):
         events += [(k / rates[part] + later, part) for k in range(int(rates[part] * until))]
     samples = []
     for t, part in sorted(events, key=lambda event: event[0]):

@@ -2,6 +2,7 @@ import struct
 
 import numpy as np
 import pytest
+from support.input_scenes import empty, store  # noqa: F401
 
 from inertial_estimation.errors import DamagedMessageError, MeasurementError
 from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, MessageReader
@@ -15,7 +16,7 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-typesys = pytest.importorskip("rosbags.typesys")
+pytest.importorskip("rosbags.typesys")
 STAMP = 1_700_000_000_123_456_789
 RNG = np.random.default_rng(0)
 JOINTS = ("a", "joint_b", "c")
@@ -37,26 +38,6 @@ VALUES = {
 }
 
 
-@pytest.fixture(scope="module")
-def store():
-    return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-
-
-def empty(store, name):
-    """A message with zeros, empty strings and sequences."""
-    kind = store.types[name]
-    fields = {}
-    for field, (node, what) in store.fielddefs[name][1]:
-        if int(node) == 1:  # of a base type: name and size
-            kinds = {"string": "", "bool": False, "float32": 0.0, "float64": 0.0}
-            fields[field] = kinds.get(what[0], 0)
-        elif int(node) == 2:
-            fields[field] = empty(store, what)
-        else:
-            fields[field] = np.zeros(what[1], dtype=np.float64) if what[0][1][0] != "string" else []
-    return kind(**fields)
-
-
 def same(a, b):
     names = getattr(a, "_fields", None) or type(a).__dataclass_fields__
     for name in names:
@@ -73,7 +54,7 @@ def test_every_type_is_tested():
 
 @pytest.mark.parametrize("frame", ["", "f", "a_frame"])
 @pytest.mark.parametrize("name", VALUES)
-def test_values_come_back_from_messages_and_from_their_bytes(store, name, frame):
+def test_values_come_back_from_messages_and_from_their_bytes(store, name, frame):  # noqa: F811
     value = VALUES[name]
     msg = CONVERSIONS[name].to_msg(value, empty(store, name), frame)
     if name == "std_msgs/msg/Bool":
@@ -89,7 +70,7 @@ def test_values_come_back_from_messages_and_from_their_bytes(store, name, frame)
 
 
 @pytest.mark.parametrize("name", [n for n in VALUES if CONVERSIONS[n].decoder is not None])
-def test_bytes_that_end_early_are_damaged_and_never_something_else(store, name):
+def test_bytes_that_end_early_are_damaged_and_never_something_else(store, name):  # noqa: F811
     data = bytes(
         store.serialize_cdr(CONVERSIONS[name].to_msg(VALUES[name], empty(store, name), "frame"), name)
     )
@@ -106,7 +87,7 @@ def test_bytes_that_end_early_are_damaged_and_never_something_else(store, name):
         )
 
 
-def test_joint_states_of_changing_names_and_lengths(store):
+def test_joint_states_of_changing_names_and_lengths(store):  # noqa: F811
     reader = MessageReader(JOINT_STATE_TYPE)
     for names, fields in [(JOINTS, 3), (JOINTS[:1], 2), (("x", "y"), 1), (JOINTS, 3), ((), 3)]:
         n = len(names) or 2
@@ -118,7 +99,7 @@ def test_joint_states_of_changing_names_and_lengths(store):
         same(reading, reader.read(msg))
 
 
-def test_lengths_that_do_not_fit_and_unknown_types_are_refused(store):
+def test_lengths_that_do_not_fit_and_unknown_types_are_refused(store):  # noqa: F811
     msg = empty(store, JOINT_STATE_TYPE)
     msg.name, msg.position, msg.velocity = ["a", "b"], np.zeros(2), np.zeros(3)
     for message in (msg, bytes(store.serialize_cdr(msg, JOINT_STATE_TYPE))):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import Continuity
@@ -16,8 +17,6 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
-from test.inputs.scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, wrench
-from test.inputs.test_messages import empty, store  # noqa: F401
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
@@ -38,7 +37,7 @@ def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
         stamp = START + 5 * MS * k
         values = [(IMU, IMU_TYPE, imu(stamp, rng.normal(size=3), rng.normal(size=3)), "turned")]
         values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
-        values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_sensor") for f in FEET]
+        values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_cell") for f in FEET]
         for topic, kind, value, frame in values:
             made[1].push_message(
                 topic, CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS
@@ -67,9 +66,9 @@ def test_damaged_bytes_are_counted_and_named():
 def test_topics_and_types_that_do_not_fit_are_one_line_with_the_remedy():
     robot = inputs(parameters(joint_states__topics=["arms", "legs"]), sources=FEET)
     assert set(robot.topics) == {IMU, "arms", "legs", "l_foot/wrench", "r_foot/wrench"}
-    with pytest.raises(ConfigurationError, match="no input 'l_foot', did you mean 'l_foot/wrench'"):
+    with pytest.raises(ConfigurationError, match=r"no input 'l_foot', did you mean 'l_foot/wrench'"):
         robot.connect("l_foot", WRENCH_TYPE)
-    with pytest.raises(ConfigurationError, match="has type std_msgs/msg/Bool, expected .*: switch"):
+    with pytest.raises(ConfigurationError, match=r"has type std_msgs/msg/Bool, expected .*: switch"):
         robot.connect("l_foot/wrench", BOOL_TYPE)
 
 
