@@ -87,7 +87,7 @@ class Aligner:
         if self._awaited is not None and (ring.total, self._awaited.ring.total) == self._seen:
             return []  # after most messages
         if ring.clears != self._clears:
-            anew = self._continuity is Continuity.RESTARTED or self.driver.begins_anew
+            anew = self._continuity is Continuity.RESTARTED or self.driver.clocks.begins_anew
             self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
         samples: list[AlignedSample] = []
         self._awaited, self._seen = self.driver, (ring.total, ring.total)

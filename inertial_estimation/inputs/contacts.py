@@ -19,7 +19,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, Wrenc
 WORLD_FRAMES = ("world", "map", "odom")
 LARGEST_RAW = 1e6  # of a sensor without a unit
 MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
-MEMORY_NS = 60 * NANOSECONDS  # of the largest mean and of the least reading of each
 LIFTED = 0.5  # of the largest reading, below which the least one is that of a foot in the air
 
 
@@ -186,12 +185,8 @@ class RawScale:
         if np.isnan(self._mean[k]):
             self._mean[k] = self._least[k] = self._most[k] = value
         else:
-            forget = min(step / MEMORY_NS, 1.0)
-            spread = forget * (self._most[k] - self._least[k])
             self._mean[k] += min(step / MEAN_TIME_NS, 1.0) * (value - self._mean[k])
-            self._least[k] = min(value, self._least[k] + spread)
-            self._most[k] = max(value, self._most[k] - spread)
-            self._largest *= 1.0 - forget / len(self._mean)
+            self._least[k], self._most[k] = min(value, self._least[k]), max(value, self._most[k])
         zero = np.where(self._least < LIFTED * self._most, self._least, 0.0)
         total = float((self._mean - zero).sum())
         self._largest = max(self._largest, total if total > 0.0 else 0.0)  # NaN: not all have been heard

@@ -15,10 +15,8 @@ import numpy as np
 from inertial_estimation.inputs.ring import Times
 from inertial_estimation.signals import Array
 
-SAMPLES_TO_FIRST_FIT = 20  # samples before the first fit of the period; the next ones at twice as many each
-SAMPLES_TO_NEXT_FIT = 1000  # at most, between two fits while stamps are used as they come
-SAMPLES_TO_NEXT_EVEN_FIT = 100  # at most, while times are made even
-SAMPLES_FITTED = 1000
+SAMPLES_TO_FIRST_FIT, SAMPLES_FITTED = 20, 1000  # of the period; the next fits come at twice as many each,
+SAMPLES_TO_NEXT_FIT, SAMPLES_TO_NEXT_EVEN_FIT = 1000, 100  # or at these many; the latter while times are even
 SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
 AT_ONCE = 0.15  # of a period, between samples that arrive at once; jitter rarely gives such steps
 LATE = 0.6  # of a period, by which the sample before such a step is late: it waited for the next one

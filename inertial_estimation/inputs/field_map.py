@@ -64,11 +64,7 @@ class FieldMap:
 
     @classmethod
     def read(cls, path: str | Path) -> "FieldMap":
-        """Read a map from a YAML file.
-
-        Raises:
-            ConfigurationError: If it cannot be read, or is no map.
-        """
+        """Read a map from a YAML file; raises ConfigurationError if it cannot be read, or is no map."""
         return cls(read_yaml(path, "map of messages"), f"'{path}'")
 
     def values(self, msg: Any, arrival_ns: int) -> Mapped:

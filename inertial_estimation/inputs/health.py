@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from inertial_estimation.inputs.possible import REPORTED_NS
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
@@ -37,7 +38,7 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
             message += "; are its stamps of another clock (use_sim_time)?"
     else:
         level, message = HealthLevel.OK, ""
-        if drops.recent(stream.arrival_ns):
+        if drops.total and stream.arrival_ns - drops.arrival_ns < REPORTED_NS:
             remarks.append(f"{drops.total} of {stream.received} readings dropped, last: {drops.summary}")
         if age < -AHEAD_S:
             remarks.append(f"its stamps are {-age:.2f} s ahead of the clock: of another one (use_sim_time)?")
@@ -51,13 +52,9 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
 
     The inputs are those with noise, which do not repeat while the robot moves. Nothing is dropped for it.
     """
-    still: dict[str, str] = {}
-    moving = False
-    for stream in streams:
-        newest = stream.ring.newest_ns or 0
-        times, rows = stream.ring.window(newest - LEAST_NS, newest)
-        if len(times) >= REPEATED and (rows == rows[0]).all():
-            still[stream.spec.name] = "repeats exactly while others change: is it stuck?"
-        else:
-            moving = moving or (len(times) > 1 and bool((rows[-1] != rows[0]).any()))
-    return still if moving else {}
+    latest = max((stream.ring.newest_ns or 0 for stream in streams), default=0)
+    windows = {stream.spec.name: stream.ring.window(latest - LEAST_NS, latest)[1] for stream in streams}
+    rows = {name: rows for name, rows in windows.items() if len(rows) >= REPEATED}
+    still = [name for name, values in rows.items() if (values == values[0]).all()]
+    stuck = "repeats exactly while others change: is it stuck?"
+    return dict.fromkeys(still, stuck) if len(still) < len(rows) else {}

@@ -108,11 +108,6 @@ class JointRow(NamedTuple):
     v: slice
     tau: slice | None
 
-    @classmethod
-    def of(cls, n: int, *, effort: bool) -> "JointRow":
-        """Return the columns of a row of n joints."""
-        return cls(n, slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
-
 
 class JointPart:
     """The joints that one set of messages has, with a stream of its own."""
@@ -214,10 +209,11 @@ class JointInput:
         partial: bool = False,
     ) -> None:
         """Begin without a joint state; `partial` rows may lack joints, which are then NaN."""
-        self.columns = JointRow.of(robot.n_joints, effort=effort)
+        n = robot.n_joints
+        self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._make = functools.partial(JointPart, robot, config, corrections, clocks, effort=effort)
         self._names = JointNames(robot, config.joint_names)
-        self._whole = self._make(np.arange(robot.n_joints), JOINTS, JOINTS)
+        self._whole = self._make(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
         self._join = _Join(self._whole, config.inputs, partial=partial)

@@ -1,5 +1,6 @@
 """Is a reading possible: finite, inside what the sensor and the robot can give. Nothing else is dropped."""
 
+import math
 from collections.abc import Sequence
 from enum import Enum
 
@@ -61,10 +62,6 @@ class Drops:
             cut = len(example) > LONGEST_EXAMPLE
             self.examples[reason] = example[:LONGEST_EXAMPLE] + "..." if cut else example
 
-    def recent(self, arrival_ns: int) -> bool:
-        """Return whether a reading was dropped in the 10 s before an arrival [ns]."""
-        return self.total > 0 and arrival_ns - self.arrival_ns < REPORTED_NS
-
     @property
     def summary(self) -> str:
         """Reason of the last dropped reading with its example, as text; empty before the first."""
@@ -88,12 +85,11 @@ class RowRange:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
         self._lower, self._upper, self._names, self._units = low, high, names, units
         self._optional = lack
-        within = max(float(np.minimum(-low, high).min()), 0.0)
-        self._square = within * within  # of the norm of rows that are inside for certain: one call tells
+        self._within = float(np.minimum(-low, high).min())  # norm of rows that are inside for certain
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
-        if row.dot(row) <= self._square:
+        if math.hypot(*row.tolist()) <= self._within:
             return None
         inside = (row >= self._lower) & (row <= self._upper)
         if not inside.all():

@@ -19,6 +19,7 @@ class Ring:
         self.stamps: Times = np.zeros(2 * capacity, dtype=np.int64)  # that outputs carry [ns]
         self.rows: Array = np.zeros((2 * capacity, width))
         self.time, self.stamp = self.times.data, self.stamps.data  # whose single numbers are read much faster
+        self._weights = np.zeros(2)  # of two rows
         self._capacity, self.begin, self.end = capacity, 0, 0
         self.total = self.moved = 0  # rows that came; moved to the front: index + moved numbers rows for good
         self.clears = 0  # number of times that all rows were forgotten
@@ -63,14 +64,15 @@ class Ring:
             low = bisect_right(t, time_ns, begin, end) - 1
         if low < begin:
             return None
-        row: Array = self.rows[low]
         before = t[low]
         if before == time_ns:
-            same: Array = row.copy()
+            same: Array = self.rows[low].copy()
             return same
         if low + 1 == end or t[low + 1] - before > max_gap_ns:
             return None
-        between: Array = row + (self.rows[low + 1] - row) * ((time_ns - before) / (t[low + 1] - before))
+        weight = (time_ns - before) / (t[low + 1] - before)
+        self._weights[0], self._weights[1] = 1.0 - weight, weight
+        between: Array = self._weights.dot(self.rows[low : low + 2])
         return between
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:

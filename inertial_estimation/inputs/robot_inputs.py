@@ -166,7 +166,10 @@ class RobotInputs:
         if self.imu is not None and IMU not in mapped:
             topics[IMU] = (IMU_TYPE,), self.push_imu
         for topic in joint_topics if self.joints is not None and JOINTS not in mapped else ():
-            topics[topic] = (JOINT_STATE_TYPE,), partial(self._push_joints_of, topic)
+            topics[topic] = (
+                (JOINT_STATE_TYPE,),
+                lambda value, at, _frame, t=topic: self.push_joints(value, at, t),
+            )
         for name, contact in self.contacts.items():
             if name not in mapped:
                 topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
@@ -174,9 +177,6 @@ class RobotInputs:
             if name in self.streams:
                 topics[name] = types, partial(self.push_orientation, name)
         return topics
-
-    def _push_joints_of(self, topic: str, reading: JointReading, arrival_ns: int, _frame_id: str) -> None:
-        self.push_joints(reading, arrival_ns, topic)
 
     def _push_mapped(
         self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _: str

@@ -17,10 +17,9 @@ LONGEST_REASON = 200  # characters that are kept
 class Stepper(Generic[ResultT]):
     """Runs the steps of a pipeline for the samples of its inputs.
 
-    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a
-    matrix that is not positive definite), or give a result with a defect. Nothing of it is returned, the
-    pipeline discards the state that it may have damaged, and `health_note` reports it. Programming errors are
-    raised.
+    A step that fails is contained: data outside the range of the arithmetic raise an error or give a result
+    with a defect. Nothing of it is returned, the pipeline discards the state that it may have damaged, and
+    `health_note` reports it. Programming errors are raised.
     """
 
     def __init__(

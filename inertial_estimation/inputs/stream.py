@@ -43,7 +43,7 @@ class Stream:
         self.remarks: dict[str, str] = {}  # what is odd about readings that are used, by what it is about
         # Completes the row of a time [ns] before it is stored, or returns why it must not be used.
         self.finish: Callable[[int, Array], Fault | None] | None = None
-        self._clocks = clocks
+        self.clocks = clocks
         clocks.streams.append(self)
 
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
@@ -69,7 +69,7 @@ class Stream:
         last_ns = clock.last_ns
         if last_ns is not None and 0 < stamp_ns - last_ns <= clock.longest_ns and not clock.held:
             return self.store(stamp_ns, row, arrival_ns)
-        return self._clocks.judge(self, stamp_ns, row, arrival_ns)
+        return self.clocks.judge(self, stamp_ns, row, arrival_ns)
 
     def store(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Store a row whose stamp is right; return whether it is stored, as its values may be wrong."""
@@ -80,7 +80,7 @@ class Stream:
             self.ring.append(time_ns, stamp_ns + clock.offset_ns, row)
         if stamp_ns >= clock.next_ns or clock.readings == READINGS_TO_BELIEVE:
             clock.next_block(stamp_ns)
-            self._clocks.compare(self)
+            self.clocks.compare(self)
         return fault is None or self.drop(*fault)
 
     def drop(self, reason: DropReason, example: str = "", count: int = 1) -> bool:
@@ -108,11 +108,6 @@ class Stream:
         times, _rows = self.ring.newest(PERIODIC)
         periodic = len(times) == PERIODIC and int(np.diff(times).max()) <= max_gap_ns
         return self.ring.latest(time_ns, max_gap_ns if periodic else LONGEST_HOLD_NS)
-
-    @property
-    def begins_anew(self) -> bool:
-        """Whether rows were cleared because a recording or simulation began anew."""
-        return self._clocks.begins_anew
 
     def raw(self, count: int) -> tuple[Times, Array]:
         """Return times [ns] and rows of the newest readings, or of the impossible ones if they are more."""

@@ -47,7 +47,7 @@ class UnitDetector:
         """
         finite = np.isfinite(rows).all(axis=1)
         times_ns, rows = times_ns[finite], rows[finite]
-        if not _enough(times_ns):
+        if len(times_ns) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < LEAST_NS:
             return ""
         size, said = float(np.median(np.linalg.norm(rows[:, FORCE], axis=1))), {}
         sent = size / self._imu["force"]
@@ -68,7 +68,7 @@ class UnitDetector:
         """
         m, said = len(joints), dict[str, str]()
         q, v = rows[:, :m], rows[:, m : 2 * m]
-        if not _enough(times_ns) or not np.isfinite(q).all():
+        if len(q) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < LEAST_NS or not np.isfinite(q).all():
             return ""
         known = self._limits.of(joints.tolist())
         angles = np.isin(joints, self._turning) & np.isfinite(known.lower)
@@ -92,10 +92,6 @@ class UnitDetector:
 def _sentence(said: dict[str, str], parameter: str) -> str:
     units = ", ".join(unit for unit in said if unit)
     return ", ".join(said.values()) + (f": set {parameter}: [{units}]" if units else "")
-
-
-def _enough(times_ns: Times) -> bool:
-    return len(times_ns) >= FEWEST_ROWS and bool(times_ns[-1] - times_ns[0] >= LEAST_NS)
 
 
 def _near(value: float, expected: float) -> bool:

@@ -173,6 +173,15 @@ def test_names_that_do_not_fit_are_one_clear_line(names, said):
     assert said in robot.streams[JOINTS].drops.summary
 
 
+@pytest.mark.parametrize(
+    ("config", "efforts", "said"), [("auto", True, "no effort"), ("measured", False, "no velocity")]
+)
+def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named(config, efforts, said):
+    robot = inputs(parameters(inputs__joint_velocity=config), efforts=efforts)
+    robot.push_joints(joints(START, v=None), START)
+    assert said in robot.streams[JOINTS].drops.summary
+
+
 def test_parameters_that_name_no_joint_are_refused():
     with pytest.raises(ConfigurationError, match=r"'L_hib', which is no joint.*L_hip"):
         inputs(parameters(joint_names__map=["x=L_hib"]))
@@ -253,12 +262,3 @@ def test_two_publishers_on_one_topic_are_told_by_positions_that_jump_and_return(
         robot.push_joints(joints(stamp, [0.1] * 4), stamp)
         robot.push_joints(joints(stamp + 2 * MS, [0.1, 0.1, 0.5, 0.1]), stamp + 2 * MS)
     assert any("two publishers" in note for note in robot.joints.notes(START + 1000 * MS, 0.1))
-
-
-def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named():
-    robot = inputs(efforts=True)
-    robot.push_joints(joints(START), START)
-    assert "no effort" in robot.streams[JOINTS].drops.summary
-    robot = inputs(parameters(inputs__joint_velocity="measured"))
-    robot.push_joints(joints(START, v=None), START)
-    assert "no velocity" in robot.streams[JOINTS].drops.summary

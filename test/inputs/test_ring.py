@@ -29,15 +29,6 @@ def test_the_oldest_rows_give_way_and_numbers_stay():
     assert ring.at(50, 1000) is None
 
 
-def test_a_row_that_was_returned_does_not_change_with_the_ring():
-    ring = Ring(1, 4)
-    ring.append(0, 0, np.array([7.0]))
-    row = ring.at(0, 0)
-    for k in range(1, 20):
-        ring.append(k, k, np.array([0.0]))
-    assert row[0] == 7.0
-
-
 def test_the_newest_row_before_a_time_is_latest_unless_it_is_too_old():
     ring = Ring(1)
     assert ring.latest(5, 10) is None

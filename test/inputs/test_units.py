@@ -30,6 +30,7 @@ def play(force=1.0, rate=1.0, position=1.0, velocity=1.0, effort=1.0, config=Non
 def test_right_units_say_nothing():
     assert play().units() == {}
     assert play(still=True).units() == {}
+    assert play(force=1 / STANDARD_GRAVITY, seconds=0.2).units() == {}  # too little is known
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,3 @@ def test_health_says_the_same_sentence():
     robot = play(rate=DEGREES)
     health = {entry.name: entry.message for entry in robot.health(START + 2000 * MS)}
     assert robot.units()[IMU] in health[IMU]
-
-
-def test_too_little_data_say_nothing():
-    assert play(force=1 / STANDARD_GRAVITY, seconds=0.2).units() == {}
