@@ -1,0 +1,173 @@
+"""Aligned samples: rows of several inputs at the times of one of them.
+
+One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to
+it, at most `inputs.max_wait`; the other streams are interpolated there. Called after every row, it depends on
+nothing else: a live node that reads on arrival or by a timer, and a replay, get the same samples.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.ring import Times
+from inertial_estimation.inputs.stream import Stream
+from inertial_estimation.signals import NANOSECONDS, Array
+
+DUE = 0.9  # share of the period after which a step is due, against jitter of the stamps
+SIXTH = 6  # a window may lack its end by a sixth of the time between two rows, by which stamps jitter
+
+
+class Continuity(Enum):
+    """Relation of a sample to the one before."""
+
+    CONTINUOUS = "continuous"
+    AFTER_GAP = "after a gap"  # of `inputs.jump`, or the clock was set: inertias and biases are still valid
+    RESTARTED = "restarted"  # the first, or a recording or simulation begins anew: no earlier state is valid
+
+
+class AlignedSample(NamedTuple):
+    """All inputs at the time of one driver row."""
+
+    stamp_ns: int  # of the driver row, which the outputs carry
+    time_ns: int  # of its measurement, over which estimators integrate
+    driver: Array  # mean of the driver rows since the last sample, shape (width,)
+    # Row of each other required stream at that time; None: not arrived within `max_wait`, lost, or in a gap.
+    rows: Mapping[str, Array | None]
+    continuity: Continuity  # relation to the sample before
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the streams without a row."""
+        return tuple(name for name, row in self.rows.items() if row is None)
+
+
+class Aligner:
+    """Emits the rows of a driver together with those of other streams; `timeout` [s] may be changed."""
+
+    def __init__(
+        self,
+        driver: Stream,
+        others: Sequence[Stream],
+        config: InputConfig,
+        rate: float = 0.0,
+        half_window: float = 0.0,
+    ) -> None:
+        """Take the driver, whose rows are the steps, and the other streams.
+
+        Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must
+        have arrived up to half a window [s] beyond a step, for `window`.
+        """
+        self.driver, self.timeout = driver, config.timeout
+        self.streams = {stream.spec.name: stream for stream in (driver, *others)}
+        self._required = [stream for stream in others if stream.spec.required]
+        limits = (config.max_wait, config.max_gap, config.jump, half_window)
+        self._wait_ns, self._gap_ns, self._jump_ns, self._half_ns = (round(NANOSECONDS * s) for s in limits)
+        self._period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
+        self._mean = np.zeros(driver.spec.width)
+        self._begin(Continuity.RESTARTED)
+
+    def _begin(self, continuity: Continuity) -> None:
+        """Begin with the first row of the driver that is there."""
+        ring = self.driver.ring
+        self._clears, self._next, self._continuity = ring.clears, ring.begin + ring.moved, continuity
+        self._last_ns: int | None = None  # time of the last step
+        self._since_ns: int | None = None  # time of the first one, from which streams may be missing
+        self._averaged = 0
+        self._mean[:] = 0.0
+        self._awaited: Stream | None = None  # stream that the next step waits for
+        self._seen = (0, 0)  # rows that the driver and it had when it was looked for
+
+    def ready(self) -> list[AlignedSample]:
+        """Return the samples that are complete, or have waited long enough, in order of time."""
+        ring = self.driver.ring
+        if self._awaited is not None and (ring.total, self._awaited.ring.total) == self._seen:
+            return []  # after most messages
+        if ring.clears != self._clears:
+            anew = self._continuity is Continuity.RESTARTED or self.driver.clocks.begins_anew
+            self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
+        samples: list[AlignedSample] = []
+        self._awaited, self._seen = self.driver, (ring.total, ring.total)
+        while self._next < ring.total:
+            index = self._next - ring.moved
+            if index < ring.begin:
+                self.driver.drop(DropReason.OVERRUN, count=ring.begin - index)
+                self._next = ring.begin + ring.moved
+                continue
+            time, last = ring.time[index], self._last_ns
+            if last is None or time - last >= self._period_ns:
+                if not self._arrived(time, ring.stamp[index]):
+                    break
+                samples.append(self._sample(index, time, last))
+            else:
+                self._mean += ring.rows[index]
+                self._averaged += 1
+            self._next += 1
+        return samples
+
+    def _arrived(self, time: int, stamp: int) -> bool:
+        """Return whether no stream is waited for any longer by a step."""
+        ring, half = self.driver.ring, self._half_ns
+        horizon, newest = time + half, ring.time[ring.end - 1]
+        if self._since_ns is None:
+            self._since_ns = time
+        if half and not self._reaches(self.driver, horizon):
+            return False
+        # Readings that come in bursts have times far apart and stamps that are not.
+        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._wait_ns:
+            return True
+        for stream in self._required:
+            if not (stream.spec.holds or self._reaches(stream, horizon)):
+                known = stream.ring.newest_ns
+                if newest - (self._since_ns if known is None else known) <= self.timeout * NANOSECONDS:
+                    self._awaited, self._seen = stream, (ring.total, stream.ring.total)
+                    return False
+        return True
+
+    def _reaches(self, stream: Stream, horizon: int) -> bool:
+        """Return whether the rows of a stream reach up to a time."""
+        ring, newest = stream.ring, stream.ring.newest_ns
+        lacks = 1 if newest is None else horizon - newest
+        if newest is None or lacks <= 0 or not self._half_ns or len(ring) < 3:
+            return lacks <= 0
+        before = ring.time[ring.end - 2]
+        return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
+
+    def _sample(self, index: int, time: int, last: int | None) -> AlignedSample:
+        ring, continuity = self.driver.ring, self._continuity
+        row: Array = ring.rows[index].copy()
+        if self._averaged:
+            row = (self._mean + row) / (self._averaged + 1)
+            self._mean[:] = self._averaged = 0
+        rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._required}
+        if last is not None and time - last > self._jump_ns:
+            continuity = Continuity.AFTER_GAP
+        self._continuity, self._last_ns = Continuity.CONTINUOUS, time
+        return AlignedSample(ring.stamp[index], time, row, rows, continuity)
+
+    def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
+        """Return times [ns] and rows of a stream between two times, ends included: views until a push."""
+        return self.streams[name].ring.window(begin_ns, end_ns)
+
+    def latest(self, name: str, time_ns: int, max_age: float) -> Array | None:
+        """Return the newest row of a stream at or before a time [ns]; None where it is older than [s]."""
+        return self.streams[name].ring.latest(time_ns, round(max_age * NANOSECONDS))
+
+    def missing(self, now_ns: int) -> list[str]:
+        """Name the driver and required streams that never arrived or are lost at a time [ns]."""
+        oldest = now_ns - self.timeout * NANOSECONDS
+        streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
+        return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
+
+    def is_stale(self, sample: AlignedSample, now_ns: int) -> bool:
+        """Return whether a sample is older, at a time [ns], than one that has waited for all it may."""
+        return now_ns - sample.stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
+
+    def clear(self) -> None:
+        """Forget all rows, as for a restart; counters stay."""
+        for stream in self.streams.values():
+            stream.clear()
+        self._begin(Continuity.RESTARTED)

@@ -1,0 +1,144 @@
+"""Parameters of the inputs: times, waits, ranges, units, names, frames."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from inertial_estimation.parameters import parameter, section
+
+STANDARD_GRAVITY = G = 9.80665
+DEGREE, TURN = 0.017453292519943295, 6.283185307179586  # [rad]
+IMU_UNITS = {"m/s^2": ("force", 1.0), "g": ("force", G), "mg": ("force", 1e-3 * G)}
+IMU_UNITS |= {"rad/s": ("rate", 1.0), "deg/s": ("rate", DEGREE)}
+JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("position", TURN)}
+JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
+JOINT_UNITS |= {"Nm": ("effort", 1.0), "mNm": ("effort", 1e-3), "Ncm": ("effort", 0.01)}
+JOINT_UNITS |= {"kgcm": ("effort", 0.01 * G)}
+
+
+def _number(default: float, lower: float, upper: float, text: str, unit: str = "s", **more: Any) -> Any:
+    return parameter(default, text, unit=unit, lower=lower, upper=upper, **more)
+
+
+@dataclass(frozen=True)
+class RangeConfig:
+    """What the sensors can give; readings beyond it are dropped."""
+
+    gyro: float = _number(
+        *(40.0, 0.1, 1000.0),
+        "Largest possible angular rate about one axis of a gyroscope or of a base state; readings beyond it "
+        "are dropped. Common gyroscopes measure up to 35 rad/s (2000 degrees per second).",
+        unit="rad/s",
+    )
+    accelerometer: float = _number(
+        *(320.0, 10.0, 1e5),
+        "Largest possible specific force along one axis; readings beyond it are dropped. Common "
+        "accelerometers measure up to 160 m/s^2 (16 g), those for impacts up to 320 m/s^2.",
+        unit="m/s^2",
+    )
+
+
+@dataclass(frozen=True)
+class InputConfig:
+    """Times of the readings, their alignment, and the age beyond which an input is lost."""
+
+    imu_delay: float = _number(0.0, -0.5, 0.5, "Age of an IMU reading at its stamp; it is subtracted.")
+    joint_delay: float = _number(0.0, -0.5, 0.5, "Age of a joint state at its stamp; it is subtracted.")
+    wrench_delay: float = _number(0.0, -0.5, 0.5, "Age of a contact's reading at its stamp; subtracted.")
+    timeout: float = _number(
+        *(0.1, 0.001, 10.0),
+        "Age beyond which an input is lost: no step waits for it, and no older estimate is published.",
+        runtime=True,
+    )
+    max_wait: float = _number(
+        0.05, 0.0, 1.0, "Longest time that a step waits for other inputs, which then are missing in it."
+    )
+    max_gap: float = _number(
+        0.1, 0.001, 10.0, "Longest gap between two readings of one input that is interpolated over."
+    )
+    jump: float = _number(
+        1.0, 0.01, 1e6, "Gap that discards what changes quickly; difference between two different clocks."
+    )
+    stamps: str = parameter(
+        "auto",
+        "Times of the readings: their stamps, made even where they come in bursts (auto), always "
+        "(regularise) or never (as_is); or their arrival, of drivers that set no stamps (arrival).",
+        choices=("auto", "as_is", "regularise", "arrival"),
+    )
+    arrival: tuple[str, ...] = parameter(
+        (), "Inputs (imu/data) that are taken at their arrival, since their stamps are of another clock."
+    )
+    joint_velocity: str = parameter(
+        "auto",
+        "Source of the joint velocities: measured, derived from positions, or (auto) derived where the joint "
+        "state has none (none sent, NaN, or all zero while joints move).",
+        choices=("auto", "measured", "derived"),
+    )
+    velocity_window: float = _number(
+        *(0.02, 0.001, 0.5),
+        "Window of positions from which a joint velocity is derived: the slope of a least-squares parabola "
+        "at its newest sample, of at least five. Larger reduces noise and adds lag.",
+    )
+    effort_window: float = _number(
+        *(0.0, 0.0, 5.0),
+        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
+        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
+        "predictions alike. Only for robots without contacts.",
+    )
+    frame_ids: str = parameter(
+        "use",
+        "Whether a header.frame_id counts that is another frame of the robot than the parameters say, so "
+        "that readings are turned from it (use), or only the parameters count (ignore).",
+        choices=("use", "ignore"),
+    )
+    map: tuple[str, ...] = parameter(
+        (), "Maps of custom messages: names in config/maps (unitree_go, unitree_g1), or YAML files."
+    )
+    range: RangeConfig = section(RangeConfig)
+
+
+@dataclass(frozen=True)
+class ImuInputConfig:
+    """How the readings of the IMU are meant."""
+
+    units: tuple[str, ...] = parameter(
+        ("m/s^2", "rad/s"), "Units of specific force and angular rate, else SI.", choices=tuple(IMU_UNITS)
+    )
+
+
+@dataclass(frozen=True)
+class JointStateConfig:
+    """Where joint states come from and how they are meant."""
+
+    topics: tuple[str, ...] = parameter(
+        ("joint_states",), "Topics of joint states, each with some of the joints; they are joined by name."
+    )
+    units: tuple[str, ...] = parameter(
+        *(("rad", "rad/s", "Nm"), "Units of positions, velocities and efforts of turning joints, else SI."),
+        choices=tuple(JOINT_UNITS),
+    )
+
+
+@dataclass(frozen=True)
+class JointNameConfig:
+    """How the names of joint states differ from those of the model."""
+
+    prefix: str = parameter("", "Prefix of the names in joint states, as 'go1/', where it is not found.")
+    map: tuple[str, ...] = parameter(
+        (), "Names in joint states and in the model where they differ: sent=model."
+    )
+    order: tuple[str, ...] = parameter((), "Names of the joints in the order of joint states without names.")
+
+
+@dataclass(frozen=True)
+class RobotInputConfig:
+    """All parameters of the inputs of a robot."""
+
+    inputs: InputConfig = section(InputConfig)
+    imu: ImuInputConfig = section(ImuInputConfig)
+    joint_states: JointStateConfig = section(JointStateConfig)
+    joint_names: JointNameConfig = section(JointNameConfig)
+
+
+def unit_factors(units: tuple[str, ...], known: dict[str, tuple[str, float]]) -> dict[str, float]:
+    """Return factors to SI units by quantity, of units in `IMU_UNITS` or `JOINT_UNITS`; those named only."""
+    return dict(known[unit] for unit in units)

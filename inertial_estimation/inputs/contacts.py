@@ -1,0 +1,193 @@
+"""Contacts by what a robot has: wrenches, vertical forces, integers that grow with them, switches, none."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
+from inertial_estimation.inputs.clocks import ClockGroup
+from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.inputs.imu import rotation_between
+from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
+from inertial_estimation.inputs.possible import largest_force, number_range, wrench_range
+from inertial_estimation.inputs.stream import Stream, StreamSpec
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, WrenchSample
+
+WORLD_FRAMES = ("world", "map", "odom")
+LARGEST_RAW = 1e6  # of a sensor without a unit
+MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
+LIFTED = 0.5  # of the largest reading, below which the least one is that of a foot in the air
+
+
+class ContactSource(Enum):
+    """Where it is known from whether a contact is closed, and with which force."""
+
+    WRENCH = "wrench"  # a sensor of force and moment, or a state estimator, on <contact>/wrench
+    FORCE = "force"  # a sensor of the vertical force [N], on the same topic, as the next two
+    RAW_FORCE = "raw_force"  # numbers without a unit that grow with it (Unitree's feet), scaled to the weight
+    SWITCH = "switch"  # a switch, or a probability from 0 to 1
+    JOINT_TORQUES = "joint_torques"  # the torques of the joints between base and contact; no topic
+    DESIRED = "desired"  # the wrench that a planner wants, on <contact>/desired_wrench
+    NONE = "none"
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row: 6 of a wrench, 1 of a force or switch, 0 without a topic."""
+        return TOPICS[self][0] if self in TOPICS else 0
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Types of messages that it is read from."""
+        return TOPICS[self][1] if self in TOPICS else ()
+
+
+TOPICS = {  # numbers in a row and types of the messages
+    ContactSource.WRENCH: (6, WRENCH_TYPES),
+    ContactSource.DESIRED: (6, WRENCH_TYPES),
+    ContactSource.FORCE: (1, (*NUMBER_TYPES, WRENCH_TYPES[0])),
+    ContactSource.RAW_FORCE: (1, NUMBER_TYPES),
+    ContactSource.SWITCH: (1, (BOOL_TYPE, *NUMBER_TYPES)),
+}
+
+
+class WrenchAxes(Enum):
+    """Axes of the rows of a contact's wrench."""
+
+    SENSOR = "sensor"  # of the contact's wrench frame, about its origin
+    BASE = "base"  # of the base, about the origin of the contact's wrench frame
+    WORLD = "world"  # of the world, about it
+
+
+def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
+    """Return the source of each contact by the parameter `contact.source`: one for all, or one for each.
+
+    Raises:
+        ConfigurationError: If there are neither one nor as many as contacts, or one does not exist.
+    """
+    given, known = [texts] if isinstance(texts, str) else list(texts), [one.value for one in ContactSource]
+    for text in given:
+        if text not in known:
+            raise ConfigurationError(f"no contact source '{text}'{did_you_mean(text, known, 'there are')}")
+    if len(given) not in (1, len(contacts)):
+        one_each = f"expected one, or one for each of {listing(contacts)}"
+        raise ConfigurationError(f"'contact.source' has {len(given)} entries, {one_each}")
+    every = given * len(contacts) if len(given) == 1 else given
+    return {name: ContactSource(text) for name, text in zip(contacts, every, strict=True)}
+
+
+def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Array:
+    """Return the force of a row of a wrench of some axes, in those of the base [N], shape (3,).
+
+    R_BF is the orientation of the wrench frame (used for its axes), R_WB that of the base (for those of the
+    world).
+    """
+    force: Array = row[:3]
+    if axes is WrenchAxes.BASE:
+        return force
+    return R_BF @ force if axes is WrenchAxes.SENSOR else R_WB.T @ force
+
+
+class ContactInput:
+    """The readings of one contact; a wrench is in `axes`, which the frame of its messages may change."""
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        contact: ContactFrames,
+        source: ContactSource,
+        config: RobotInputConfig,
+        clocks: ClockGroup,
+        scale: "RawScale | None" = None,
+    ) -> None:
+        """Begin without a reading of a contact, whose wrench frame may be the base or the world (their axes).
+
+        The source is one with a topic; the scale is that of all raw sensors of the robot.
+        """
+        self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
+        self.axes = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
+        self._frame = contact.wrench_frame if self.axes is WrenchAxes.SENSOR else contact.frame
+        self._frame_id = self._frame  # of the last reading
+        self._pose: tuple[Array, Array] | None = None  # of that frame in the one of the parameters
+        self._follow_frames = config.inputs.frame_ids == "use" and self.axes is WrenchAxes.SENSOR
+        largest, desired = largest_force(robot), source is ContactSource.DESIRED
+        ranges = {
+            ContactSource.FORCE: number_range(-largest, largest, "vertical force", "N"),
+            ContactSource.RAW_FORCE: number_range(-LARGEST_RAW, LARGEST_RAW, "force without a unit"),
+            ContactSource.SWITCH: number_range(0.0, 1.0, "probability of contact"),
+        }
+        name = f"{contact.name}/{'desired_wrench' if desired else 'wrench'}"
+        delay, holds = 0.0 if desired else config.inputs.wrench_delay, source is ContactSource.SWITCH
+        plausible = ranges.get(source, wrench_range(robot))
+        spec = StreamSpec(name, source.width, plausible, delay, required=not desired, holds=holds)
+        self.stream = Stream(spec, config.inputs, clocks)
+
+    def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
+        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
+        if isinstance(sample, ContactSample):
+            self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
+            value = sample.value
+            if self._scale is not None and np.isfinite(value):
+                value = self._scale.force(self.name, value, arrival_ns)
+            return self.stream.push(sample.stamp_ns, np.array([value]), arrival_ns)
+        if frame_id and frame_id != self._frame_id and self._follow_frames:
+            self._look_up(frame_id)
+        row = sample.wrench_F.copy()
+        if self._pose is not None:
+            rotation, position = self._pose
+            force = rotation @ row[:3]
+            row = np.concatenate((force, rotation @ row[3:] + np.cross(position, force)))
+        return self.stream.push(sample.stamp_ns, row if self.source.width == 6 else row[2:3], arrival_ns)
+
+    def _axes(self, frame: str) -> WrenchAxes | None:
+        """Return the axes that a name means if it is not that of a frame of the contact's body."""
+        base = frame in (WrenchAxes.BASE.value, self._robot.base_link)
+        return WrenchAxes.BASE if base else WrenchAxes.WORLD if frame in WORLD_FRAMES else None
+
+    def _look_up(self, frame_id: str) -> None:
+        """Find what the frame of a message means for its wrench."""
+        name, remarks = frame_id.rpartition("/")[2], self.stream.remarks
+        self._frame_id, self._pose, self.axes = frame_id, None, self._axes(name) or WrenchAxes.SENSOR
+        if self.axes is not WrenchAxes.SENSOR:
+            taken = f"header.frame_id '{frame_id}': its forces are taken in the axes of the {self.axes.value}"
+            remarks["frame"] = f"{taken}; set wrench_frames: {self.axes.value}, or inputs.frame_ids: ignore"
+            return
+        _rotation, remarks["frame"] = rotation_between(self._robot, self._frame, name, "wrench_frames")
+        try:
+            pose = self._robot.fixed_transform(self._frame, name)
+        except ModelError:
+            return
+        if not pose.isIdentity(1e-6):
+            self._pose = pose.rotation.copy(), pose.translation.copy()
+
+
+class RawScale:
+    """Scale of force sensors without a unit: their mean sum is the weight while the robot stands or walks.
+
+    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest
+    mean of the sum over a second, so that a robot that hangs later on does not change it.
+    """
+
+    def __init__(self, contacts: Sequence[str], weight: float) -> None:
+        """Begin without a reading of the sensors of some contacts of a robot of some weight [N]."""
+        self._weight, self._place = weight, {name: k for k, name in enumerate(contacts)}
+        self._mean, self._least, self._most = (np.full(len(contacts), np.nan) for _ in range(3))
+        self._last_ns = np.zeros(len(contacts), dtype=np.int64)
+        self._largest = 0.0  # mean of the sum
+
+    def force(self, contact: str, value: float, arrival_ns: int) -> float:
+        """Take a reading of a sensor; return its vertical force [N], 0 before all have been heard."""
+        k = self._place[contact]
+        step = max(arrival_ns - int(self._last_ns[k]), 0)
+        self._last_ns[k] = arrival_ns
+        if np.isnan(self._mean[k]):
+            self._mean[k] = self._least[k] = self._most[k] = value
+        else:
+            self._mean[k] += min(step / MEAN_TIME_NS, 1.0) * (value - self._mean[k])
+            self._least[k], self._most[k] = min(value, self._least[k]), max(value, self._most[k])
+        zero = np.where(self._least < LIFTED * self._most, self._least, 0.0)
+        total = float((self._mean - zero).sum())
+        self._largest = max(self._largest, total if total > 0.0 else 0.0)  # NaN: not all have been heard
+        return self._weight / self._largest * (value - float(zero[k])) if self._largest > 0.0 else 0.0

@@ -1,0 +1,360 @@
+"""Joint states: by name, in parts from several publishers or topics, joined into rows of the model."""
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
+from inertial_estimation.inputs.alignment import Aligner
+from inertial_estimation.inputs.clocks import ClockGroup
+from inertial_estimation.inputs.config import (
+    JOINT_UNITS,
+    TURN,
+    InputConfig,
+    JointNameConfig,
+    RobotInputConfig,
+    unit_factors,
+)
+from inertial_estimation.inputs.joint_motion import JointChecks, JointVelocity
+from inertial_estimation.inputs.possible import DropReason, Fault, joint_range
+from inertial_estimation.inputs.stream import Stream, StreamSpec
+from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
+
+JOINTS = "joint_states"
+MOST_LISTED = 6  # names of a message
+MOST_KNOWN = 256  # orders of names that are remembered
+MOST_PARTS = 16  # sets of joints that messages have
+RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
+NO_VELOCITY = "it has no velocity; 'inputs.joint_velocity: auto' derives it from positions"
+NO_EFFORT = "it has no effort, but joint torques are needed"
+RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
+
+
+class JointOrder(NamedTuple):
+    """Where a joint state has which joints of the model."""
+
+    joints: NDArray[np.int64]  # indices of the joints of the model that it has, ascending
+    places: NDArray[np.int64]  # place of each of them among the entries of the joint state
+    remark: str = ""  # what was done to the names, for people
+
+
+class JointNames:
+    """Finds the joints of a model among the names of joint states."""
+
+    def __init__(self, robot: RobotModel, config: JointNameConfig) -> None:
+        """Check the parameters against the model.
+
+        Raises:
+            ConfigurationError: If the map or the order names a joint that the model does not have.
+        """
+        self._joints = {name: j for j, name in enumerate(robot.joint_names)}
+        self._prefix, self._order = config.prefix, config.order
+        self._map = dict(entry.partition("=")[::2] for entry in config.map)
+        for name in (*self._map.values(), *config.order):
+            if name not in self._joints:
+                hint = did_you_mean(name, robot.joint_names, "the model has")
+                raise ConfigurationError(f"'joint_names' has '{name}', which is no joint of the model{hint}")
+
+    def order(self, names: tuple[str, ...]) -> JointOrder:
+        """Return which joints of the model a joint state has, and where; without names all of them are empty.
+
+        Raises:
+            MeasurementError: If it has no names, none of the model, or one of the model twice.
+        """
+        if not any(names):
+            names = self._without_names(len(names))
+        sent, remark = [self._map.get(name, name.removeprefix(self._prefix)) for name in names], ""
+        if not any(name in self._joints for name in sent):
+            sent, remark = self._without_prefix(sent)
+        places = {name: place for place, name in enumerate(sent)}
+        twice = [name for name in self._joints if sent.count(name) > 1] if len(places) < len(sent) else []
+        if twice:
+            raise MeasurementError(f"the joint state names {listing(twice)} more than once")
+        joints = [name for name in self._joints if name in places]
+        if not joints:
+            hint = did_you_mean(names[0], self._joints, "the model has", limit=MOST_LISTED) if names else ""
+            has = listing(names, limit=MOST_LISTED)
+            raise MeasurementError(f"the joint state has no joint of the model, it has {has}{hint}")
+        numbers = np.array([[self._joints[name], places[name]] for name in joints], dtype=np.int64).T
+        return JointOrder(numbers[0], numbers[1].copy(), remark)
+
+    def _without_names(self, count: int) -> tuple[str, ...]:
+        if not count or len(self._order) == count:
+            return self._order[:count]
+        has = f"'joint_names.order' has {len(self._order)}" if self._order else "set joint_names.order"
+        raise MeasurementError(f"the joint state has {count} positions and no names: {has}")
+
+    def _without_prefix(self, sent: list[str]) -> tuple[list[str], str]:
+        """Return names without the prefix that all of them have before those of the model."""
+        ends = [name for joint in self._joints for name in sent if name.endswith(joint)]
+        for joint in self._joints if len(ends) >= min(2, len(sent)) else ():
+            prefix = next((name.removesuffix(joint) for name in sent if name.endswith(joint)), "")
+            if prefix and all(name.startswith(prefix) for name in sent):
+                taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
+                return [name.removeprefix(prefix) for name in sent], taken
+        return sent, ""
+
+
+class JointRow(NamedTuple):
+    """Columns of a row of n joints: positions [rad, m], velocities [rad/s, m/s], efforts [Nm, N] if any."""
+
+    n: int
+    q: slice
+    v: slice
+    tau: slice | None
+
+
+class JointPart:
+    """The joints that one set of messages has, with a stream of its own."""
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        config: RobotInputConfig,
+        corrections: JointCorrections | None,
+        clocks: ClockGroup,
+        joints: NDArray[np.int64],
+        source: str,
+        name: str,
+        *,
+        effort: bool,
+    ) -> None:
+        """Begin without a row; the name is that of the stream, other arguments are those of `JointInput`."""
+        m = len(joints)
+        self.joints, self.source = joints, source  # indices in the model; topic of the messages
+        self.names = tuple(robot.joint_names[j] for j in joints)
+        # Columns of its numbers in a row of all joints.
+        self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
+        self.velocity = JointVelocity(self.names, config.inputs)
+        self.checks = JointChecks(self.names, config.inputs)
+        plausible, delay = joint_range(robot, list(joints), effort=effort), config.inputs.joint_delay
+        spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
+        self.stream = Stream(spec, config.inputs, clocks)
+        self.stream.finish = self._finish
+        self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
+        self._measured = config.inputs.joint_velocity == "measured"
+        factors = unit_factors(config.joint_states.units, JOINT_UNITS)
+        angles = np.isin(joints, robot.turning_joints)
+        quantities = ("position", "velocity", "effort")[: 2 + effort]
+        scale = np.concatenate([np.where(angles, factors.get(what, 1.0), 1.0) for what in quantities])
+        offset = np.zeros(len(scale))
+        if corrections is not None:
+            offset[:m] = corrections.offset[joints]
+            scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
+        self._scale = None if (scale == 1.0).all() else scale
+        self._offset = offset if offset.any() else None
+
+    def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
+        """Take a joint state that has these joints; return whether it is stored."""
+        m, width, places = len(self.joints), self.stream.spec.width, order.places
+        row = np.empty(width)
+        reading.position.take(places, out=row[:m])
+        if reading.velocity is not None:
+            reading.velocity.take(places, out=row[m : 2 * m])
+        elif self._measured:
+            return self.stream.refuse(DropReason.UNFIT, NO_VELOCITY, arrival_ns)
+        else:
+            row[m : 2 * m] = math.nan
+        if width > 2 * m:
+            if reading.effort is None:
+                return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
+            reading.effort.take(places, out=row[2 * m :])
+        if self._scale is not None:
+            row *= self._scale
+        if self._offset is not None:
+            row += self._offset
+        return self.stream.push(reading.stamp_ns, row, arrival_ns)
+
+    def _finish(self, time_ns: int, row: Array) -> Fault | None:
+        """Check positions against velocities, and derive those that are not measured."""
+        m, ring, turning = len(self.joints), self.stream.ring, self._turning
+        q, v = row[:m], row[m : 2 * m]
+        if len(turning) and len(ring):  # angles follow those before, without whole turns
+            q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
+        fault = self.checks.fault(time_ns, q, v) or self.velocity.complete(time_ns, q, v)
+        if fault is None and not v.dot(v) >= 0.0:
+            return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
+        if fault is None:
+            self.checks.follow(v)
+        return fault
+
+    def reset(self) -> None:
+        """Forget all joint states."""
+        self.stream.clear()
+        self.velocity.reset()
+        self.checks.reset()
+
+
+class JointInput:
+    """Joint states as one stream of rows of all joints.
+
+    Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
+    each has its own times, and a row is made at each time of the largest part, with the others interpolated
+    there. A joint that several sets of messages have belongs to the first that came, while that arrives.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        config: RobotInputConfig,
+        clocks: ClockGroup,
+        corrections: JointCorrections | None = None,
+        *,
+        effort: bool = False,
+        partial: bool = False,
+    ) -> None:
+        """Begin without a joint state; `partial` rows may lack joints, which are then NaN."""
+        n = robot.n_joints
+        self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
+        self._make = functools.partial(JointPart, robot, config, corrections, clocks, effort=effort)
+        self._names = JointNames(robot, config.joint_names)
+        self._whole = self._make(np.arange(n), JOINTS, JOINTS)
+        self.stream, self.parts = self._whole.stream, list[JointPart]()
+        self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
+        self._join = _Join(self._whole, config.inputs, partial=partial)
+
+    def push(self, reading: JointReading, arrival_ns: int, source: str = JOINTS) -> bool:
+        """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
+        key = source, reading.names
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            try:
+                self._known[key] = self._of(reading.names, source, arrival_ns)
+            except MeasurementError as error:
+                return self.stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+        order, part = self._known[key]
+        stored = part.push(reading, order, arrival_ns)
+        if len(self.parts) > 1 or self.parts[0] is not self._whole:
+            self._join.update(part, arrival_ns)
+        return stored
+
+    def _of(self, names: tuple[str, ...], source: str, arrival_ns: int) -> tuple[JointOrder, JointPart]:
+        """Return the part that names belong to; a new one may change which part has which joint."""
+        order = self._names.order(names)
+        self.stream.remarks["names"] = order.remark
+        for part in self.parts:
+            if part.source == source and np.array_equal(part.joints, order.joints):
+                return order, part
+        if len(self.parts) >= MOST_PARTS:
+            raise MeasurementError(f"joint states come with more than {MOST_PARTS} sets of joints")
+        if len(order.joints) == self.columns.n and self._whole not in self.parts:
+            part = self._whole
+        else:
+            has = listing([self._whole.names[j] for j in order.joints], limit=2)
+            part = self._make(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
+        part.source = source
+        self.parts.append(part)
+        self._join.share(self.parts, arrival_ns)
+        return order, part
+
+    @property
+    def velocity_source(self) -> str:
+        """Where the velocities of the last joint states come from, for people."""
+        return "; ".join(dict.fromkeys(part.velocity.source for part in self.parts)) or "not known yet"
+
+    def notes(self, now_ns: int, timeout: float) -> list[str]:
+        """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
+        notes = [*(part.checks.remark for part in self.parts), self._join.rivals]
+        had = {int(j) for part in self.parts for j in part.joints}
+        lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
+        if self.parts and lacking:
+            remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
+            notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
+        for part in self.parts if len(self.parts) > 1 else ():
+            age, joints = seconds(now_ns - part.stream.arrival_ns), listing(part.names, limit=6)
+            notes += [f"{joints} ended {age:.2f} s ago (messages on {part.source})"] if age > timeout else []
+        return [note for note in notes if note]
+
+    def reset(self) -> None:
+        """Forget all joint states."""
+        for part in {self._whole, *self.parts}:
+            part.reset()
+
+
+class _Join:
+    """Joins parts of joint states into rows of all joints; `rivals` are two parts that differ in a joint."""
+
+    def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
+        self._whole, self._config, self._partial = whole, config, partial
+        self._lost_ns = round(NANOSECONDS * (config.timeout + config.max_wait))
+        self._parts: list[JointPart] = []
+        self._owners = np.full(len(whole.joints), -1)  # number of the part that each joint is taken from
+        self._aligner: Aligner | None = None  # None: the rows of the whole part are used
+        self._copies: list[tuple[str, NDArray[np.int64], NDArray[np.int64]]] = []  # columns of parts and rows
+        self.rivals = ""
+
+    def share(self, parts: list[JointPart], arrival_ns: int) -> None:
+        """Give each joint to the first part that has it and arrives; the largest part gives the times."""
+        self._parts = parts
+        lost = [part.stream.received > 0 and self._ended(part, arrival_ns) for part in parts]
+        self._owners[:] = -1
+        for k in sorted(range(len(parts)), key=lost.__getitem__):
+            own = parts[k].joints
+            self._owners[own] = np.where(self._owners[own] < 0, k, self._owners[own])
+        owned = [int((self._owners == k).sum()) for k in range(len(parts))]
+        used = [k for k in sorted(range(len(parts)), key=lambda k: (lost[k], -owned[k])) if owned[k]]
+        if [parts[k] for k in used] == [self._whole]:
+            self._aligner = None
+            return
+        streams = [parts[k].stream for k in used]
+        self._aligner, self._copies = Aligner(streams[0], streams[1:], self._config), []
+        for k in used:
+            fields = len(parts[k].places) // len(parts[k].joints)
+            columns = np.flatnonzero(np.tile(self._owners[parts[k].joints] == k, fields))
+            self._copies.append((parts[k].stream.spec.name, columns, parts[k].places[columns]))
+
+    def _ended(self, part: JointPart, arrival_ns: int) -> bool:
+        return arrival_ns - part.stream.arrival_ns > self._lost_ns
+
+    def update(self, part: JointPart, arrival_ns: int) -> None:
+        """Join what has come, after a reading of a part, which may take over joints of ended ones."""
+        owners = [self._parts[k] for k in set(self._owners[part.joints].tolist())]
+        others = [owner for owner in owners if owner is not part]
+        for other in others:
+            self._compare(part, other)
+        if self._aligner is not None:
+            others += [p for p in self._parts if p.stream is self._aligner.driver]
+        if any(self._ended(other, arrival_ns) for other in others):
+            self.share(self._parts, arrival_ns)
+        if self._aligner is not None:
+            self._append(self._aligner, arrival_ns)
+
+    def _compare(self, part: JointPart, owner: JointPart) -> None:
+        """Note that two parts have different values of a joint."""
+        own, time = part.stream.ring, part.stream.ring.newest_ns
+        row = None if time is None else owner.stream.ring.latest(time, RIVAL_AGE_NS)
+        if row is None:
+            return
+        _joints, a, b = np.intersect1d(part.joints, owner.joints, return_indices=True)
+        first, second = row[b], own.rows[own.end - 1][a]
+        worst = int(np.abs(first - second).argmax())
+        if abs(first[worst] - second[worst]) > RIVAL_DIFFERENCE:
+            used = f"{first[worst]:.3g} rad by {owner.source} ({len(owner.joints)} joints), which is used"
+            other = f"{second[worst]:.3g} rad by {part.source} ({len(part.joints)} joints)"
+            self.rivals = f"{part.names[a[worst]]} has two publishers that differ: {used}, and {other}"
+
+    def _append(self, aligner: Aligner, arrival_ns: int) -> None:
+        """Append the rows that have become ready to those of all joints."""
+        stream = self._whole.stream
+        for sample in aligner.ready():
+            row = np.full(stream.spec.width, math.nan)
+            rows = {aligner.driver.spec.name: sample.driver, **sample.rows}
+            for name, columns, places in self._copies:
+                part_row = rows[name]
+                if part_row is not None:
+                    row[places] = part_row[columns]
+            stream.received += self._whole not in self._parts
+            stream.arrival_ns = arrival_ns
+            newest = stream.ring.newest_ns
+            if newest is not None and sample.time_ns <= newest:
+                continue  # it was joined before the parts were shared anew
+            if self._partial or not np.isnan(row).any():
+                stream.ring.append(sample.time_ns, sample.stamp_ns, row)
+            elif any(self._ended(part, arrival_ns) for part in self._parts):
+                stream.drop(DropReason.UNFIT, "joints lack of which messages have ended")

@@ -1,0 +1,276 @@
+"""Messages to values and back: one registry by message type, for nodes, bags and tests.
+
+Conversions only read and write fields by name, so the same serve the message classes of rclpy and of
+`rosbags`; nothing of either is imported. Bytes of plain little-endian CDR are decoded without building the
+message, which takes 2 to 13 times as long: a conversion uses few of its numbers. Layout (OMG CDR, XCDR1): 4
+bytes of encapsulation, then fields aligned to their size counted from there; a string is its length with the
+final zero (uint32) and its bytes; a sequence its count (uint32).
+"""
+
+import struct
+from array import array
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inertial_estimation.construction import made_of_checked
+from inertial_estimation.errors import DamagedMessageError, MeasurementError, listing
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    BaseState,
+    ContactSample,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    PoseSample,
+    WrenchSample,
+)
+
+IMU_TYPE, JOINT_STATE_TYPE = "sensor_msgs/msg/Imu", "sensor_msgs/msg/JointState"
+WRENCH_TYPE, PLAIN_WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped", "geometry_msgs/msg/Wrench"
+POSE_TYPE, QUATERNION_TYPE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/QuaternionStamped"
+ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
+NUMBERS = {"Float64": "<d", "Float32": "<f", "Int32": "<i", "Int16": "<h", "UInt16": "<H", "UInt8": "<B"}
+BOOL_TYPE, NUMBER_TYPES = "std_msgs/msg/Bool", tuple(f"std_msgs/msg/{name}" for name in NUMBERS)
+ORIENTATION_TYPES, WRENCH_TYPES = (POSE_TYPE, QUATERNION_TYPE), (WRENCH_TYPE, PLAIN_WRENCH_TYPE)
+NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
+LITTLE_ENDIAN, ENCAPSULATION = b"\x00\x01", 4  # its first bytes, and its length
+FRAME = 12  # offset of the name of the frame, behind stamp and length
+Decoder = Callable[[bytes, int, int], Any]  # of a message behind its encapsulation, stamp, end of the header
+_head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
+_length = struct.Struct("<I").unpack_from
+_joint_reading = made_of_checked(JointReading)
+
+
+class Conversion(NamedTuple):
+    """Conversion of messages of one type."""
+
+    from_msg: Callable[[Any], Any]  # message to value; MeasurementError where its fields do not fit together
+    to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame's name into a message, and returns it
+    decoder: Callable[[], Decoder] | None = (
+        None  # returns a decoder, which gives exactly what `from_msg` does
+    )
+    stamped: bool = True  # whether the message has a header
+
+
+def stamp_from_msg(stamp: Any) -> int:
+    """Return a builtin_interfaces/Time in integer nanoseconds."""
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def set_header(msg: Any, stamp_ns: int, frame_id: str) -> None:
+    """Write a stamp and the name of a frame into the header of a message, if it has one."""
+    if hasattr(msg, "header"):
+        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
+        msg.header.frame_id = frame_id
+
+
+def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: bool = True) -> Conversion:
+    """Return the conversion of messages of some strings and doubles to values: a stamp and arrays.
+
+    Each array has a name, a place of its first number among the doubles, and fields of the message.
+    """
+    names, parts, places = [], [], []
+    for name, first, *paths in (field.split() for field in fields):
+        vectors = [path.rpartition(".") for path in paths]
+        places.append([(attrgetter(path), letter) for path, _dot, letters in vectors for letter in letters])
+        parts.append(slice(int(first), int(first) + len(places[-1])))
+        names.append(name)
+    make = made_of_checked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
+
+    def from_msg(msg: Any) -> Any:
+        arrays = [[getattr(get(msg), letter) for get, letter in one] for one in places]
+        return kind(stamp_from_msg(msg.header.stamp) if stamped else 0, *arrays)
+
+    def to_msg(value: Any, msg: Any, frame_id: str = "") -> Any:
+        set_header(msg, value.stamp_ns, frame_id)
+        for name, one in zip(names, places, strict=True):
+            numbers = getattr(value, name, np.zeros(len(one))).tolist()  # an orientation has no position
+            for (get, letter), number in zip(one, numbers, strict=True):
+                setattr(get(msg), letter, number)
+        return msg
+
+    def decode(body: bytes, stamp_ns: int, begin: int) -> Any:
+        for _ in range(strings):
+            begin = (begin + 3) & -4
+            begin += 4 + _length(body, begin)[0]
+        values = np.frombuffer(body, "<f8", doubles, (begin + 7) & -8)
+        return make(stamp_ns, *map(values.__getitem__, parts))
+
+    return Conversion(from_msg, to_msg, lambda: decode, stamped)
+
+
+# Of an Imu's doubles 4 are orientation, 3 rate, 3 force, each with 9 of covariance.
+_IMU = _vectors(
+    ImuSample, 37, "specific_force_I 25 linear_acceleration.xyz", "angular_rate_I 13 angular_velocity.xyz"
+)
+_ODOMETRY = _vectors(
+    BaseState,
+    85,
+    "quaternion_xyzw 3 pose.pose.orientation.xyzw",
+    "p_WB 0 pose.pose.position.xyz",
+    "v_WB_B 43 twist.twist.linear.xyz",
+    "w_WB_B 46 twist.twist.angular.xyz",
+    strings=1,
+)
+
+
+def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
+    """Write an IMU sample into a message; the orientation is marked as not sent (covariance -1)."""
+    msg.orientation.w, msg.orientation_covariance[0] = 1.0, NO_ORIENTATION
+    return _IMU.to_msg(sample, msg, frame_id)
+
+
+def joints_from_msg(msg: Any) -> JointReading:
+    """Convert sensor_msgs/JointState; an empty velocity or effort is "not sent", all names may be empty."""
+    position, *rest = (np.asarray(values, dtype=float) for values in (msg.position, msg.velocity, msg.effort))
+    velocity, effort = (values if len(values) else None for values in rest)
+    names = tuple(msg.name) or ("",) * len(position)
+    return JointReading(stamp_from_msg(msg.header.stamp), names, position, velocity, effort)
+
+
+def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
+    """Inverse of `joints_from_msg`; sequences keep their type (array of rclpy, numpy of rosbags)."""
+    set_header(msg, reading.stamp_ns, frame_id)
+    msg.name = list(reading.names)
+    for field in ("position", "velocity", "effort"):
+        values, in_numpy = getattr(reading, field), isinstance(getattr(msg, field), np.ndarray)
+        numbers = np.array(() if values is None else values, dtype=np.float64)
+        setattr(msg, field, numbers if in_numpy else array("d", numbers.tobytes()))
+    return msg
+
+
+def joint_state_decoder() -> Decoder:
+    """Return a decoder of sensor_msgs/JointState that reads the names again only when they change."""
+    block, names, end = b"", tuple[str, ...](), 0
+
+    def decode(body: bytes, stamp_ns: int, begin: int) -> JointReading:
+        nonlocal block, names, end
+        if not block or body[begin:end] != block:
+            names, end = _names(body, begin)
+            block = body[begin:end]
+        position, offset = _doubles(body, end)
+        velocity, offset = _doubles(body, offset)
+        effort, offset = _doubles(body, offset)
+        position = np.empty(0) if position is None else position
+        of_all = names or ("",) * len(position)
+        n = len(of_all)
+        if len(position) == n and all(values is None or len(values) == n for values in (velocity, effort)):
+            return _joint_reading(stamp_ns, of_all, position, velocity, effort)
+        return JointReading(stamp_ns, of_all, position, velocity, effort)
+
+    return decode
+
+
+def _names(body: bytes, offset: int) -> tuple[tuple[str, ...], int]:
+    """Return a sequence of strings and the offset behind it."""
+    offset, names = (offset + 3) & -4, list[str]()
+    count, offset = _length(body, offset)[0], offset + 4
+    for _ in range(count):
+        offset = (offset + 3) & -4
+        end = offset + 4 + _length(body, offset)[0]
+        names.append(body[offset + 4 : end - 1].decode())
+        offset = end
+    return tuple(names), offset
+
+
+def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
+    """Return a sequence of doubles, None if empty, and the offset behind it."""
+    offset = (offset + 3) & -4
+    count, offset = _length(body, offset)[0], offset + 4
+    if not count:
+        return None, offset
+    offset = (offset + 7) & -8
+    return np.frombuffer(body, "<f8", count, offset), offset + 8 * int(count)
+
+
+def number_to_msg(sample: ContactSample, msg: Any, _frame_id: str = "") -> Any:
+    """Write a number into a message in the type that it has; integers are rounded."""
+    kind, value = type(msg.data), sample.value
+    msg.data = value >= 0.5 if kind is bool else round(value) if kind is int else value
+    return msg
+
+
+def _number(layout: str) -> Conversion:
+    """Return the conversion of messages of one number, without a stamp, by its layout for `struct`."""
+    unpack = struct.Struct(layout).unpack_from
+
+    def decode(body: bytes, _stamp_ns: int, _begin: int) -> ContactSample:
+        return ContactSample(0, float(unpack(body)[0]))
+
+    return Conversion(lambda m: ContactSample(0, float(m.data)), number_to_msg, lambda: decode, stamped=False)
+
+
+CONVERSIONS: dict[str, Conversion] = {
+    IMU_TYPE: _IMU._replace(to_msg=imu_to_msg),
+    JOINT_STATE_TYPE: Conversion(joints_from_msg, joints_to_msg, joint_state_decoder),
+    WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 wrench.force.xyz wrench.torque.xyz"),
+    PLAIN_WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 force.xyz torque.xyz", stamped=False),
+    QUATERNION_TYPE: _vectors(OrientationSample, 4, "quaternion_xyzw 0 quaternion.xyzw"),
+    POSE_TYPE: _vectors(PoseSample, 7, "quaternion_xyzw 3 pose.orientation.xyzw", "p_WB 0 pose.position.xyz"),
+    ODOMETRY_TYPE: _ODOMETRY,
+    BOOL_TYPE: _number("<?"),
+    **{f"std_msgs/msg/{name}": _number(layout) for name, layout in NUMBERS.items()},
+}
+
+
+class MessageReader:
+    """Reads the messages of one topic, serialised or as objects.
+
+    Attributes:
+        frame_id: Frame in the header of the last message; empty where it has none.
+        stamped: Whether the messages have a header.
+    """
+
+    def __init__(
+        self,
+        message_type: str,
+        deserialize: Callable[[bytes], Any] | None = None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Choose the conversion of a type (``package/msg/Name``), or take another one.
+
+        Messages are built from their bytes by `deserialize` where these are not decoded here.
+
+        Raises:
+            MeasurementError: If there is no conversion.
+        """
+        if convert is None and message_type not in CONVERSIONS:
+            raise MeasurementError(f"no input has the type {message_type}, expected {listing(CONVERSIONS)}")
+        own = None if convert is None else Conversion(convert, number_to_msg, stamped=False)
+        chosen = own or CONVERSIONS[message_type]
+        self.frame_id, self.stamped = "", chosen.stamped
+        self._type, self._deserialize, self._from_msg = message_type, deserialize, chosen.from_msg
+        self._decode = None if chosen.decoder is None else chosen.decoder()
+        self._frame = b""
+
+    def read(self, message: Any) -> Any:
+        """Return the value of a message or of its bytes.
+
+        Raises: MeasurementError: If its fields do not fit together; DamagedMessageError if the bytes are none
+            of the type.
+        """
+        if not isinstance(message, bytes):
+            self.frame_id = message.header.frame_id if self.stamped else ""
+            return self._from_msg(message)
+        try:
+            if self._decode is not None and message[:2] == LITTLE_ENDIAN:
+                body = message[ENCAPSULATION:]  # a copy, whose doubles are aligned
+                if not self.stamped:
+                    return self._decode(body, 0, 0)
+                sec, nanosec, length = _head(body)
+                begin = FRAME + length
+                if body[FRAME:begin] != self._frame:
+                    self._frame, self.frame_id = body[FRAME:begin], body[FRAME : begin - 1].decode()
+                return self._decode(body, sec * NANOSECONDS + nanosec, begin)
+            if self._deserialize is None:
+                raise DamagedMessageError(f"serialised {self._type} cannot be read here")
+            msg = self._deserialize(message)
+        except MeasurementError:  # of the decoder: the fields do not fit together
+            raise
+        except Exception as error:  # each deserialiser has exceptions of its own
+            raise DamagedMessageError(f"{len(message)} bytes are no {self._type}: {error}") from error
+        return self.read(msg)

@@ -1,0 +1,183 @@
+import numpy as np
+import pytest
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.imu import IMU, RATE
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.signals import BaseState, ContactSample, OrientationSample
+
+WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
+
+
+def line(t, k):
+    """A row that is linear in time, which interpolation gives exactly."""
+    return 0.1 * k + 0.2 * t
+
+
+def feed(robot, until, rates=(500, 200, 100), late=(0.0, 0.001, 0.003), shuffle=None, drop=()):
+    """Messages of an IMU, joint states and wrenches with delays, in the order of their arrival."""
+    messages = []
+    for kind, (rate, delay) in enumerate(zip(rates, late, strict=True)):
+        for k in range(int(until * rate)):
+            t = k / rate
+            messages.append((t + delay, kind, round(t * 1e9)))
+    for arrival, kind, t_ns in sorted(messages):
+        t, stamp, at = 1e-9 * t_ns, START + t_ns, START + round(arrival * 1e9)
+        if kind in drop and 0.2 < t < 0.6:
+            continue
+        if kind == 0:
+            robot.push_imu(imu(stamp, rate=[line(t, 1), line(t, 2), line(t, 3)]), at)
+        elif kind == 1:
+            robot.push_joints(joints(stamp, [line(t, k) for k in range(4)], [0.2] * 4), at)
+        else:
+            for contact in ("l_foot", "r_foot"):
+                robot.push_contact(contact, wrench(stamp, (0.0, 0.0, 50.0 + line(t, 0))), at)
+        yield robot
+
+
+def test_other_streams_are_interpolated_at_the_times_of_the_driver():
+    robot = inputs(sources=WRENCHES)
+    samples = [sample for one in feed(robot, 1.0) for sample in one.ready()]
+    assert len(samples) > 480
+    for sample in samples[5:]:
+        t = 1e-9 * (sample.time_ns - START)
+        np.testing.assert_allclose(sample.rows[JOINTS][:4], [line(t, k) for k in range(4)], atol=1e-6)
+        np.testing.assert_allclose(sample.rows["l_foot/wrench"][2], 50.0 + line(t, 0), atol=1e-6)
+        np.testing.assert_allclose(sample.driver[RATE], [line(t, 1), line(t, 2), line(t, 3)], atol=1e-6)
+
+
+def test_samples_do_not_depend_on_when_they_are_asked_for():
+    every = [sample for one in feed(inputs(sources=WRENCHES), 1.0, drop=(1,)) for sample in one.ready()]
+    robot, rng, sometimes = inputs(sources=WRENCHES), np.random.default_rng(0), []
+    for one in feed(robot, 1.0, drop=(1,)):
+        sometimes += one.ready() if rng.random() < 0.05 else []
+    sometimes += robot.ready()
+    assert len(every) == len(sometimes)
+    for a, b in zip(every, sometimes, strict=True):
+        assert (a.stamp_ns, a.time_ns, a.continuity, a.missing) == (
+            b.stamp_ns,
+            b.time_ns,
+            b.continuity,
+            b.missing,
+        )
+        assert a.driver.tobytes() == b.driver.tobytes()
+        assert all(
+            x is y or x.tobytes() == y.tobytes()
+            for x, y in zip(a.rows.values(), b.rows.values(), strict=True)
+        )
+
+
+def test_driver_rows_are_averaged_down_to_the_rate():
+    robot = inputs(rate=100.0)
+    samples = [sample for one in feed(robot, 1.0) for sample in one.ready()]
+    assert len(samples) == pytest.approx(100, abs=3)
+    for sample in samples[2:]:
+        t = 1e-9 * (sample.time_ns - START) - 0.004  # middle of five rows of 500 Hz
+        np.testing.assert_allclose(sample.driver[RATE][0], line(t, 1), atol=1e-9)
+
+
+@pytest.mark.parametrize("lost", [(1,), (2,)])
+def test_a_lost_input_delays_steps_by_no_more_than_the_wait_and_then_not_at_all(lost):
+    config = parameters(inputs__max_wait=0.03, inputs__timeout=0.1)
+    robot, newest, seen = inputs(config, sources=WRENCHES), 0.0, []
+    for one in feed(robot, 1.0, drop=lost):
+        arrived = robot.streams[IMU].ring.newest_ns
+        newest = newest if arrived is None else 1e-9 * (arrived - START)
+        seen += [(1e-9 * (s.time_ns - START), newest, s.missing) for s in one.ready()]
+    name = JOINTS if lost == (1,) else "l_foot/wrench"
+    during = [(t, at, missing) for t, at, missing in seen if 0.25 < t < 0.55]
+    assert all(name in missing for _t, _at, missing in during)
+    assert max(at - t for t, at, _missing in during) < 0.035
+    assert max(at - t for t, at, _missing in during if t > 0.32) < 0.016  # for the wrenches, of 100 Hz
+    assert all(not missing for t, _at, missing in seen if t > 0.62)
+    assert len(seen) > 480
+
+
+def test_gaps_are_not_interpolated_over():
+    robot = inputs(parameters(inputs__max_wait=1.0, inputs__timeout=2.0))
+    samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
+    missing = [1e-9 * (s.time_ns - START) for s in samples if s.missing]
+    assert 0.2 < min(missing) < 0.21
+    assert 0.59 < max(missing) < 0.605
+
+
+def test_a_step_with_a_window_has_all_rows_up_to_its_end():
+    robot = inputs(sources=WRENCHES, driver=JOINTS, half_window=0.02, rate=100.0)
+    count = 0
+    for one in feed(robot, 1.0):
+        for sample in one.ready():
+            if sample.time_ns < START + 20 * MS:
+                continue
+            begin, end = sample.time_ns - 20 * MS, sample.time_ns + 20 * MS
+            times, rows = robot.aligner.window(IMU, begin, end)
+            assert len(times) == len(rows) >= 20
+            assert robot.aligner.window(JOINTS, begin, end)[0][-1] >= end - 5 * MS
+            assert len(robot.aligner.window("l_foot/wrench", begin, end)[0]) >= 4
+            count += 1
+    assert count > 90
+
+
+def test_delays_are_subtracted_from_the_stamps():
+    robot = inputs(parameters(inputs__joint_delay=0.01))
+    samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]
+    for sample in samples[10:]:
+        t = 1e-9 * (sample.time_ns - START)
+        np.testing.assert_allclose(sample.rows[JOINTS][0], line(t + 0.01, 0), atol=1e-6)
+
+
+def test_base_states_are_rows_and_yaw_references_are_looked_up():
+    robot = inputs(base_state=True, yaw_reference=True)
+    half = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
+    for k in range(20):
+        stamp = START + 5 * MS * k
+        state = BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
+        robot.push_orientation(BASE_STATE, state)
+        robot.push_imu(imu(stamp))
+        robot.push_joints(joints(stamp))
+    robot.push_orientation(YAW_REFERENCE, OrientationSample(START, half))
+    robot.push_orientation(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
+    sample = robot.ready()[-1]
+    np.testing.assert_allclose(sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1], atol=1e-12)
+    assert YAW_REFERENCE not in sample.rows
+    np.testing.assert_allclose(robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 1.0), half)
+    assert robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 0.01) is None
+    assert "direction" in robot.streams[YAW_REFERENCE].drops.summary
+
+
+def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():
+    robot = inputs(sources={"l_foot": ContactSource.SWITCH, "r_foot": ContactSource.NONE})
+    for k in range(400):
+        stamp = START + 5 * MS * k
+        if k in (0, 100, 300):
+            robot.push_contact("l_foot", ContactSample(0, float(k != 100)), stamp)
+        robot.push_imu(imu(stamp), stamp)
+        robot.push_joints(joints(stamp, [swing(0.005 * k)[0]] * 4), stamp)
+    values = [sample.rows["l_foot/wrench"] for sample in robot.ready()]
+    assert len(values) == 400
+    assert [float(v[0]) for v in values] == [1.0] * 100 + [0.0] * 200 + [1.0] * 100
+
+
+def test_a_robot_with_an_imu_alone_has_samples():
+    robot = inputs(joints=False)
+    for k in range(50):
+        robot.push_imu(imu(START + 5 * MS * k))
+    assert [len(sample.rows) for sample in robot.ready()] == [0] * 50
+
+
+def test_a_driver_that_is_no_input_is_refused():
+    with pytest.raises(ConfigurationError, match="no input 'base_state'"):
+        inputs(driver=BASE_STATE)
+
+
+def test_missing_inputs_are_named():
+    robot = inputs(sources=WRENCHES)
+    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]
+    for _one in feed(robot, 0.1):
+        pass
+    assert robot.aligner.missing(START + 100 * MS) == []
+    assert robot.aligner.missing(START + 190 * MS + 2 * MS) == ["l_foot/wrench", "r_foot/wrench"]
+    robot.reset()
+    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]

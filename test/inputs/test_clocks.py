@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing
+
+from inertial_estimation.inputs.alignment import Continuity
+from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.possible import DropReason
+
+HOUR = 3_600_000 * MS
+
+
+def play(robot, n, begin=0, imu_shift=0, joint_shift=0, arrival=0, latency=MS // 2, stamps=None):
+    """Push readings of 200 Hz from a number on, stamps moved by shifts; return the samples."""
+    samples = []
+    for k in range(begin, begin + n):
+        stamp = START + 5 * MS * k
+        position, velocity = swing(0.005 * k)
+        robot.push_imu(imu(0 if stamps == "imu" else stamp + imu_shift), stamp + latency + arrival)
+        reading = joints(0 if stamps == "joints" else stamp + joint_shift, [position] * 4, [velocity] * 4)
+        robot.push_joints(reading, stamp + latency + arrival)
+        samples += robot.ready()
+    return samples
+
+
+def complete(samples):
+    return [sample for sample in samples if not sample.missing]
+
+
+def message(robot, name, at):
+    return next(health.message for health in robot.health(at) if health.name == name)
+
+
+def test_readings_on_one_clock_are_continuous_from_the_first():
+    samples = play(inputs(), 50)
+    assert [sample.continuity for sample in samples] == [Continuity.RESTARTED] + [Continuity.CONTINUOUS] * 49
+    assert [sample.stamp_ns for sample in samples] == [START + 5 * MS * k for k in range(50)]
+
+
+@pytest.mark.parametrize("stream", ["imu", "joints"])
+def test_stamps_that_are_never_set_give_way_to_arrivals_and_health_says_so(stream):
+    robot = inputs()
+    samples = play(robot, 100, stamps=stream)
+    assert len(complete(samples)) >= 95
+    said = message(robot, IMU if stream == "imu" else JOINTS, START + 500 * MS)
+    assert "zero" in said
+    assert "inputs.stamps: arrival" in said
+
+
+def test_arrivals_can_be_chosen_and_are_no_remark():
+    robot = inputs(parameters(inputs__stamps="arrival"))
+    assert len(complete(play(robot, 100, stamps="joints"))) == 100
+    assert message(robot, JOINTS, START + 500 * MS) == "arriving"
+
+
+def test_single_stamps_that_are_not_set_are_dropped():
+    robot = inputs()
+    play(robot, 20)
+    robot.push_joints(joints(0), START + 100 * MS)
+    assert robot.streams[JOINTS].drops.counts == {DropReason.ZERO_STAMP: 1}
+    assert len(complete(play(robot, 20, begin=21))) >= 19
+
+
+@pytest.mark.parametrize(
+    ("imu_shift", "joint_shift"), [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0)]
+)
+def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_shift):
+    robot = inputs()
+    samples = play(robot, 200, imu_shift=imu_shift, joint_shift=joint_shift)
+    assert len(complete(samples)) > 180
+    odd, other = (IMU, JOINTS) if imu_shift else (JOINTS, IMU)
+    at = START + 1000 * MS
+    assert "a clock of its own" in message(robot, odd, at)
+    assert f"inputs.arrival: [{odd}]" in message(robot, odd, at)
+    assert "clock" not in message(robot, other, at)
+    rows = np.array([sample.rows[JOINTS][0] for sample in complete(samples)[-50:]])
+    truth = [swing(0.005 * k)[0] for k in range(150, 200)]
+    np.testing.assert_allclose(rows, truth, atol=0.01)  # the shift is known to the latency of a message
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR, 20 * 1000 * MS])
+def test_a_single_stray_stamp_changes_nothing(shift):
+    robot = inputs()
+    play(robot, 50)
+    robot.push_imu(imu(START + 250 * MS + shift), START + 250 * MS)
+    samples = play(robot, 50, begin=51)
+    assert all(sample.continuity is Continuity.CONTINUOUS for sample in samples)
+    assert robot.streams[IMU].drops.counts[DropReason.STRAY_STAMP] == 1
+
+
+@pytest.mark.parametrize("shift", [-HOUR, 0.5 * 1000 * MS, HOUR])
+def test_a_second_publisher_on_another_clock_is_dropped(shift):
+    robot = inputs()
+    play(robot, 20)
+    samples = []
+    for k in range(20, 120):
+        samples += play(robot, 1, begin=k)
+        robot.push_imu(imu(START + 5 * MS * k + int(shift)), START + 5 * MS * k + MS)
+    assert len(complete(samples)) >= 99
+    assert "second publisher" in robot.streams[IMU].drops.summary
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR])
+def test_one_clock_that_jumps_is_followed_within_a_third_of_a_second(shift):
+    robot = inputs()
+    play(robot, 100)
+    during = play(robot, 100, begin=100, joint_shift=shift)
+    assert all(sample.continuity is Continuity.CONTINUOUS for sample in during)
+    assert not during[-1].missing
+    after = play(robot, 100, begin=200)
+    assert not after[-1].missing
+    assert sum(bool(sample.missing) for sample in during + after) < 150
+
+
+def test_all_clocks_that_step_back_with_another_motion_begin_anew():
+    robot = inputs()
+    play(robot, 400)
+    robot.push_joints(joints(START, [1.4] * 4, [0.0] * 4), START + 2001 * MS)  # a recording that begins again
+    samples = []
+    for k in range(60):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp + 2001 * MS)
+        robot.push_joints(joints(stamp, [1.4] * 4, [0.0] * 4), stamp + 2001 * MS)
+        samples += robot.ready()
+    assert [s.continuity for s in samples[:2]] == [Continuity.RESTARTED, Continuity.CONTINUOUS]
+    assert samples[-1].stamp_ns == START + 295 * MS
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR])
+def test_all_clocks_that_are_set_while_the_motion_goes_on_keep_what_was_learned(shift):
+    robot = inputs()
+    play(robot, 100)
+    samples = play(robot, 100, begin=100, imu_shift=shift, joint_shift=shift)
+    assert Continuity.RESTARTED not in [sample.continuity for sample in samples]
+    assert Continuity.AFTER_GAP in [sample.continuity for sample in samples]
+    assert not samples[-1].missing
+
+
+def test_a_gap_of_all_inputs_is_a_gap_and_no_jump_of_the_clock():
+    robot = inputs()
+    play(robot, 100)
+    samples = play(robot, 50, begin=600)
+    assert [sample.continuity for sample in samples[:2]] == [Continuity.AFTER_GAP, Continuity.CONTINUOUS]
+    assert samples[0].stamp_ns == START + 3000 * MS
+    assert not robot.streams[IMU].drops.total
+
+
+def test_a_stall_of_the_scheduler_costs_nothing():
+    """All messages of two seconds arrive at once: every one of them is used, without a restart."""
+    robot = inputs()
+    samples = play(robot, 100)
+    late = START + 2500 * MS
+    for k in range(100, 500):
+        position, velocity = swing(0.005 * k)
+        robot.push_imu(imu(START + 5 * MS * k), late + k)
+        robot.push_joints(joints(START + 5 * MS * k, [position] * 4, [velocity] * 4), late + k)
+        samples += robot.ready()
+    samples += play(robot, 20, begin=500)
+    assert len(complete(samples)) == 520
+    assert [sample.continuity for sample in samples[1:]] == [Continuity.CONTINUOUS] * 519
+
+
+def test_equal_and_backward_stamps_are_dropped_and_named():
+    robot = inputs()
+    play(robot, 20)
+    robot.push_imu(imu(START + 95 * MS), START + 100 * MS)
+    robot.push_imu(imu(START + 60 * MS), START + 101 * MS)
+    counts = robot.streams[IMU].drops.counts
+    assert counts == {DropReason.EQUAL_STAMP: 1, DropReason.BACKWARD_STAMP: 1}
+    assert "0.035 s back" in message(robot, IMU, START + 101 * MS)
+
+
+def test_readings_whose_arrival_is_not_known_are_used_by_their_stamps():
+    robot = inputs()
+    for k in range(100):
+        robot.push_imu(imu(START + 5 * MS * k))
+        robot.push_joints(joints(START + 5 * MS * k))
+    assert len(complete(robot.ready())) == 100
+
+
+def test_stamps_of_arrival_in_bursts_are_made_even_in_all_streams():
+    robot, rng = inputs(parameters(inputs__max_wait=0.5)), np.random.default_rng(0)
+    true = START + 10 * MS * np.arange(3000)
+    arrival, k = true.copy(), 0
+    while k < 3000:
+        n = int(rng.integers(2, 16)) if rng.random() < 0.15 else 1
+        arrival[k : k + n] = true[min(k + n, 3000) - 1] + 50_000 * np.arange(len(arrival[k : k + n]))
+        k += n
+    samples = []
+    for k, at in enumerate(arrival.tolist()):
+        position, velocity = swing(0.01 * k, frequency=2.0)
+        robot.push_imu(imu(at), at)
+        robot.push_joints(joints(at + 20_000, [position] * 4, [velocity] * 4), at + 20_000)
+        samples += robot.ready()
+    settled = samples[500:-20]
+    assert not any(sample.missing for sample in settled)
+    steps = np.diff([sample.time_ns for sample in settled])
+    assert np.abs(steps - 10 * MS).max() < MS
+    error = [s.rows[JOINTS][0] - swing(1e-9 * (s.time_ns - START), frequency=2.0)[0] for s in settled]
+    assert np.abs(error).max() < 0.002

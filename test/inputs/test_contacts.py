@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes, contact_sources, force_in_base
+from inertial_estimation.inputs.imu import FORCE, IMU, RATE
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.signals import ContactSample
+
+FEET = ("l_foot", "r_foot")
+TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # by 90 degrees about z
+
+
+def robot_with(source, config=None, robot=None):
+    return inputs(config, sources=dict.fromkeys(FEET, ContactSource(source)), robot=robot)
+
+
+def newest(robot, name):
+    ring = robot.streams[name].ring
+    return ring.rows[ring.end - 1]
+
+
+def message(robot, name):
+    return next(health.message for health in robot.health(START) if health.name == name)
+
+
+def test_sources_are_one_for_all_or_one_for_each():
+    assert contact_sources("switch", FEET) == dict.fromkeys(FEET, ContactSource.SWITCH)
+    assert contact_sources(["wrench", "none"], FEET)["r_foot"] is ContactSource.NONE
+    with pytest.raises(ConfigurationError, match="no contact source 'switsch', did you mean 'switch'"):
+        contact_sources("switsch", FEET)
+    with pytest.raises(
+        ConfigurationError, match="has 3 entries, expected one, or one for each of l_foot, r_foot"
+    ):
+        contact_sources(["wrench"] * 3, FEET)
+
+
+def test_forces_are_checked_and_switches_are_no_forces():
+    robot = robot_with("force")
+    robot.push_contact("l_foot", ContactSample(0, 60.0), START)
+    robot.push_contact("l_foot", ContactSample(0, 1e6), START + MS)
+    assert newest(robot, "l_foot/wrench") == [60.0]
+    assert "vertical force is 1e+06 N" in robot.streams["l_foot/wrench"].drops.summary
+    robot.push_contact("r_foot", wrench(START, (1.0, 2.0, 30.0)), START)
+    assert newest(robot, "r_foot/wrench") == [30.0]
+    robot = robot_with("switch")
+    for value in (0.0, 1.0, 0.4, 2.0):
+        robot.push_contact("l_foot", ContactSample(0, value), START + round(value * 10) * MS)
+    assert robot.streams["l_foot/wrench"].drops.total == 2  # 0.4 comes after 1, 2 is no probability
+
+
+@pytest.mark.parametrize("lifted", [True, False])
+def test_integers_that_grow_with_the_force_are_scaled_to_the_weight(lifted):
+    robot, weight = robot_with("raw_force"), 9.80665 * 14.0
+    for k in range(1000):
+        share = 0.5 + 0.5 * np.sin(0.02 * k) if lifted else 0.7
+        for foot, own in (("l_foot", share), ("r_foot", 1.0 - share)):
+            robot.push_contact(foot, ContactSample(0, round(20.0 * lifted + 400.0 * own)), START + 5 * MS * k)
+    rings = [robot.streams[f"{foot}/wrench"].ring for foot in FEET]
+    total = sum(ring.rows[ring.end - 600 : ring.end, 0] for ring in rings)
+    np.testing.assert_allclose(total, weight, rtol=0.15)
+    for k in range(1000, 1200):  # the robot hangs
+        for foot in FEET:
+            robot.push_contact(foot, ContactSample(0, 20.0 * lifted), START + 5 * MS * k)
+    assert abs(newest(robot, "l_foot/wrench")[0]) < 0.05 * weight
+
+
+def test_integers_that_stand_still_are_no_fault():
+    robot = robot_with("raw_force")
+    for k in range(100):
+        robot.push_imu(imu(START + 5 * MS * k, rate=[0.001 * (k % 7), 0.0, 0.0]), START + 5 * MS * k)
+        for foot, value in zip(FEET, (179, 91), strict=True):
+            robot.push_contact(foot, ContactSample(0, value), START + 5 * MS * k)
+    assert message(robot, "l_foot/wrench") == "arriving"
+
+
+def test_a_stuck_wrench_is_reported_and_used():
+    robot = robot_with("wrench")
+    for k in range(100):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp, rate=[0.001 * (k % 7), 0.0, 0.0]), stamp)
+        robot.push_contact("l_foot", wrench(stamp), stamp)
+        robot.push_contact("r_foot", wrench(stamp, (0.0, 0.0, 50.0 + 0.1 * (k % 5))), stamp)
+    assert "repeats exactly" in message(robot, "l_foot/wrench")
+    assert "repeats" not in message(robot, "r_foot/wrench")
+    assert len(robot.streams["l_foot/wrench"].ring) == 100
+
+
+@pytest.mark.parametrize(
+    ("wrench_frame", "frame_id", "axes"),
+    [
+        ("L_foot", "", "sensor"),
+        ("L_foot", "L_foot", "sensor"),
+        ("L_foot", "base", "base"),
+        ("L_foot", "r/odom", "world"),
+        ("base", "L_foot", "base"),
+        ("base", "", "base"),
+        ("world", "", "world"),
+        ("world", "odom", "world"),
+    ],
+)
+def test_axes_are_those_of_the_parameters_unless_messages_say_others(wrench_frame, frame_id, axes):
+    robot = setup()
+    object.__setattr__(
+        robot, "contacts", (ContactFrames("l_foot", "L_foot", wrench_frame), robot.contacts[1])
+    )
+    for use in ("use", "ignore"):
+        made = robot_with("wrench", parameters(inputs__frame_ids=use), robot)
+        made.push_contact("l_foot", wrench(START, (1.0, 2.0, 3.0)), START, frame_id)
+        by_parameters = WrenchAxes(wrench_frame) if wrench_frame in ("base", "world") else WrenchAxes.SENSOR
+        assert made.contacts["l_foot"].axes is (WrenchAxes(axes) if use == "use" else by_parameters)
+    np.testing.assert_array_equal(newest(made, "l_foot/wrench")[:3], [1.0, 2.0, 3.0])
+
+
+def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameters():
+    robot = robot_with("wrench")
+    robot.push_contact("l_foot", wrench(START, (1.0, 0.0, 50.0), (0.0, 2.0, 0.0)), START, "L_cell")
+    force = TURN @ [1.0, 0.0, 50.0]
+    moment = TURN @ [0.0, 2.0, 0.0] + np.cross([0.0, 0.0, 0.1], force)
+    np.testing.assert_allclose(newest(robot, "l_foot/wrench"), [*force, *moment], atol=1e-12)
+    assert "turned by 90.0 deg" in message(robot, "l_foot/wrench")
+    robot.push_contact("r_foot", wrench(START), START, "nowhere")
+    assert "'nowhere' is no frame of the robot" in message(robot, "r_foot/wrench")
+
+
+def test_forces_of_all_axes_are_those_of_the_base():
+    rng = np.random.default_rng(0)
+    row, R_BF, R_WB = rng.normal(size=6), TURN, TURN.T @ np.diag([1.0, -1.0, -1.0])
+    for axes, R in ((WrenchAxes.SENSOR, R_BF), (WrenchAxes.BASE, np.eye(3)), (WrenchAxes.WORLD, R_WB.T)):
+        np.testing.assert_allclose(force_in_base(row, axes, R_BF, R_WB), R @ row[:3])
+
+
+@pytest.mark.parametrize(
+    ("frame_id", "turned"), [("", 0), ("imu_link", 0), ("turned", 1), ("L_foot", 0), ("x", 0)]
+)
+def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, turned):
+    robot = inputs()
+    robot.push_imu(imu(START, [1.0, 0.0, 9.0], [0.0, 2.0, 0.0]), START, frame_id)
+    R, row = TURN if turned else np.eye(3), newest(robot, IMU)
+    np.testing.assert_allclose(row[FORCE], R @ [1.0, 0.0, 9.0], atol=1e-12)
+    np.testing.assert_allclose(row[RATE], R @ [0.0, 2.0, 0.0], atol=1e-12)
+    said = {"turned": "turned by 90.0 deg", "L_foot": "is on another body", "x": "is no frame of the robot"}
+    assert said.get(frame_id, "arriving") in message(robot, IMU)
+
+
+def test_a_wrong_name_of_a_contact_is_refused_and_contacts_without_a_topic_are_not():
+    robot = inputs(sources={"l_foot": ContactSource.NONE})
+    robot.push_contact("l_foot", wrench(START))
+    with pytest.raises(MeasurementError, match="no contact 'foot'"):
+        robot.push_contact("foot", wrench(START))
+    robot.push_joints(joints(START))
+    assert "l_foot/wrench" not in robot.topics

@@ -1,0 +1,110 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.input_scenes import JOINTS_OF, MS, START, inputs
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.field_map import FieldMap
+from inertial_estimation.inputs.imu import FORCE, IMU, RATE
+from inertial_estimation.inputs.joints import JOINTS
+
+MAPS = Path(__file__).resolve().parents[2] / "config" / "maps"
+CONTENT = {
+    "topic": "/state",
+    "type": "vendor/msg/State",
+    "stamp": "arrival",
+    "imu": {"specific_force": "imu.acc", "angular_rate": "imu.gyro"},
+    "joints": {"names": list(JOINTS_OF), "position": "motors[0:4].q", "velocity": "motors[0:4].dq"},
+    "contacts": {"L_FOOT": "feet[0]", "r_foot": "feet[1]", "tail": "feet[2]"},
+}
+
+
+def state(t=0.0, motors=6, **more):
+    given = [SimpleNamespace(q=0.1 * k + t, dq=1.0, tau=0.0) for k in range(motors)]
+    sensor = SimpleNamespace(acc=[t, 0.0, 9.81], gyro=np.array([0.1, 0.2, 0.3], dtype=np.float32))
+    return SimpleNamespace(imu=sensor, motors=given, feet=np.array([100, 200, 5], dtype=np.int16), **more)
+
+
+def changed(**values):
+    return FieldMap({**CONTENT, **values}, "m")
+
+
+def test_a_message_becomes_readings_of_all_its_quantities():
+    robot = inputs(
+        sources={"l_foot": ContactSource.RAW_FORCE, "r_foot": ContactSource.RAW_FORCE},
+        maps=[FieldMap(CONTENT, "'m'")],
+    )
+    assert set(robot.topics) == {"state"}
+    push = robot.connect("state", "vendor/msg/State", lambda data: state(t=data[0]))
+    for k in range(50):
+        push(state(t=0.001 * k), START + 5 * MS * k)
+    samples = robot.ready()
+    assert len(samples) == 50
+    assert not any(sample.missing for sample in samples[1:])
+    row = samples[-1]
+    np.testing.assert_allclose(row.driver[FORCE], [0.049, 0.0, 9.81])
+    np.testing.assert_allclose(row.driver[RATE], [0.1, 0.2, 0.3], rtol=1e-6)
+    np.testing.assert_allclose(row.rows[JOINTS], [0.049, 0.149, 0.249, 0.349, 1, 1, 1, 1], atol=1e-12)
+    weight = 9.80665 * 14.0
+    np.testing.assert_allclose(row.rows["l_foot/wrench"], weight / 3.0)
+    np.testing.assert_allclose(row.rows["r_foot/wrench"], weight / 1.5)
+    assert all(health.message == "arriving" for health in robot.health(START + 245 * MS))
+
+
+@pytest.mark.parametrize(("stamp", "field"), [("tick[ms]", 1700), ("header.stamp", None), ("time[s]", 1.7)])
+def test_stamps_are_numbers_or_times(stamp, field):
+    header = SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=700_000_000))
+    values = changed(stamp=stamp).values(state(tick=field, time=field, header=header), START)
+    assert values.imu.stamp_ns == values.joints.stamp_ns == 1_700_000_000
+
+
+def test_a_message_that_lacks_fields_is_counted_and_named():
+    robot = inputs(maps=[FieldMap(CONTENT, "'m'")])
+    push = robot.connect("state", "vendor/msg/State")
+    push(state(motors=3), START)
+    assert "3 elements, expected at least 4" in robot.streams[IMU].drops.summary
+    with pytest.raises(MeasurementError, match="lacks what its map names"):
+        changed(imu={"specific_force": "imu.x", "angular_rate": "imu.gyro"}).values(state(), START)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"imus": {}}, "has the key 'imus', did you mean 'imu'"),
+        ({"type": ""}, "lacks type"),
+        ({"imu": {"specific_force": "a"}}, "lacks angular_rate"),
+        ({"joints": {"names": ["a"]}}, "lacks position"),
+        ({"joints": {"names": ["a"], "position": "a.[3]"}}, "is no path"),
+        ({"contacts": 3}, "has 3, expected keys"),
+    ],
+)
+def test_maps_with_mistakes_are_refused_with_one_line(values, said):
+    with pytest.raises(ConfigurationError, match=said):
+        changed(**values)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "motors"),
+    [("unitree_go", "unitree_go/msg/LowState", 12), ("unitree_g1", "unitree_hg/msg/LowState", 29)],
+)
+def test_maps_of_the_package_read_messages_as_the_vendor_lays_them_out(name, kind, motors):
+    mapped = FieldMap.read(MAPS / f"{name}.yaml")
+    assert mapped.message_type == kind
+    sensor = SimpleNamespace(accelerometer=np.arange(3), gyroscope=np.arange(3, 6), quaternion=np.zeros(4))
+    given = [SimpleNamespace(q=k, dq=-k, tau_est=2 * k) for k in range(35 if motors == 29 else 20)]
+    msg = SimpleNamespace(
+        imu_state=sensor, motor_state=given, foot_force=np.array([1, 2, 3, 4], dtype=np.int16), tick=7
+    )
+    values = mapped.values(msg, START)
+    assert len(values.joints.names) == motors
+    assert values.joints.effort.tolist() == [2.0 * k for k in range(motors)]
+    assert values.imu.angular_rate_I.tolist() == [3.0, 4.0, 5.0]
+    if motors == 12:
+        by_name = dict(zip(values.joints.names, values.joints.position, strict=True))
+        assert by_name["FL_calf_joint"] == 5.0
+        assert by_name["RR_hip_joint"] == 6.0
+        assert mapped.contacts_of(("fl_foot",), ("FL_foot",)) == {"FL_foot": "fl_foot"}
+        assert values.contacts["RL_foot"].value == 4.0

@@ -1,0 +1,264 @@
+import numpy as np
+import pytest
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.signals import JointReading
+
+LEFT, RIGHT = JOINTS_OF[:2], JOINTS_OF[2:]
+
+
+def at(t):
+    """Positions and velocities of the four joints at a time [s]."""
+    return np.array([swing(t, k) for k in range(4)]).T
+
+
+def parts(
+    robot, until, sets=((LEFT, 0.0), (RIGHT, 0.0007)), rates=(250, 250), sources=(JOINTS, JOINTS), end=9.0
+):
+    """Push an IMU and joint states in parts; the last part ends at a time [s]; return the samples."""
+    events = [(k / 250, None) for k in range(int(250 * until))]
+    for part, (_names, later) in enumerate(sets):
+        events += [(k / rates[part] + later, part) for k in range(int(rates[part] * until))]
+    samples = []
+    for t, part in sorted(events, key=lambda event: event[0]):
+        stamp = START + round(1e9 * t)
+        if part is None:
+            robot.push_imu(imu(stamp), stamp)
+        elif part < len(sets) - 1 or t < end:
+            names = sets[part][0]
+            q, v = at(t)[:, [JOINTS_OF.index(name) for name in names]]
+            robot.push_joints(JointReading(stamp, names, q, v), stamp, sources[part])
+        samples += robot.ready()
+    return samples
+
+
+def errors(robot, samples):
+    """Largest error of positions and velocities at the times of the samples."""
+    q, v = robot.joints.columns.q, robot.joints.columns.v
+    rows = [(s.rows[JOINTS], at(1e-9 * (s.time_ns - START))) for s in samples]
+    return max(np.abs(row[q] - t[0]).max() for row, t in rows), max(
+        np.abs(row[v] - t[1]).max() for row, t in rows
+    )
+
+
+@pytest.mark.parametrize("rates", [(250, 250), (250, 100), (100, 400)])
+@pytest.mark.parametrize("sources", [(JOINTS, JOINTS), ("left/joint_states", "right/joint_states")])
+def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, sources):
+    robot = inputs(parameters(joint_states__topics=sources))
+    samples = parts(robot, 1.0, rates=rates, sources=sources)
+    whole = [sample for sample in samples if not sample.missing]
+    assert len(whole) > 220
+    position, velocity = errors(robot, whole)
+    assert position < 5e-4  # of linear interpolation over 10 ms
+    assert velocity < 2e-3
+    assert next(h for h in robot.health(START + 1000 * MS) if h.name == JOINTS).message == "arriving"
+
+
+def test_a_part_that_ends_is_named_and_its_joints_are_missing():
+    robot = inputs()
+    samples = parts(robot, 1.5, end=0.5)
+    assert all(sample.missing == (JOINTS,) for sample in samples if sample.time_ns > START + 700 * MS)
+    said = next(h.message for h in robot.health(START + 1500 * MS) if h.name == JOINTS)
+    assert "R_hip, R_knee ended 1.00 s ago" in said
+
+
+def test_rows_may_lack_joints_where_that_is_allowed():
+    robot = inputs(partial_joints=True)
+    samples = parts(robot, 1.5, end=0.5)
+    late = [
+        sample.rows[JOINTS] for sample in samples if START + 800 * MS < sample.time_ns < START + 1450 * MS
+    ]
+    assert all(row is not None and np.isnan(row[[2, 3, 6, 7]]).all() for row in late)
+    assert all(np.isfinite(row[[0, 1, 4, 5]]).all() for row in late)
+
+
+def test_joints_that_no_message_has_are_named_with_the_remedy():
+    robot = inputs()
+    samples = parts(robot, 0.5, sets=((LEFT, 0.0),), rates=(250,))
+    assert all(sample.missing for sample in samples)
+    said = next(h.message for h in robot.health(START + 500 * MS) if h.name == JOINTS)
+    assert "no message has R_hip, R_knee" in said
+    assert "locked_joints" in said
+    assert "joint_states.topics" in said
+
+
+def test_two_publishers_of_one_joint_with_different_values_are_named():
+    robot = inputs()
+    for k in range(100):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp)
+        robot.push_joints(joints(stamp, [0.1] * 4), stamp, "joint_states")
+        robot.push_joints(
+            joints(stamp + MS, [0.6], [0.0], names=("R_hip",)), stamp + MS, "gripper/joint_states"
+        )
+    samples = robot.ready()
+    said = next(h.message for h in robot.health(START + 500 * MS) if h.name == JOINTS)
+    assert all(f in said for f in ("R_hip", "0.1 rad by joint_states", "0.6 rad by gripper/joint_states"))
+    assert {float(sample.rows[JOINTS][2]) for sample in samples[5:]} == {0.1}
+
+
+def test_another_publisher_takes_over_the_joints_of_one_that_has_ended():
+    robot = inputs()
+    for k in range(300):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp)
+        if k < 100:
+            robot.push_joints(joints(stamp, [0.1] * 4), stamp, "first")
+        robot.push_joints(joints(stamp + MS, [0.1] * 4), stamp + MS, "second")
+    samples = robot.ready()
+    assert not samples[50].missing
+    assert not samples[-1].missing
+
+
+def test_names_in_another_order_in_every_message_and_joints_of_others_are_right():
+    robot, rng = inputs(), np.random.default_rng(0)
+    for k in range(60):
+        stamp = START + 5 * MS * k
+        names = (*JOINTS_OF, "gripper", "wheel")
+        order = rng.permutation(len(names))
+        q, v = at(0.005 * k)
+        q, v = np.r_[q, 7.0, 8.0], np.r_[v, 7.0, 8.0]
+        robot.push_imu(imu(stamp), stamp)
+        robot.push_joints(JointReading(stamp, tuple(names[i] for i in order), q[order], v[order]), stamp)
+    samples = robot.ready()
+    assert len(robot.joints.parts) == 1
+    assert max(errors(robot, samples[1:])) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("config", "rename"),
+    [
+        ({}, "go1/{}"),
+        ({"joint_names__prefix": "a_"}, "a_{}"),
+        ({"joint_names__map": [f"m{k}={name}" for k, name in enumerate(JOINTS_OF)]}, None),
+    ],
+)
+def test_prefixes_are_recognised_and_names_are_mapped(config, rename):
+    robot = inputs(parameters(**config))
+    names = tuple(rename.format(n) if rename else f"m{k}" for k, n in enumerate(JOINTS_OF))
+    for k in range(10):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp)
+        robot.push_joints(joints(stamp, names=names), stamp)
+    assert not robot.ready()[-1].missing
+    said = next(h.message for h in robot.health(START + 45 * MS) if h.name == JOINTS)
+    assert ("go1/" in said and "joint_names.prefix" in said) if not config else said == "arriving"
+
+
+def test_messages_without_names_need_an_order_and_say_so():
+    unnamed, ordered = inputs(), inputs(parameters(joint_names__order=list(JOINTS_OF)))
+    for robot in (unnamed, ordered):
+        for k in range(10):
+            stamp = START + 5 * MS * k
+            robot.push_imu(imu(stamp), stamp)
+            robot.push_joints(joints(stamp, names=("",) * 4), stamp)
+    assert "4 positions and no names: set joint_names.order" in unnamed.streams[JOINTS].drops.summary
+    assert not ordered.ready()[-1].missing
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("L_hip", "L_hip", "R_hip", "R_knee"), "names L_hip more than once"),
+        (("a", "b", "c", "L_hipp"), "has no joint of the model, it has a, b, c, L_hipp"),
+    ],
+)
+def test_names_that_do_not_fit_are_one_clear_line(names, said):
+    robot = inputs()
+    robot.push_joints(joints(START, names=names), START)
+    assert said in robot.streams[JOINTS].drops.summary
+
+
+@pytest.mark.parametrize(
+    ("config", "efforts", "said"), [("auto", True, "no effort"), ("measured", False, "no velocity")]
+)
+def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named(config, efforts, said):
+    robot = inputs(parameters(inputs__joint_velocity=config), efforts=efforts)
+    robot.push_joints(joints(START, v=None), START)
+    assert said in robot.streams[JOINTS].drops.summary
+
+
+def test_parameters_that_name_no_joint_are_refused():
+    with pytest.raises(ConfigurationError, match=r"'L_hib', which is no joint.*L_hip"):
+        inputs(parameters(joint_names__map=["x=L_hib"]))
+
+
+def test_units_offsets_and_gains_are_applied():
+    units = parameters(joint_states__units=["deg", "deg/s", "mNm"])
+    corrections = JointCorrections(np.array([0.1, 0.0, 0.0, 0.0]), np.array([1.0, 2.0, 1.0, 1.0]))
+    robot = inputs(units, efforts=True, corrections=corrections)
+    robot.push_joints(joints(START, [10.0] * 4, [20.0] * 4, [3000.0] * 4), START)
+    row, c = robot.streams[JOINTS].ring.rows[0], robot.joints.columns
+    np.testing.assert_allclose(row[c.q], np.radians(10.0) + np.array([0.1, 0.0, 0.0, 0.0]))
+    np.testing.assert_allclose(row[c.v], np.radians(20.0))
+    np.testing.assert_allclose(row[c.tau], [3.0, 6.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("sent", ["none", "nan", "zeros", "one nan"])
+@pytest.mark.parametrize("rate", [1000, 200])
+def test_velocities_that_are_not_measured_are_derived(sent, rate):
+    robot, worst = inputs(), 0.0
+    for k in range(rate):
+        stamp = START + round(1e9 * k / rate)
+        q, v = at(k / rate)
+        measured = {"none": None, "nan": v * np.nan, "zeros": 0.0 * v, "one nan": np.r_[v[:3], np.nan]}[sent]
+        robot.push_joints(JointReading(stamp, JOINTS_OF, q, measured), stamp)
+        stored = robot.streams[JOINTS].ring
+        if k > rate // 4:
+            worst = max(worst, np.abs(stored.rows[stored.end - 1, 4:8] - v).max())
+    assert worst < 0.02
+    assert "derived from positions" in robot.joints.velocity_source
+
+
+def test_a_velocity_is_exact_for_constant_acceleration_and_not_there_before_the_window_is_full():
+    robot = inputs(parameters(inputs__velocity_window=0.05))
+    for k in range(100):
+        t = 0.001 * k
+        robot.push_joints(JointReading(START + k * MS, JOINTS_OF, np.full(4, t * t), None), START + k * MS)
+    ring = robot.streams[JOINTS].ring
+    assert 45 <= robot.streams[JOINTS].drops.counts[DropReason.NO_VELOCITY] <= 50
+    np.testing.assert_allclose(
+        ring.rows[ring.begin : ring.end, 4], 2e-9 * (ring.times[ring.begin : ring.end] - START)
+    )
+
+
+def test_angles_of_joints_without_limits_are_continuous():
+    robot, names = inputs(spin=True), None
+    for k in range(400):
+        stamp, angle = START + 5 * MS * k, 0.02 * k
+        names = robot.joints.stream.spec.name
+        q = [0.0, 0.0, 0.0, 0.0, (angle + np.pi) % (2 * np.pi) - np.pi]
+        reading = JointReading(stamp, (*JOINTS_OF, "spin"), np.array(q), np.array([0.0] * 4 + [4.0]))
+        robot.push_imu(imu(stamp + 2 * MS), stamp + 2 * MS)
+        robot.push_joints(reading, stamp)
+    place = list(robot.joints.parts[0].names).index("spin")
+    found = [s.rows[names][place] for s in robot.ready()]
+    np.testing.assert_allclose(np.diff(found), 0.02, atol=1e-9)
+
+
+@pytest.mark.parametrize("lasting", [0.1, 3.0])
+def test_a_position_that_jumps_is_dropped_until_it_is_back_or_has_stayed(lasting):
+    robot = inputs()
+    for k in range(1000):
+        stamp, t = START + 5 * MS * k, 0.005 * k
+        q, v = at(t)
+        q = q + np.array([0.0, 0.3, 0.0, 0.0]) * (1.0 < t < 1.0 + lasting)
+        robot.push_joints(JointReading(stamp, JOINTS_OF, q, v), stamp)
+    drops = robot.streams[JOINTS].drops.counts[DropReason.CONTRADICTION]
+    assert 0.005 * drops == pytest.approx(min(lasting, 0.8) + (0.8 if lasting > 0.8 else 0.0), abs=0.02)
+    said = robot.joints.notes(START + 5000 * MS, 0.1)
+    assert ("and is not back" in " ".join(said)) == (lasting > 0.8)
+    assert "position of L_knee jumped by" in robot.streams[JOINTS].drops.summary
+
+
+def test_two_publishers_on_one_topic_are_told_by_positions_that_jump_and_return():
+    robot = inputs()
+    for k in range(200):
+        stamp = START + 5 * MS * k
+        robot.push_joints(joints(stamp, [0.1] * 4), stamp)
+        robot.push_joints(joints(stamp + 2 * MS, [0.1, 0.1, 0.5, 0.1]), stamp + 2 * MS)
+    assert any("two publishers" in note for note in robot.joints.notes(START + 1000 * MS, 0.1))

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.alignment import Continuity
+from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.messages import (
+    BOOL_TYPE,
+    CONVERSIONS,
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    WRENCH_TYPE,
+)
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
+
+FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
+
+
+def serialised(types, name, value, frame=""):
+    return bytes(types.serialize_cdr(CONVERSIONS[name].to_msg(value, empty(types, name), frame), name))
+
+
+def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
+    made = [inputs(sources=FEET) for _ in range(3)]
+    for robot in made[1:]:
+        robot.connect(IMU, IMU_TYPE)
+        robot.connect(JOINTS, JOINT_STATE_TYPE)
+        for foot in FEET:
+            robot.connect(f"{foot}/wrench", WRENCH_TYPE)
+    rng = np.random.default_rng(0)
+    for k in range(50):
+        stamp = START + 5 * MS * k
+        values = [(IMU, IMU_TYPE, imu(stamp, rng.normal(size=3), rng.normal(size=3)), "turned")]
+        values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
+        values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_cell") for f in FEET]
+        for topic, kind, value, frame in values:
+            made[1].push_message(
+                topic, CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS
+            )
+            made[2].push_message(topic, serialised(store, kind, value, frame), stamp + MS)
+        made[0].push_imu(values[0][2], stamp + MS, "turned")
+        made[0].push_joints(values[1][2], stamp + MS)
+        for (topic, _kind, value, frame), foot in zip(values[2:], FEET, strict=True):
+            assert topic.startswith(foot)
+            made[0].push_contact(foot, value, stamp + MS, frame)
+    first, *others = (
+        [(s.stamp_ns, s.driver.tobytes(), str(s.rows)) for s in robot.ready()] for robot in made
+    )
+    assert len(first) == 50
+    assert all(other == first for other in others)
+
+
+def test_damaged_bytes_are_counted_and_named():
+    robot = inputs()
+    push = robot.connect(IMU, IMU_TYPE)
+    push(b"\x00\x01\x00\x00abc", START)
+    assert "7 bytes are no sensor_msgs/msg/Imu" in robot.streams[IMU].drops.summary
+    assert robot.streams[IMU].drops.counts == {DropReason.UNFIT: 1}
+
+
+def test_topics_and_types_that_do_not_fit_are_one_line_with_the_remedy():
+    robot = inputs(parameters(joint_states__topics=["arms", "legs"]), sources=FEET)
+    assert set(robot.topics) == {IMU, "arms", "legs", "l_foot/wrench", "r_foot/wrench"}
+    with pytest.raises(ConfigurationError, match=r"no input 'l_foot', did you mean 'l_foot/wrench'"):
+        robot.connect("l_foot", WRENCH_TYPE)
+    with pytest.raises(ConfigurationError, match=r"has type std_msgs/msg/Bool, expected .*: switch"):
+        robot.connect("l_foot/wrench", BOOL_TYPE)
+
+
+def test_switches_are_taken_at_their_arrival_without_a_remark(store):  # noqa: F811
+    robot = inputs(sources=dict.fromkeys(FEET, ContactSource.SWITCH))
+    pushes = [robot.connect(f"{foot}/wrench", BOOL_TYPE) for foot in FEET]
+    for k in range(50):
+        stamp = START + 5 * MS * k
+        for push in pushes:
+            push(b"\x00\x01\x00\x00" + bytes([k % 20 < 10]), stamp)
+        robot.push_imu(imu(stamp), stamp)
+        robot.push_joints(joints(stamp), stamp)
+    samples = robot.ready()
+    assert [float(s.rows["l_foot/wrench"][0]) for s in samples] == [float(k % 20 < 10) for k in range(50)]
+    assert robot.health(START + 245 * MS)[2].message == "arriving"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, 1e300])
+def test_impossible_readings_are_dropped_with_an_example(value):
+    robot = inputs(sources=FEET, efforts=True)
+    zeros = np.zeros(4)
+    for k in range(3):
+        bad = np.array([0.0, value, 0.0])
+        robot.push_imu(ImuSample(START + k, np.zeros(3), bad), START)
+        robot.push_contact("l_foot", wrench(START + k, bad), START)
+        tau = np.array([value, 0.0, 0.0, 0.0])
+        robot.push_joints(JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
+    reason = DropReason.OUT_OF_RANGE if np.isfinite(value) else DropReason.NOT_FINITE
+    for name, what in ((IMU, "angular rate y"), ("l_foot/wrench", "force y"), (JOINTS, "effort of L_hip")):
+        drops = robot.streams[name].drops
+        assert drops.counts == {reason: 3}
+        assert what in drops.summary
+
+
+def test_health_tells_waiting_lost_dropping_and_arriving():
+    robot = inputs(sources=FEET)
+    levels = {h.name: h.level for h in robot.health(START)}
+    assert set(levels.values()) == {HealthLevel.STALE}
+    for k in range(50):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp, rate=[0.0, 0.0, np.nan if k == 20 else 0.01 * (k % 3)]), stamp)
+        robot.push_joints(joints(stamp), stamp)
+        if k < 10:
+            robot.push_contact("l_foot", wrench(stamp), stamp)
+    health = {h.name: h for h in robot.health(START + 245 * MS)}
+    assert health[IMU].level is HealthLevel.WARN
+    assert "1 of 50 readings dropped, last: not finite: angular rate z is nan" in health[IMU].message
+    assert health["l_foot/wrench"].level is HealthLevel.ERROR
+    assert "lost: last reading 0.20 s ago, limit 0.1 s" in health["l_foot/wrench"].message
+    robot.push_contact("l_foot", wrench(START - 3600_000 * MS), START + 246 * MS)
+    assert "its stamps are now -3600.05 s off" in robot.health(START + 246 * MS)[2].message
+    assert health["r_foot/wrench"].message == "waiting for the first reading"
+    assert health[IMU].values["received"] == "50"
+
+
+class Pipeline:
+    """Counts steps; fails at some of them."""
+
+    def __init__(self, robot, fails=(), defects=()):
+        self.events, self.withheld, self.fails, self.defects = [], [], set(fails), set(defects)
+        self.stepper = Stepper(
+            robot,
+            on_step=self.step,
+            on_restart=lambda: self.events.append("restart"),
+            on_gap=lambda: self.events.append("gap"),
+            on_failure=lambda: self.events.append("failure"),
+            defect=lambda result: "defect" if result[0] < 0 else "",
+            on_withheld=self.withheld.append,
+        )
+        self.steps = 0
+
+    def step(self, sample):
+        h = self.stepper.elapsed(sample)
+        self.stepper.advance(sample)
+        self.steps += 1
+        if self.steps in self.fails:
+            raise FloatingPointError("overflow")
+        return (-1 if self.steps in self.defects else 1), h
+
+    def feed(self, begin, end, now=None):
+        found = []
+        for k in range(begin, end):
+            stamp = START + 5 * MS * k
+            self.stepper.inputs.push_imu(imu(stamp), stamp)
+            found += self.stepper.tick(stamp if now is None else now)
+        return found
+
+
+def test_steps_are_run_with_their_elapsed_time_and_failures_are_contained():
+    pipeline = Pipeline(inputs(joints=False), fails=[10], defects=[30])
+    results = pipeline.feed(0, 50)
+    assert len(results) == 48
+    assert pipeline.events == ["failure", "failure"]
+    assert [h for _one, h in results[:3]] == [None, 0.005, 0.005]
+    assert results[9][1] is None  # the first one after the failure
+    assert pipeline.stepper.failures == 2
+    assert "defect" in pipeline.stepper.health_note(START + 250 * MS)
+    assert pipeline.stepper.health_note(START + 20_000 * MS) == ""
+
+
+def test_a_gap_and_a_restart_are_told_before_their_step():
+    pipeline = Pipeline(inputs(joints=False))
+    pipeline.feed(0, 20)
+    pipeline.feed(600, 620)
+    assert pipeline.events == ["gap"]
+    pipeline.feed(0, 40)
+    assert pipeline.events == ["gap", "restart"]
+
+
+def test_a_backlog_is_caught_up_with_and_not_published():
+    pipeline = Pipeline(inputs(joints=False))
+    fresh = pipeline.feed(0, 101, now=START + 500 * MS)
+    assert len(fresh) == 31  # those of the last 0.1 s and of what a step may wait for
+    assert len(pipeline.withheld) == 70
+    assert pipeline.steps == 101
+
+
+def test_steps_that_give_nothing_say_what_is_missing():
+    robot = inputs()
+    stepper = Stepper(robot, on_step=lambda s: None if s.missing else s, on_restart=lambda: None)
+    for k in range(100):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp)
+        if k < 20:
+            robot.push_joints(joints(stamp), stamp)
+        stepper.tick(stamp)
+    assert "no estimate for" in stepper.health_note(START + 500 * MS)
+    assert "joint_states missing" in stepper.health_note(START + 500 * MS)
+    stepper.clear()
+    assert stepper.health_note(START + 500 * MS) == ""
+
+
+def test_a_reset_forgets_readings_and_begins_anew():
+    robot = inputs(joints=False)
+    robot.push_imu(imu(START), START)
+    robot.reset()
+    robot.push_imu(imu(START - 3600_000 * MS), START)
+    samples = robot.ready()
+    assert len(samples) == 1
+    assert samples[0].continuity is Continuity.RESTARTED

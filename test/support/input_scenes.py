@@ -1,0 +1,104 @@
+"""A small robot and its readings, for the tests of the inputs."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+
+MS = 1_000_000
+START = 1_700_000_000_000_000_000
+JOINTS_OF = ("L_hip", "L_knee", "R_hip", "R_knee")
+INERTIA = (
+    '<inertial><mass value="{}"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>'
+)
+QUARTER = 'rpy="0 0 1.5707963267948966"'
+LEG = """
+<link name="{s}_thigh">{i}</link><link name="{s}_shank">{i}</link><link name="{s}_foot"/>
+<link name="{s}_cell"/>
+<joint name="{s}_hip" type="revolute"><parent link="base"/><child link="{s}_thigh"/><origin xyz="0 {y} 0"/>
+<axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" effort="40" velocity="20"/></joint>
+<joint name="{s}_knee" type="revolute"><parent link="{s}_thigh"/><child link="{s}_shank"/>
+<origin xyz="0 0 -.2"/><axis xyz="0 1 0"/><limit lower="-2.0" upper="0.5" effort="40" velocity="20"/></joint>
+<joint name="{s}_ankle" type="fixed"><parent link="{s}_shank"/><child link="{s}_foot"/>
+<origin xyz="0 0 -.2"/></joint><joint name="{s}_mount" type="fixed"><parent link="{s}_foot"/>
+<child link="{s}_cell"/><origin xyz="0 0 .1" {quarter}/></joint>"""
+LEGS = [LEG.format(s=s, y=y, i=INERTIA.format(1), quarter=QUARTER) for s, y in (("L", 0.1), ("R", -0.1))]
+URDF = (
+    f'<robot name="r"><link name="base">{INERTIA.format(10)}</link><link name="imu_link"/>'
+    '<link name="turned"/>'
+    '<joint name="mount" type="fixed"><parent link="base"/><child link="imu_link"/></joint>'
+    '<joint name="other" type="fixed"><parent link="base"/><child link="turned"/>'
+    f"<origin {QUARTER}/></joint>{''.join(LEGS)}{{}}</robot>"
+)
+SPIN = (
+    f'<link name="wheel">{INERTIA.format(1)}</link><joint name="spin" type="continuous"><parent link="base"/>'
+    '<child link="wheel"/><axis xyz="0 0 1"/></joint>'
+)
+
+
+def setup(*, spin=False, **changes):
+    config = RobotConfig(
+        **{
+            "imu_frame": "imu_link",
+            "contacts": ("l_foot", "r_foot"),
+            "contact_frames": ("L_foot", "R_foot"),
+            **changes,
+        }
+    )
+    return robot_from_config(config, URDF.format(SPIN if spin else ""))
+
+
+def parameters(**values):
+    """Parameters of the inputs by name, two underscores for a dot."""
+    return build_config(RobotInputConfig, {name.replace("__", "."): value for name, value in values.items()})
+
+
+def inputs(config=None, *, sources=None, spin=False, robot=None, **options):
+    chosen = setup(spin=spin) if robot is None else robot
+    return RobotInputs(chosen, config or parameters(), sources={} if sources is None else sources, **options)
+
+
+def imu(stamp_ns, force=(0.0, 0.0, 9.81), rate=(0.0, 0.0, 0.0)):
+    return ImuSample(stamp_ns, np.array(force), np.array(rate))
+
+
+def joints(stamp_ns, q=(0.1, -0.2, 0.3, -0.4), v=(0.0, 0.0, 0.0, 0.0), tau=None, names=JOINTS_OF):
+    n = len(names)
+    sent = [None if values is None else np.array(values[:n], dtype=float) for values in (q, v, tau)]
+    return JointReading(stamp_ns, names, *sent)
+
+
+def wrench(stamp_ns, force=(0.0, 0.0, 60.0), moment=(0.0, 0.0, 0.0)):
+    return WrenchSample(stamp_ns, np.array([*force, *moment]))
+
+
+def swing(t, k=0, amplitude=0.3, frequency=3.0):
+    """Position and velocity of a joint that swings, at a time [s]."""
+    angle = frequency * t + k
+    return amplitude * np.sin(angle), amplitude * frequency * np.cos(angle)
+
+
+@pytest.fixture(scope="module")
+def store():
+    """Message types of ROS 2, without ROS."""
+    typesys = pytest.importorskip("rosbags.typesys")
+    return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+
+
+def empty(store, name):
+    """A message with zeros, empty strings and sequences."""
+    kind = store.types[name]
+    fields = {}
+    for field, (node, what) in store.fielddefs[name][1]:
+        if int(node) == 1:  # of a base type: name and size
+            kinds = {"string": "", "bool": False, "float32": 0.0, "float64": 0.0}
+            fields[field] = kinds.get(what[0], 0)
+        elif int(node) == 2:
+            fields[field] = empty(store, what)
+        else:
+            fields[field] = np.zeros(what[1], dtype=np.float64) if what[0][1][0] != "string" else []
+    return kind(**fields)
