@@ -11,7 +11,7 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 from geometry_msgs.msg import QuaternionStamped
 from rosgraph_msgs.msg import Clock
 
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
 from inertial_estimation.ros.command_messages import clock_to_msg
 
