@@ -1,6 +1,6 @@
 """All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,7 +61,7 @@ class RobotInputs:
         half_window: float = 0.0,
         imu: bool = True,
         joints: bool = True,
-        efforts: bool = False,
+        efforts: bool | Collection[int] = False,
         partial_joints: bool = False,
         sources: Mapping[str, ContactSource] | None = None,
         base_state: bool = False,
@@ -72,8 +72,8 @@ class RobotInputs:
         """Set up the streams of a robot.
 
         The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
-        one). Steps have the IMU, joints (with efforts; `partial_joints` may lack those, NaN, of which no
-        messages come), contacts by their sources (None: wrenches of all) and base state that are asked for,
+        one). Steps have the IMU, joints (with efforts, of all or those of some indices, the others zero where
+        they are not finite; `partial_joints` may lack those, NaN, of which no messages come), contacts by their sources (None: wrenches of all) and base state that are asked for,
         and wait for them up to half a window [s] behind a step, but not for yaw references. Corrections are
         offsets of joint positions and gains of efforts; maps are those of custom messages.
 
@@ -82,7 +82,9 @@ class RobotInputs:
         """
         robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
-        made = partial(JointInput, robot, config, clocks, corrections, effort=efforts, partial=partial_joints)
+        made = partial(
+            JointInput, robot, config, clocks, corrections, efforts=efforts, partial=partial_joints
+        )
         self.joints = made() if joints else None
         given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
         raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]

@@ -134,7 +134,7 @@ class InertialPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        estimator, joints, world = self.estimator, self.inputs.joints, self._windows.in_world_axes
+        estimator, joints, world = self.estimator, self.inputs.joints, self._windows.axes.unknown
         corrected, failures = estimator.corrected, self._stepper.health_note(now_ns)
         if world:
             failures = f"the wrenches of {listing(world)} are in the axes of the world; {failures}"
