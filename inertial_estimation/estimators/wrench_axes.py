@@ -2,6 +2,7 @@
 
 import pinocchio as pin
 
+from inertial_estimation.errors import listing
 from inertial_estimation.inputs.contacts import WrenchAxes
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotSetup
@@ -21,6 +22,12 @@ class SensorAxes:
         contacts = self._inputs.contacts.values()
         return [contact.name for contact in contacts if contact.axes is WrenchAxes.WORLD]
 
+    @property
+    def note(self) -> str:
+        """Say that wrenches cannot be used for their axes; empty where none is."""
+        said = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
+        return said if self.unknown else ""
+
     def turned(self, wrenches: Array, q: Array) -> Array:
         """Return wrenches of all contacts in their wrench frames.
 
@@ -34,7 +41,8 @@ class SensorAxes:
         ]
         if WrenchAxes.BASE not in axes:
             return wrenches
-        model, turned = self._robot.model, wrenches.copy()
+        model = self._robot.model
+        turned: Array = wrenches.copy()
         pin.forwardKinematics(model, self._data, self._robot.configuration(q))
         for i, contact in enumerate(self._contacts):
             if axes[i] is WrenchAxes.BASE:

@@ -149,8 +149,11 @@ class JointPart:
             scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
         self._scale = None if (scale == 1.0).all() else scale
         self._offset = offset if offset.any() else None
-        unneeded = [] if isinstance(efforts, bool) else ~np.isin(joints, list(efforts))
-        self._unneeded = 2 * m + np.flatnonzero(unneeded)  # columns of efforts that need not be finite
+        needed = joints if isinstance(efforts, bool) else list(efforts)
+        # Columns of efforts that need not be finite.
+        self._unneeded = 2 * m + np.flatnonzero(
+            ~np.isin(joints, needed)
+        )
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""

@@ -73,9 +73,10 @@ class RobotInputs:
 
         The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
         one). Steps have the IMU, joints (with efforts, of all or those of some indices, the others zero where
-        they are not finite; `partial_joints` may lack those, NaN, of which no messages come), contacts by their sources (None: wrenches of all) and base state that are asked for,
-        and wait for them up to half a window [s] behind a step, but not for yaw references. Corrections are
-        offsets of joint positions and gains of efforts; maps are those of custom messages.
+        they are not finite; `partial_joints` may lack those, NaN, of which no messages come), contacts by
+        their sources (None: wrenches of all) and base state that are asked for, and wait for them up to half
+        a window [s] behind a step, but not for yaw references. Corrections are offsets of joint positions and
+        gains of efforts; maps are those of custom messages.
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.

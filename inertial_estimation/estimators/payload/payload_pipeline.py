@@ -27,7 +27,6 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     BaseState,
     Health,
-    HealthLevel,
     ImuSample,
     JointReading,
     WrenchSample,
@@ -139,25 +138,20 @@ class TrunkPayloadPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs and identification are."""
-        inputs, failures, joints = (
-            self.inputs.health(now_ns),
-            self._stepper.health_note(now_ns),
-            self.inputs.joints,
-        )
-        if self._window.axes.unknown:
-            failures = f"the wrenches of {listing(self._window.axes.unknown)} are in the axes of the world; {failures}"
+        inputs, missing = self.inputs.health(now_ns), self.inputs.aligner.missing(now_ns)
+        joints = self.inputs.joints
         of_joints = next(entry for entry in inputs if entry.name == JOINTS)
         assert joints is not None
         entry = payload_health(
             self.identification,
             self.observer.measurer,
-            missing=self.inputs.aligner.missing(now_ns),
-            trouble="" if of_joints.level is HealthLevel.OK else of_joints.message,
+            missing=missing,
+            trouble=of_joints.message if JOINTS in missing else "",
             at_rest=self.observer.at_rest,
             why_not=self.observer.why_not,
             changes=self._changes.counts,
             velocity_source=joints.velocity_source,
-            failures=failures,
+            failures="; ".join(filter(None, (self._window.axes.note, self._stepper.health_note(now_ns)))),
         )
         return [*inputs, self.checks.health(), entry]
 
