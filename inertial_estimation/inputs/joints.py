@@ -151,9 +151,7 @@ class JointPart:
         self._offset = offset if offset.any() else None
         needed = joints if isinstance(efforts, bool) else list(efforts)
         # Columns of efforts that need not be finite.
-        self._unneeded = 2 * m + np.flatnonzero(
-            ~np.isin(joints, needed)
-        )
+        self._unneeded = 2 * m + np.flatnonzero(~np.isin(joints, needed))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
