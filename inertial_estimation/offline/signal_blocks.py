@@ -8,15 +8,15 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.uniform_resampler import GridPart, UniformGrid
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.uniform_resampler import GridPart, UniformGrid
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds

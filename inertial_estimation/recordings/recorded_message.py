@@ -1,10 +1,21 @@
 """A message of a recording, from its bytes to its value."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
-from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.signals import (
+    BaseState,
+    ContactSample,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    StampedInertia,
+    WrenchSample,
+)
 
+Sample: TypeAlias = (
+    ImuSample | JointReading | WrenchSample | ContactSample | OrientationSample | BaseState | StampedInertia
+)
 SampleT = TypeVar("SampleT", bound=Sample)
 
 

@@ -18,10 +18,9 @@ from inertial_estimation.errors import (
     listing,
     one_line,
 )
-from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
+from inertial_estimation.inputs.messages import CONVERSIONS, ORIENTATION_TYPES, MessageReader
 from inertial_estimation.recordings.opened_bag import open_bag
-from inertial_estimation.recordings.recorded_message import RecordedMessage, SerialisedMessage
-from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.recordings.recorded_message import RecordedMessage, Sample, SerialisedMessage
 from inertial_estimation.signals import OrientationSample
 
 
@@ -237,7 +236,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 f"expected one of {listing(CONVERSIONS)}"
             )
         deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
-        decode = bytes_reader(message_type, deserialize)
+        decode = MessageReader(message_type, deserialize).read
 
         def read(data: bytes) -> Sample | None:
             try:

@@ -10,7 +10,7 @@ from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,

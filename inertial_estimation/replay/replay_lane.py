@@ -11,8 +11,7 @@ from inertial_estimation.estimators.inputs.row_entry import ANOTHER, STORED
 from inertial_estimation.estimators.inputs.sensor_entry import SensorEntry
 from inertial_estimation.estimators.inputs.stepper import ReadySteps, Stepper
 from inertial_estimation.message_numbers import MessageSeries
-from inertial_estimation.recordings.recorded_message import RecordedMessage
-from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.recordings.recorded_message import RecordedMessage, Sample
 from inertial_estimation.signals import BaseEstimate, BaseState
 
 Made = Mapping[int, Sequence[Any]]

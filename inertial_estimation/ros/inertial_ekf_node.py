@@ -18,19 +18,18 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
+from inertial_estimation.inputs.messages import inertia_to_msg, wrench_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.marker_messages import inertial_markers
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
-from inertial_estimation.signals import InertialEstimate, TorqueCommand
+from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 published = StampedInertia(stamp_ns, link.published)
                 payload = StampedInertia(stamp_ns, link.payload)
                 name = link.published.link
-                self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
-                self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
+                self.send(self._inertias[name], partial(inertia_to_msg, published, msg))
+                self.send(self._payloads[name], partial(inertia_to_msg, payload, msg))
             self.send(
                 self._by_joint["residual"], partial(torque_residual_to_msg, estimate, self._residual_msg)
             )

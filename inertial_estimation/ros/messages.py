@@ -1,6 +1,6 @@
 """Messages of rclpy read from their bytes, transforms, events, and requests.
 
-All other conversions are those of `recordings.message_conversion` and `recordings.estimate_messages`, which
+All other conversions are those of `inputs.messages` and `recordings.estimate_messages`, which
 bags use, too.
 """
 
@@ -15,15 +15,15 @@ from std_msgs.msg import Bool
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
+from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
 from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
-from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseState, Health
 
 
 def message_reader(
     message_class: type, convert: Callable[[Any], Any] | None = None
 ) -> Callable[[bytes], Any]:
-    """Return a function that reads serialised messages; see `message_conversion.bytes_reader`.
+    """Return a function that reads serialised messages; see `inputs.messages.MessageReader`.
 
     Args:
         message_class: Class of the messages.
@@ -31,7 +31,7 @@ def message_reader(
     """
     package = message_class.__module__.partition(".")[0]
     deserialize = partial(deserialize_message, message_type=message_class)
-    return bytes_reader(f"{package}/msg/{message_class.__name__}", deserialize, convert)
+    return MessageReader(f"{package}/msg/{message_class.__name__}", deserialize, convert).read
 
 
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:

@@ -13,11 +13,11 @@ from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
+from inertial_estimation.inputs.messages import orientation_to_msg
 from inertial_estimation.models.contacts import ContactSource
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
-from inertial_estimation.recordings.message_conversion import orientation_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import base_state_to_transform

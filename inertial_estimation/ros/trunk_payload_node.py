@@ -19,18 +19,17 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
+from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array, hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.telemetry import TelemetryOutput
-from inertial_estimation.signals import BaseReference, HealthLevel
+from inertial_estimation.signals import BaseReference, HealthLevel, StampedInertia
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,8 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
             stamp_ns = estimate.stamp_ns
             trunk = StampedInertia(stamp_ns, estimate.trunk)
             payload = StampedInertia(stamp_ns, estimate.payload)
-            self.send(self._inertia, partial(link_inertia_to_msg, trunk, msg))
-            self.send(self._payload, partial(link_inertia_to_msg, payload, msg))
+            self.send(self._inertia, partial(inertia_to_msg, trunk, msg))
+            self.send(self._payload, partial(inertia_to_msg, payload, msg))
             self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
             for event in self._events.take(estimate):

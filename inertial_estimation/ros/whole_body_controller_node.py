@@ -18,7 +18,6 @@ from inertial_estimation.control.step_times import StepTimes
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     effort_array_bytes,
@@ -29,7 +28,7 @@ from inertial_estimation.ros.command_messages import (
 from inertial_estimation.ros.messages import hold_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
-from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
+from inertial_estimation.signals import Health, HealthLevel, StampedInertia, TorqueCommand
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,22 @@ from support.control_robots import UPRIGHT, home, pipeline_of
 
 from inertial_estimation.compilation import compiling
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     INERTIA_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
     bytes_reader,
 )
-from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.signals import BaseState, JointReading, LinkInertia, OrientationSample, WrenchSample
+from inertial_estimation.recordings.bag_writer import empty_message
+from inertial_estimation.signals import (
+    BaseState,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    StampedInertia,
+    WrenchSample,
+)
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 TORSO, FOREARM, FOOT = "torso_2_link", "arm_left_5_link", "left_foot"

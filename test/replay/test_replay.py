@@ -11,14 +11,14 @@ import pytest
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.estimators.inputs.message_run import PUSHED, UNREAD
 from inertial_estimation.estimators.inputs.row_entry import STORED
-from inertial_estimation.message_numbers import MessageSeries
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.message_numbers import MessageSeries
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
 from inertial_estimation.recordings.recording_writer import write_recording

@@ -18,15 +18,14 @@ from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_sta
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     base_state_to_msg,
+    inertia_to_msg,
     joints_to_msg,
-    link_inertia_to_msg,
     orientation_to_msg,
     wrench_to_msg,
 )
-from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     walk_command_from_msg,
@@ -39,6 +38,7 @@ from inertial_estimation.signals import (
     JointReading,
     LinkInertia,
     OrientationSample,
+    StampedInertia,
     WrenchSample,
 )
 
@@ -64,7 +64,7 @@ def topics(pipeline, stamp_ns):
             (QuaternionStamped, None, pipeline.push_orientation, orientation),
             (Odometry, None, pipeline.push_base_state, base_state_to_msg(state, Odometry(), "odom", "base")),
             (WrenchStamped, None, lambda w: pipeline.push_wrench("left_foot", w), wrench),
-            (InertiaStamped, None, take_inertia, link_inertia_to_msg(torso, InertiaStamped())),
+            (InertiaStamped, None, take_inertia, inertia_to_msg(torso, InertiaStamped())),
             (JointState, None, pipeline.push_joint_reference, joints),
             (PoseStamped, base_reference_from_msg, pipeline.push_base_reference, reference),
             (Float64MultiArray, walk_command_from_msg, pipeline.push_walk_command, walk),

@@ -21,7 +21,7 @@ from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.recordings.message_conversion import imu_to_msg, joints_to_msg, wrench_to_msg
+from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.ros import pipeline_node, rclpy_internals
