@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "compilation": {"errors", "signals"},
     "message_numbers": {"compilation", "signals"},
     "spatial": FOUNDATION,
-    "models": FOUNDATION | {"spatial"},
+    "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
     "data_checks": BASE,
     "estimators": CHECKED,

@@ -51,7 +51,7 @@ class ControllerInputs:
         self._joint_map = JointMap(robot, config.robot)
         self._joint_input = JointInput(self._joint_map, robot.n_joints)
         inputs = config.robot.inputs
-        jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
+        jump_ns = int(NANOSECONDS * inputs.jump)
         clock = (jump_ns, int(NANOSECONDS * min(inputs.max_gap, inputs.jump)))
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", *clock)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", *clock)

@@ -7,7 +7,7 @@ nothing else: a live node that reads on arrival or by a timer, and a replay, get
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class AlignedSample(NamedTuple):
     # Row of each other required stream at that time; None: not arrived within `max_wait`, lost, or in a gap.
     rows: Mapping[str, Array | None]
     continuity: Continuity  # relation to the sample before
+    reduced: Any = None  # what `RobotInputs.reduce` has made of the windows around it, when it was complete
 
     @property
     def missing(self) -> tuple[str, ...]:

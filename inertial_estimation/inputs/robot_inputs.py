@@ -103,6 +103,8 @@ class RobotInputs:
         others = [stream for stream in streams if stream.spec.name != driver]
         self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window)
         self._setup, self._units = setup, UnitDetector(robot, config)
+        # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
+        self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
         self._messages: dict[str, Callable[[Any, int], None]] = {}
         self._maps = {one.topic: one for one in maps}
@@ -112,13 +114,13 @@ class RobotInputs:
         """Take a reading of the IMU, with the frame in the header of its message."""
         if self.imu is not None:
             self.imu.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
-            self._samples += self.aligner.ready()
+            self._collect()
 
     def push_joints(self, reading: JointReading, arrival_ns: int | None = None, source: str = JOINTS) -> None:
         """Take a joint state, with the topic of its message or what else tells its publisher."""
         if self.joints is not None:
             self.joints.push(reading, reading.stamp_ns if arrival_ns is None else arrival_ns, source)
-            self._samples += self.aligner.ready()
+            self._collect()
 
     def push_contact(
         self,
@@ -137,7 +139,7 @@ class RobotInputs:
             check_contact(contact, self._setup.contact_names)
             return
         known.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
-        self._samples += self.aligner.ready()
+        self._collect()
 
     def push_orientation(
         self, name: str, sample: Any, arrival_ns: int | None = None, _frame: str = ""
@@ -153,7 +155,7 @@ class RobotInputs:
         if isinstance(sample, BaseState):
             row = np.concatenate((sample.v_WB_B, sample.w_WB_B, rotation_from_quaternion(row)[2]))
         stream.push(sample.stamp_ns, row, arrival)
-        self._samples += self.aligner.ready()
+        self._collect()
 
     def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
         topics: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {}
@@ -224,6 +226,11 @@ class RobotInputs:
     def push_message(self, topic: str, message: Any, arrival_ns: int) -> None:
         """Take a message, or its bytes, of a topic that has been connected."""
         self._messages[topic](message, arrival_ns)
+
+    def _collect(self) -> None:
+        for sample in self.aligner.ready():
+            reduced = None if self.reduce is None else self.reduce(sample)
+            self._samples.append(sample if reduced is None else sample._replace(reduced=reduced))
 
     def ready(self) -> list[AlignedSample]:
         """Return the samples that have become ready, in order of time; each is returned once."""

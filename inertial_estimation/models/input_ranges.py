@@ -8,7 +8,15 @@ from inertial_estimation.compilation import Column, in_place_of
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
-from inertial_estimation.models.range_config import RangeConfig
+from inertial_estimation.inputs.config import RangeConfig
+from inertial_estimation.inputs.possible import (
+    BASE_SPEED,
+    EFFORT_FACTOR,
+    FORCE_FACTOR,
+    MOMENT_ARM,
+    POSITION_MARGIN,
+    VELOCITY_FACTOR,
+)
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -113,9 +121,9 @@ def imu_range(config: RangeConfig) -> RowRange:
 
 def wrench_range(config: RangeConfig, robot: RobotModel) -> RowRange:
     """Return the range of a row of contact force, then moment."""
-    force = max(config.force_factor * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
+    force = max(FORCE_FACTOR * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
     return RowRange(
-        np.repeat([force, config.moment_arm * force], 3),
+        np.repeat([force, MOMENT_ARM * force], 3),
         [f"{what} {axis}" for what in ("force", "moment") for axis in "xyz"],
         ["N"] * 3 + ["Nm"] * 3,
     )
@@ -124,7 +132,7 @@ def wrench_range(config: RangeConfig, robot: RobotModel) -> RowRange:
 def base_state_range(config: RangeConfig) -> RowRange:
     """Return the range of a row of velocity, angular velocity, then the vertical."""
     return RowRange(
-        np.repeat([config.base_speed, config.gyro, LARGEST_COMPONENT], 3),
+        np.repeat([BASE_SPEED, config.gyro, LARGEST_COMPONENT], 3),
         [f"{what} {axis}" for what in ("velocity", "angular velocity", "vertical") for axis in "xyz"],
         ["m/s"] * 3 + ["rad/s"] * 3 + [""] * 3,
     )
@@ -149,11 +157,11 @@ def joint_range(
     """
     limits, weight = urdf_limits(robot), STANDARD_GRAVITY * robot.total_mass
     n, ranged = robot.n_joints, np.isfinite(limits.lower)
-    speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
-    most = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
+    speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
+    most = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
     lower, upper = with_another_turn(limits.lower, limits.upper)
-    highest = np.where(ranged, upper + config.position_margin, FREE_POSITION)
-    lowest = np.where(ranged, lower - config.position_margin, -FREE_POSITION)
+    highest = np.where(ranged, upper + POSITION_MARGIN, FREE_POSITION)
+    lowest = np.where(ranged, lower - POSITION_MARGIN, -FREE_POSITION)
     others = [
         *([("velocity", "rad/s", np.where(np.isfinite(speed), speed, FREE_VELOCITY))] if velocity else []),
         *([("effort", "Nm", np.where(np.isfinite(most), most, FREE_LEVER * weight))] if effort else []),

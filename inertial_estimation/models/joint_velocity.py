@@ -10,7 +10,7 @@ from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.models.input_ranges import joint_range
 from inertial_estimation.models.joint_turns import FULL_TURN, remove_turns
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -55,7 +55,7 @@ class PositionDerivative:
         self._window_ns = round(NANOSECONDS * config.velocity_window)
         self._max_gap_ns = round(NANOSECONDS * config.max_gap)
         self._jump_ns = round(NANOSECONDS * config.jump)
-        self._regulator = StampRegulator(config.stamps, config.nominal_rate)
+        self._regulator = StampRegulator(config.stamps)
         self._continuous = robot.continuous_joints
         self._rows = np.empty((INITIAL_CAPACITY, robot.n_joints))
         self._times = np.empty(INITIAL_CAPACITY, dtype=np.int64)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
+from inertial_estimation.inputs.config import RobotInputConfig
 from inertial_estimation.models.added_frames import AddedFrames, with_frames
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
-from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
@@ -16,111 +16,8 @@ IMU_TOPIC = "imu/data"
 
 
 @dataclass(frozen=True)
-class InputConfig:
-    """Alignment of the inputs by their stamps, and the age beyond which they are stale."""
-
-    imu_delay: float = parameter(
-        0.0,
-        "Age of an IMU reading at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
-    )
-    joint_delay: float = parameter(
-        0.0,
-        "Age of a joint state at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
-    )
-    wrench_delay: float = parameter(
-        0.0,
-        "Age of a contact wrench at the time of its stamp; it is subtracted from the stamp.",
-        unit="s",
-        lower=-0.5,
-        upper=0.5,
-    )
-    timeout: float = parameter(
-        0.1,
-        "Age of an input beyond which it counts as stale and the output stops.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
-        runtime=True,
-    )
-    max_wait: float = parameter(
-        0.05,
-        "Longest time for which a reading waits for the other inputs before they count as missing at its "
-        "stamp.",
-        unit="s",
-        lower=0.0,
-        upper=1.0,
-    )
-    max_gap: float = parameter(
-        0.1,
-        "Longest gap between two samples of one input that is interpolated over.",
-        unit="s",
-        lower=0.001,
-        upper=10.0,
-    )
-    jump: float = parameter(
-        1.0,
-        "Difference to the previous stamp, backward or forward, from which a stamp counts as a jump in time.",
-        unit="s",
-        lower=0.01,
-        upper=1e6,
-    )
-    on_jump: str = parameter(
-        "reset",
-        "Reaction to a jump in time: reset (forward: everything except inertias and gyroscope bias; "
-        "backward: everything, except inertias where joint positions go on), or keep the state and drop "
-        "readings until their stamps catch up.",
-        choices=("reset", "keep"),
-    )
-    stamps: str = parameter(
-        "auto",
-        "Whether stamps that arrive in bursts are regularised: always (regularise), never (as_is), or only "
-        "where readings arrive at once after a late one, not for jitter (auto).",
-        choices=("auto", "as_is", "regularise"),
-    )
-    nominal_rate: float = parameter(
-        0.0,
-        "Rate of the inputs that regularised stamps assume; 0 determines it from the data.",
-        unit="Hz",
-        lower=0.0,
-        upper=10000.0,
-    )
-    joint_velocity: str = parameter(
-        "auto",
-        "Source of the joint velocities: measured, derived from positions, or (auto) measured where the "
-        "joint state has them and derived where it has none (none sent, NaN, or all zero while joints "
-        "move).",
-        choices=("auto", "measured", "derived"),
-    )
-    velocity_window: float = parameter(
-        0.02,
-        "Length of the window of positions from which a joint velocity is derived: the slope of a least-"
-        "squares parabola at its newest sample, of at least five. Larger reduces noise and adds lag.",
-        unit="s",
-        lower=0.001,
-        upper=0.5,
-    )
-    effort_window: float = parameter(
-        0.0,
-        "Length of the triangular window (a moving average of half this length, twice) with which efforts "
-        "were smoothed before they were recorded; 0 means that they were not. Predicted torques are smoothed "
-        "alike by `identify` and in the torque error of `replay`, not in the estimators. Only for robots "
-        "without contacts.",
-        unit="s",
-        lower=0.0,
-        upper=5.0,
-    )
-    range: RangeConfig = section(RangeConfig)
-
-
-@dataclass(frozen=True)
-class RobotConfig:
-    """The robot: its description, its base, its IMU and its contacts."""
+class RobotConfig(RobotInputConfig):
+    """The robot: its description, its base, its IMU, its contacts and its inputs."""
 
     urdf: str = parameter(
         "",
@@ -155,7 +52,6 @@ class RobotConfig:
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
     nominal_friction: NominalFriction = section(NominalFriction)
-    inputs: InputConfig = section(InputConfig)
 
     @property
     def imus(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.estimators.inputs.input_stream import StreamClock, StreamSpec
 from inertial_estimation.estimators.inputs.stamped_buffer import interpolated_rows
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
 Stamps = NDArray[np.int64]
@@ -37,7 +37,7 @@ class GridPart:
 class UniformGrid:
     """Resamples inputs onto the driver's nominal step, by linear interpolation.
 
-    The step is `InputConfig.nominal_rate`'s, else the median step of the driver's first rows. Where two
+    The step is the median step of the driver's first rows. Where two
     neighbours of an input are too far apart to interpolate between, a stretch ends; the next begins at
     the driver's first row for which every input is there. Rows that are in the way of it are dropped and
     counted. How often `pop` is called does not change the result.
@@ -66,7 +66,7 @@ class UniformGrid:
         self._driver = self._streams[driver.name]
         self._gap_ns = round(max_gap_s * NANOSECONDS)
         self._wait_ns = max(WAIT_NS, 2 * self._gap_ns)
-        self.step_ns = NANOSECONDS / inputs.nominal_rate if inputs.nominal_rate > 0.0 else 0.0
+        self.step_ns = 0.0
         self.dropped: dict[str, int] = {}
         self.kept = dict.fromkeys(self._streams, 0)
         self._origin: int | None = None

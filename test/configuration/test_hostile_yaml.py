@@ -127,7 +127,8 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [[None], [True], [[1]], {"a": 1}, 10**400, [10**400], "x" * 10**6])
 def test_values_of_a_wrong_type_are_refused_briefly(value: object) -> None:
-    from inertial_estimation.models.robot_config import InputConfig, RobotConfig
+    from inertial_estimation.inputs.config import InputConfig
+    from inertial_estimation.models.robot_config import RobotConfig
 
     for config, name in (
         (RobotConfig, "contacts"),

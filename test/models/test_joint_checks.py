@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.models.joint_checks import HELD_S, JointChecks
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.signals import NANOSECONDS
 
 NAMES = ("a", "b", "c")

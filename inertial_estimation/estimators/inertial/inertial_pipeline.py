@@ -1,11 +1,12 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
+from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.errors import listing
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
@@ -18,17 +19,12 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     remarks,
     watch_in_words,
 )
-from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
+from inertial_estimation.estimators.inertial.state_windows import NeededInputs, StateWindows
 from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
-from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
-from inertial_estimation.estimators.inputs.input_entries import InputEntries
-from inertial_estimation.estimators.inputs.joint_entry import JointEntry
-from inertial_estimation.estimators.inputs.live_checks import LiveChecks
-from inertial_estimation.estimators.inputs.rows import BASE_STATE, base_state_row, wrench_stream
-from inertial_estimation.estimators.inputs.stepper import Stepper
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -52,9 +48,8 @@ class InertialPipeline:
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
         on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
-        input_names: Names of the inputs, for messages.
-        entries: Take readings, also from their bytes, as the methods `push_*` do.
-        stepper: Runs the steps; those that are ready may be executed once there are later readings.
+        inputs: What takes the readings, as values or as messages.
+        checks: Checks of the data against the description.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -71,29 +66,24 @@ class InertialPipeline:
         self.config = config
         setup = robot_from_config(config.robot, urdf)
         self.robot = setup.robot
-        self._inputs = InertialInputs.of(config, setup)
-        model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
+        needed = NeededInputs.of(config, setup)
+        model = EstimationModel.build(config, setup, needed.imu, urdf)
         self.row_names = model.measurement.row_names
-        self.input_names = self._inputs.names(self.robot)
-        self.estimator = InertialEstimator(config, model, self.input_names)
+        self.estimator = InertialEstimator(config, model, needed.names(self.robot))
         self.on_update: Callable[[MeasuredStep, FilterUpdate], None] | None = None
         self._restarted = False
-        self._joints = InertialJointRows(config, self.robot)
-        aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
-        self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
-        joints = JointEntry(self._joints.map, aligner, self._joints.row)
-        wrenches = {contact: wrench_stream(contact) for contact in self._inputs.contacts}
-        used: Any = {"imu": self._inputs.imu is not None, "wrenches": wrenches}
-        checks = LiveChecks(setup, config.robot, aligner, self._joints.columns, **used)
-        self.entries = InputEntries(checks, aligner, joints, **used, contacts=setup.contact_names)
-        self.stepper: Stepper[InertialEstimate] = Stepper(
-            aligner,
+        self.inputs = needed.inputs(config, setup)
+        self._windows = StateWindows(config, setup, needed, self.inputs)
+        self.inputs.reduce = self._windows.state_at
+        self.checks = LiveChecks(setup, config.robot, self.inputs)
+        self._loads = WithheldLoads()
+        self._stepper: Stepper[InertialEstimate] = Stepper(
+            self.inputs,
             on_step=self._step,
-            on_ready=self._read,
             on_restart=self._restart,
             on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
-            events=WithheldLoads(),
+            on_withheld=self._loads.keep,
         )
 
     @property
@@ -113,11 +103,11 @@ class InertialPipeline:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
-        self.entries.push_imu(sample)
+        self.inputs.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
-        """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
-        self.entries.joints.push(reading)
+        """Add a joint state, joints by name in any order, of all joints or some."""
+        self.inputs.push_joints(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; the filter ignores it if it does not need it.
@@ -125,45 +115,47 @@ class InertialPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self.entries.push_wrench(contact, sample)
+        self.inputs.push_contact(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Add a base state; it is ignored if the filter does not need it."""
-        if self._inputs.base_state:
-            self.stepper.aligner.push(BASE_STATE, state.stamp_ns, base_state_row(state))
+        self.inputs.push_orientation(BASE_STATE, state)
 
     def tick(self, now_ns: int) -> list[InertialEstimate]:
         """Execute every step whose inputs are complete.
 
         Args:
-            now_ns: Current time on the clock of the stamps [ns]; used only to detect stale inputs.
+            now_ns: Current time on the clock of the stamps [ns]; used only to withhold what is old.
 
         Returns:
-            The estimates since the last tick, in order of their stamps; none while an input is stale.
+            The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
         """
-        return self.stepper.tick(now_ns)
+        return [self._loads.completed(estimate) for estimate in self._stepper.tick(now_ns)]
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        aligner, estimator = self.stepper.aligner, self.estimator
-        corrected = estimator.corrected
+        estimator, joints, world = self.estimator, self.inputs.joints, self._windows.in_world_axes
+        corrected, failures = estimator.corrected, self._stepper.health_note(now_ns)
+        if world:
+            failures = f"the wrenches of {listing(world)} are in the axes of the world; {failures}"
+        assert joints is not None
         state = filter_health(
-            aligner.missing(now_ns),
+            self.inputs.aligner.missing(now_ns),
             estimator.record.figures(
                 corrected.guarded,
                 corrected.noise,
                 estimator.posterior.sigma_mass,
                 short_windows=self._windows.short,
-                velocity_source=self._joints.map.velocity_source,
+                velocity_source=joints.velocity_source,
             ),
             learning=estimator.learning,
             calibrating=corrected.bias.active,
-            failures=self.stepper.health_note(now_ns),
+            failures=failures,
             watch=watch_in_words(corrected.guarded),
             noise=corrected.noise_note(self.config.watch.nis_factor),
             remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
         )
-        return [*aligner.health(now_ns), self.entries.checks.health(), state]
+        return [*self.inputs.health(now_ns), self.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
@@ -175,8 +167,8 @@ class InertialPipeline:
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
-        self.stepper.clear()
-        self._joints.reset()
+        self._stepper.clear()
+        self._loads.reset()
         self.estimator.reset()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -191,7 +183,7 @@ class InertialPipeline:
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = config
-        self.stepper.aligner.limits.timeout = config.robot.inputs.timeout
+        self.inputs.aligner.timeout = config.robot.inputs.timeout
         self.estimator.set_config(config)
 
     def estimated_model(self) -> EstimatedModel:
@@ -218,21 +210,18 @@ class InertialPipeline:
 
     def _restart(self) -> None:
         self._restarted = True
+        self._loads.reset()
         self.estimator.forget()
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
-    def _read(self, sample: AlignedSample) -> MeasuredState | None:
-        """Return the measured state of a step that is ready; no later reading is needed for it."""
-        return self._windows.state_at(sample)
-
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _step(self, sample: AlignedSample, state: MeasuredState | None) -> InertialEstimate | None:
+    def _step(self, sample: AlignedSample) -> InertialEstimate | None:
+        state = sample.reduced
         if state is None:
             self.estimator.record.incomplete += 1
             return None
-        elapsed = self.stepper.elapsed(sample)
+        elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        self.stepper.advance(sample)
+        self._stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)

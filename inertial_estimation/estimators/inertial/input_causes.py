@@ -6,7 +6,6 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.estimators.inputs.rows import wrench_stream
 from inertial_estimation.models.dynamics_measurement import InputPaths
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
@@ -76,7 +75,7 @@ def input_names(names: InputNames, picked: Indices) -> tuple[str, ...]:
         names: Names of the inputs.
         picked: As of the paths of errors.
     """
-    spatial = [*(wrench_stream(contact) for contact in names.contacts), names.acceleration]
+    spatial = [*(f"{contact}/wrench" for contact in names.contacts), names.acceleration]
     joints = [names.joints[position] for position in (picked - names.base).tolist() if position >= 0]
     efforts = [f"the effort of '{joint}' in joint_states" for joint in joints]
     return (
@@ -119,7 +118,7 @@ def most_direct_input(names: InputNames, innovation: Array, variance: Array, pat
     position = int(paths.picked[row]) - names.base
     if position >= 0:
         return f"the effort or motion of '{names.joints[position]}' in joint_states"
-    wrenches = [wrench_stream(contact) for contact in names.contacts]
+    wrenches = [f"{contact}/wrench" for contact in names.contacts]
     return " or ".join([names.acceleration, *wrenches])
 
 

@@ -1,72 +1,51 @@
-"""Reduction of the aligned streams over one window to the state of the measurement equation."""
+"""The state of the measurement equation: all inputs of a step, reduced over one window around it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
-from inertial_estimation.compilation import numbers, warm_up
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.friction_signs import FrictionSigns
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.input_causes import InputNames
-from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inertial.window_means import (
-    BY_IMU,
-    BY_STATE,
-    FIXED,
-    MOTION,
-    all_inputs,
-    mean_sign,
-)
-from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
-from inertial_estimation.estimators.inputs.alignment import SignalAligner
-from inertial_estimation.estimators.inputs.rows import (
-    BASE_STATE,
-    BASE_STATE_ROW,
-    IMU,
-    IMU_ROW,
-    JOINTS,
-    WRENCH_WIDTH,
-    JointRow,
-    base_state_spec,
-    imu_spec,
-    joint_spec,
-    wrench_spec,
-    wrench_stream,
-)
+from inertial_estimation.estimators.inertial.window_means import WindowMean, window_mean
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes
+from inertial_estimation.inputs.imu import FORCE, IMU, RATE
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
-IMU_COLUMNS = (IMU_ROW.f.start, IMU_ROW.w.start)
-BASE_COLUMNS = (BASE_STATE_ROW.v.start, BASE_STATE_ROW.w.start, BASE_STATE_ROW.vertical.start)
-_NO_JOINTS, _NO_MOTION = np.zeros(0, dtype=np.int64), (None, None, None)
+_NO_MOTION = None, None, None
 _measured = made_of_checked(MeasuredState)
 
 
 @dataclass(frozen=True, eq=False)
-class InertialInputs:
+class NeededInputs:
     """The inputs of an inertial pipeline in addition to the joint states, which determine the steps.
 
     Attributes:
         imu: IMU that senses the acceleration of the base; None if it is not needed.
         base_state: Whether that acceleration comes from differences of the base state instead.
         contacts: Contacts whose wrenches are needed, and their places among the robot's contacts.
-        n_contacts: Number of the robot's contacts.
     """
 
     imu: ImuMount | None
     base_state: bool
     contacts: Mapping[str, int]
-    n_contacts: int
 
     @classmethod
-    def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "InertialInputs":
+    def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "NeededInputs":
         """Determine the inputs that are needed.
 
         Raises:
@@ -82,100 +61,60 @@ class InertialInputs:
         names = setup.contact_names
         modes = config.row_selection.modes(len(names))
         contacts = {name: i for i, (name, mode) in enumerate(zip(names, modes, strict=True)) if mode.senses}
-        return cls(setup.imu if sensed else None, floating and not sensed, contacts, len(names))
+        return cls(setup.imu if sensed else None, floating and not sensed, contacts)
 
     def names(self, robot: RobotModel) -> InputNames:
         """Return the names of the inputs, for messages."""
         acceleration = IMU if self.imu is not None else BASE_STATE if self.base_state else ""
         return InputNames(robot.joint_names, robot.n_base, self.contacts, acceleration)
 
-    def aligner(self, config: InertialPipelineConfig, joints: JointRow, robot: RobotModel) -> SignalAligner:
-        """Build the buffers of all inputs, the joint states laid out as given."""
-        inputs = config.robot.inputs
-        others = [wrench_spec(contact, config.robot, robot) for contact in self.contacts]
-        if self.imu is not None:
-            others.append(imu_spec(inputs))
-        if self.base_state:
-            others.append(base_state_spec(inputs))
-        driver = joint_spec(joints, inputs, robot)
-        half_window = 0.5 * config.window
-        return SignalAligner(
-            driver, tuple(others), inputs, rate=config.rate, half_window=half_window, numbers=False
+    def inputs(self, config: InertialPipelineConfig, setup: RobotSetup) -> RobotInputs:
+        """Return what takes the readings.
+
+        Raises:
+            ConfigurationError: If offsets or gains do not fit the robot.
+        """
+        robot = config.robot
+        return RobotInputs(
+            setup,
+            robot,
+            driver=JOINTS,
+            rate=config.rate,
+            half_window=0.5 * config.window,
+            imu=self.imu is not None,
+            efforts=bool(config.rows.torque_rows),
+            sources=dict.fromkeys(self.contacts, ContactSource.WRENCH),
+            base_state=self.base_state,
+            corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where `all_inputs` writes what a state is made of, and how many numbers it writes.
-
-    Attributes:
-        q: Positions of the joints.
-        v: Their velocities.
-        a: Slopes of these.
-        tau: Their torques; None where not measured.
-        sign: Smoothed signs of the velocities; None where a joint state has none.
-        motion: Of the base.
-        wrenches: Of all contacts.
-        size: Number of all of these, and of what a state leaves out.
-    """
-
-    q: slice
-    v: slice
-    a: slice
-    tau: slice | None
-    sign: slice | None
-    motion: slice
-    wrenches: slice
-    size: int
-
-    @classmethod
-    def of(cls, row: JointRow, n_contacts: int) -> "_Columns":
-        width = row.width  # of the means, which the slopes follow
-        slope = slice(width + row.v.start, width + row.v.stop)
-        end = 2 * width + MOTION
-        size = end + n_contacts * WRENCH_WIDTH
-        motion, wrenches = slice(2 * width, end), slice(end, size)
-        return cls(row.q, row.v, slope, row.tau, row.coulomb_sign, motion, wrenches, size)
-
-
 class StateWindows:
-    """Reduces every stream over one window around a step.
+    """Reduces every input over one window around a step.
 
-    The weights of the streams match, so acceleration, torque, wrench and specific force have the same
-    delay.
+    The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
+    that of the joint states, to whose centroid the others are moved.
 
     Attributes:
         short: Number of windows that held too few samples.
     """
 
     def __init__(
-        self, robot: RobotModel, inputs: InertialInputs, joints: InertialJointRows, aligner: SignalAligner
+        self, config: InertialPipelineConfig, setup: RobotSetup, needed: NeededInputs, inputs: RobotInputs
     ) -> None:
-        warm_up()
-        memory, columns = aligner.memory, joints.columns
-        self._half_ns, self._floating = aligner.limits.half_window_ns, robot.floating_base
-        self._columns = _Columns.of(columns, inputs.n_contacts)
-        self._joints, self._sign_speed = aligner.buffer(JOINTS), joints.sign_speed
-        contacts = [
-            number
-            for contact, i in inputs.contacts.items()
-            for number in (aligner.stream(wrench_stream(contact)).number, i)
-        ]
-        base, base_columns, chain = (FIXED, 0), BASE_COLUMNS, (numbers(np.zeros((0, 16))), _NO_JOINTS)
-        if inputs.imu is not None:
-            to_base = ImuToBase(robot, inputs.imu)
-            base, base_columns = (BY_IMU, aligner.stream(IMU).number), (*IMU_COLUMNS, 0)
-            chain = to_base.chain, to_base.joints
-        elif robot.floating_base:
-            base = BY_STATE, aligner.stream(BASE_STATE).number
-        of_joints = columns.q.start, columns.v.start, columns.q.stop - columns.q.start
-        places = np.array(contacts, dtype=np.int64)
-        self._inputs: tuple[Any, ...]  # what `all_inputs` reads
-        self._inputs = (base, base_columns, of_joints, *chain, places, memory.n, memory.x)
+        assert inputs.joints is not None
+        self._inputs, self._needed, self._robot = inputs, needed, setup.robot
+        self._columns, self._contacts = inputs.joints.columns, setup.contacts
+        self._half_ns = round(0.5 * config.window * NANOSECONDS)
+        self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
+        max_gap = config.robot.inputs.max_gap
+        self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
+        self._data = setup.robot.model.createData()
         self.short = 0
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
     def state_at(self, sample: AlignedSample) -> MeasuredState | None:
-        """Reduce all streams over the window around a step.
+        """Reduce all inputs over the window around a step.
 
         Args:
             sample: The step.
@@ -183,27 +122,73 @@ class StateWindows:
         Returns:
             The state, or None where an input is missing or its window too short.
         """
-        if not sample.complete:
+        if self._signs is not None:
+            self._signs.follow()
+        if sample.missing or self.in_world_axes:
             return None
-        time_ns, half_ns, columns = sample.time_ns, self._half_ns, self._columns
-        reduced = np.empty(columns.size)
-        short = all_inputs(time_ns, half_ns, reduced, *self._inputs)
-        if short:
-            self.short += short
+        joints = self._window(JOINTS, sample.time_ns)
+        if joints is None:
             return None
-        tau = None if columns.tau is None else reduced[columns.tau]
-        of_sign = columns.sign
-        sign = self._sign_of_speeds((time_ns, half_ns)) if of_sign is None else reduced[of_sign]
-        base = reduced[columns.motion].reshape(3, 3) if self._floating else _NO_MOTION
-        wrenches = reduced[columns.wrenches].reshape(-1, WRENCH_WIDTH)
-        q, v, a = reduced[columns.q], reduced[columns.v], reduced[columns.a]
+        columns, mean = self._columns, joints.mean
+        q, v, a = mean[columns.q], mean[columns.v], joints.slope[columns.v]
+        base = self._base_motion(sample.time_ns, joints.centroid, (q, v, a))
+        wrenches = self._wrenches(sample.time_ns, joints.centroid, q)
+        if base is None or wrenches is None:
+            return None
+        tau = None if columns.tau is None else mean[columns.tau]
+        sign = None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
-    def _sign_of_speeds(self, window: tuple[int, int]) -> Array | None:
-        """Return the mean smoothed sign of the velocities; None where it is not needed."""
-        if not self._sign_speed:
+    @property
+    def in_world_axes(self) -> list[str]:
+        """Contacts whose wrenches are in the axes of the world, which need the yaw of the base."""
+        contacts = self._inputs.contacts.values()
+        return [contact.name for contact in contacts if contact.axes is WrenchAxes.WORLD]
+
+    def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
+        half = self._half_ns
+        reduced = window_mean(time_ns, *self._inputs.aligner.window(name, time_ns - half, time_ns + half), at)
+        self.short += reduced is None
+        return reduced
+
+    def _base_motion(
+        self, time_ns: int, at: float, joints: tuple[Array, Array, Array]
+    ) -> tuple[Array | None, Array | None, Array | None] | None:
+        """Return proper acceleration, angular velocity and its derivative of the base, in its axes.
+
+        The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
+        """
+        if self._to_base is not None:
+            imu = self._window(IMU, time_ns, at)
+            if imu is None:
+                return None
+            return self._to_base.base_motion(joints, imu.mean[FORCE], imu.mean[RATE], imu.slope[RATE])
+        if not self._needed.base_state:
+            return _NO_MOTION
+        base = self._window(BASE_STATE, time_ns, at)
+        if base is None:
             return None
-        joints, v = self._joints, self._columns.v
-        sign = np.empty(v.stop - v.start)
-        mean_sign(*window, joints.times, joints.rows, v.start, self._sign_speed, sign)
-        return sign
+        v, w, up = base.mean.reshape(3, 3)
+        v_dot, w_dot, _up_dot = base.slope.reshape(3, 3)
+        return v_dot + np.cross(w, v) + STANDARD_GRAVITY * up, w, w_dot
+
+    def _wrenches(self, time_ns: int, at: float, q: Array) -> Array | None:
+        """Return the wrenches in their frames, shape (n_contacts, 6), zero where not sensed."""
+        wrenches = np.zeros((len(self._contacts), 6))
+        for name, i in self._needed.contacts.items():
+            contact = self._inputs.contacts[name]
+            wrench = self._window(contact.stream.spec.name, time_ns, at)
+            if wrench is None:
+                return None
+            wrenches[i] = wrench.mean
+            if contact.axes is WrenchAxes.BASE:
+                R_BF = self._rotation(self._contacts[i].wrench_frame, q)
+                wrenches[i] = (wrench.mean.reshape(2, 3) @ R_BF).ravel()
+        return wrenches
+
+    def _rotation(self, frame: str, q: Array) -> Array:
+        """Return the orientation of a frame in the base, shape (3, 3)."""
+        model, data = self._robot.model, self._data
+        pin.forwardKinematics(model, data, self._robot.configuration(q))
+        rotation: Array = pin.updateFramePlacement(model, data, self._robot.frame_id(frame)).rotation
+        return rotation.copy()

@@ -27,14 +27,9 @@ class WithheldLoads:
         self._present: tuple[object, ...] | None = None  # identity of the load of the last estimate
         self._waits = False  # whether that one is not reported yet: then it is the newest that waits
 
-    def keep(self, estimates: list[InertialEstimate]) -> None:
-        """Keep the loads of estimates that are withheld, each once, as it was seen last.
-
-        Args:
-            estimates: In order.
-        """
-        for estimate in estimates:
-            self._add(_certain_load(estimate))
+    def keep(self, estimate: InertialEstimate) -> None:
+        """Keep the load of the next estimate, which is withheld, once, as it was seen last."""
+        self._add(_certain_load(estimate))
 
     def completed(self, estimate: InertialEstimate) -> InertialEstimate:
         """Return an estimate to be published, with the oldest load that is not reported yet.

@@ -37,7 +37,7 @@ from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.stream_health import stream_health
 from inertial_estimation.estimators.inputs.stuck_sensors import StuckSensors
 from inertial_estimation.models.drop_reasons import DropReason
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
@@ -59,7 +59,7 @@ class _Limits:
             config.timeout,
             round(config.max_wait * NANOSECONDS),
             round(config.jump * NANOSECONDS),
-            config.on_jump == "reset",
+            True,
             round(half_window * NANOSECONDS),
         )
 

@@ -6,7 +6,7 @@ from enum import Enum
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
 from inertial_estimation.estimators.inputs.input_stream import InputStream
 from inertial_estimation.models.drop_reasons import DropReason
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 READINGS_TO_BELIEVE = 3  # consecutive readings that agree with one another
@@ -52,12 +52,12 @@ class ClockJudge:
 
         Args:
             watched: The streams whose clocks have to agree.
-            config: `jump`, `max_gap`, `on_jump`.
+            config: `jump`, `max_gap`.
         """
         self._watched = tuple(watched)
         self._jump_ns = round(config.jump * NANOSECONDS)
         self.step_ns = min(round(config.max_gap * NANOSECONDS), self._jump_ns)
-        self._keep = config.on_jump == "keep"
+        self._keep = False
 
     def judge(self, target: InputStream, stamp_ns: int, row: Array) -> Verdict:
         """Judge a stamp that does not follow the last one of its stream by at most `step_ns`.

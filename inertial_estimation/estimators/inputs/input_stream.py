@@ -31,7 +31,7 @@ from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, Stamp
 from inertial_estimation.estimators.inputs.stuck_sensors import Sensor
 from inertial_estimation.models.drop_reasons import DropCounts, DropReason
 from inertial_estimation.models.input_ranges import RowRange
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
@@ -72,11 +72,11 @@ class StreamClock:
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
         self.spec = spec
-        self.regulator = StampRegulator(config.stamps, config.nominal_rate)
+        self.regulator = StampRegulator(config.stamps)
         self.last_stamp_ns: int | None = None  # of the last stored row [ns]; None before the first
         self._delay_ns = round(spec.delay * NANOSECONDS)
         self._jump_ns = round(config.jump * NANOSECONDS)
-        self._reset_on_jump = config.on_jump == "reset"
+        self._reset_on_jump = True
 
     def refusal(self, stamp_ns: int, row: Array) -> DropReason | None:
         """Return the reason for which a row is refused; None if it is stored, also after a clock jump.
@@ -133,7 +133,7 @@ class InputStream:
         own = memory.streams[number]
         self.spec, self.number = spec, number
         self._memory, self._n = (memory.n, memory.s, memory.x), own.cells
-        self.regulator = StampRegulator(config.stamps, config.nominal_rate, own.regulator)
+        self.regulator = StampRegulator(config.stamps, 0.0, own.regulator)
         self.buffer = StampedBuffer(spec.width, CAPACITY, own.buffer)
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None

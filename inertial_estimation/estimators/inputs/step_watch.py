@@ -6,7 +6,7 @@ from typing import Any
 from inertial_estimation.estimators.inputs.aligner_memory import WATCH_KNOWN, WATCH_NS
 from inertial_estimation.estimators.inputs.input_stream import InputStream
 from inertial_estimation.estimators.inputs.ready_steps import held_from
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 

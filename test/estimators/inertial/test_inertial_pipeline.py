@@ -261,7 +261,7 @@ def test_bad_readings_are_dropped_counted_and_harmless(panda_with_a_weight):
     joints = pipeline.health(stream[499][1].stamp_ns)[0]
     assert joints.values["dropped: not finite"] == "500"
     assert joints.values["dropped: equal stamp"] == "500"
-    assert "misses panda_joint1" in joints.values["last does not fit the model"]
+    assert "it has elbow; the model has panda_joint1" in joints.values["last does not fit the model"]
 
 
 def test_a_stale_input_stops_the_output_and_is_named(talos_handed_a_weight):

@@ -43,7 +43,7 @@ def given(withheld):
     log, given_out = WithheldLoads(), []
     for i, estimate in enumerate(estimates()):
         if i in withheld:
-            log.keep([estimate])
+            log.keep(estimate)
         else:
             given_out.append(log.completed(estimate))
     return given_out

@@ -7,7 +7,7 @@ from inertial_estimation.errors import NumericalError
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.stepper import Stepper
-from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.inputs.config import InputConfig
 
 MS = 1_000_000
 
