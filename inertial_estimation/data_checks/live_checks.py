@@ -114,8 +114,11 @@ class LiveChecks:
         if len(self._windows) == WINDOWS:
             joints, wrenches = self._inputs.joints, self._wrenches()
             assert joints is not None
-            checked = {name: self._inputs.streams[name] for name in (JOINTS, IMU, *wrenches.values())
-                       if name in self._inputs.streams}
+            checked = {
+                name: self._inputs.streams[name]
+                for name in (JOINTS, IMU, *wrenches.values())
+                if name in self._inputs.streams
+            }
             last = {name: LastReadings.of(stream) for name, stream in checked.items()}
             judge = partial(judged, *self._robot, joints.columns, wrenches, self._windows, last)
             self._pending, self._windows = self.execute(judge), self._windows[:1]

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inertial_estimation.models.joint_checks import HELD_S, JointChecks
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models.joint_checks import HELD_S, JointChecks
 from inertial_estimation.signals import NANOSECONDS
 
 NAMES = ("a", "b", "c")

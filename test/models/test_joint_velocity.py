@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.joint_velocity import PositionDerivative
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import JointReading

@@ -136,7 +136,9 @@ class StateWindows:
         if base is None or wrenches is None:
             return None
         tau = None if columns.tau is None else mean[columns.tau]
-        sign = None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
+        sign = (
+            None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
+        )
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
     @property

@@ -10,10 +10,9 @@ from support.leg_robot import URDF
 
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.rows import IMU, JointRow, imu_spec, joint_spec, wrench_spec
+from inertial_estimation.inputs.config import InputConfig, RangeConfig
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.input_ranges import joint_range, wrench_range
-from inertial_estimation.inputs.config import RangeConfig
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import HealthLevel

@@ -8,8 +8,8 @@ import pytest
 from inertial_estimation.estimators.inputs.aligned_sample import Continuity
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
-from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.signals import HealthLevel
 
 MS = 1_000_000
