@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
@@ -51,19 +50,6 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         path = self.config.options.export_path
         self._export_path = output_file(path, ".urdf", "parameter 'export_path'") if path else None
         self.pipeline = InertialPipeline(self.config.pipeline, urdf)
-
-    def _subscribe(self) -> None:
-        pipeline, robot = self.pipeline, self.config.pipeline.robot
-        entries = pipeline.entries
-        for topic in robot.imus:
-            if entries.imu is not None:
-                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact, entry in entries.wrenches.items():
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
-        if robot.floating_base:
-            self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 
     def _advertise(self) -> None:
         self._inertias: dict[str, Publisher] = {}

@@ -6,10 +6,8 @@ from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
 from inertial_estimation.configuration.node_options import PayloadNodeOptions
@@ -23,7 +21,6 @@ from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
-from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array, hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
@@ -49,17 +46,6 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
 
     def _build(self, urdf: str) -> None:
         self.pipeline = TrunkPayloadPipeline(self.config.pipeline, urdf)
-
-    def _subscribe(self) -> None:
-        pipeline, config, entries = self.pipeline, self.config.pipeline, self.pipeline.entries
-        for topic in config.robot.imus:
-            if entries.imu is not None:
-                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact, entry in entries.wrenches.items():
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
-        self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 
     def _advertise(self) -> None:
         self._message = InertiaStamped()
