@@ -171,8 +171,8 @@ class ContactSample:
 
     Attributes:
         stamp_ns: Time of measurement [ns]; 0: not set.
-        value: Vertical force of the ground [N], an integer without a unit that grows with it, or the probability
-            of the contact (0 or 1 of a switch), as `contact.source` says.
+        value: Vertical force of the ground [N], an integer without a unit that grows with it, or the
+            probability of the contact (0 or 1 of a switch), as `contact.source` says.
     """
 
     stamp_ns: int

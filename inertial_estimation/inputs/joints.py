@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -122,10 +123,10 @@ class JointPart:
         source: str,
         name: str,
         *,
-        effort: bool,
+        efforts: bool | Collection[int],
     ) -> None:
         """Begin without a row; the name is that of the stream, other arguments are those of `JointInput`."""
-        m = len(joints)
+        m, effort = len(joints), efforts is not False
         self.joints, self.source = joints, source  # indices in the model; topic of the messages
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
@@ -148,6 +149,9 @@ class JointPart:
             scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
         self._scale = None if (scale == 1.0).all() else scale
         self._offset = offset if offset.any() else None
+        needed = joints if isinstance(efforts, bool) else list(efforts)
+        # Columns of efforts that need not be finite.
+        self._unneeded = 2 * m + np.flatnonzero(~np.isin(joints, needed))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
@@ -168,6 +172,8 @@ class JointPart:
             row *= self._scale
         if self._offset is not None:
             row += self._offset
+        if len(self._unneeded) and not np.isfinite(row[self._unneeded]).all():
+            row[self._unneeded] = np.nan_to_num(row[self._unneeded], posinf=0.0, neginf=0.0)
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
 
     def _finish(self, time_ns: int, row: Array) -> Fault | None:
@@ -205,13 +211,16 @@ class JointInput:
         clocks: ClockGroup,
         corrections: JointCorrections | None = None,
         *,
-        effort: bool = False,
+        efforts: bool | Collection[int] = False,
         partial: bool = False,
     ) -> None:
-        """Begin without a joint state; `partial` rows may lack joints, which are then NaN."""
-        n = robot.n_joints
+        """Begin without a joint state; `partial` rows may lack joints, which are then NaN.
+
+        Efforts that are needed are those of all joints, or of some indices.
+        """
+        n, effort = robot.n_joints, efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
-        self._make = functools.partial(JointPart, robot, config, corrections, clocks, effort=effort)
+        self._make = functools.partial(JointPart, robot, config, corrections, clocks, efforts=efforts)
         self._names = JointNames(robot, config.joint_names)
         self._whole = self._make(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()

@@ -1,6 +1,6 @@
 """All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,7 +61,7 @@ class RobotInputs:
         half_window: float = 0.0,
         imu: bool = True,
         joints: bool = True,
-        efforts: bool = False,
+        efforts: bool | Collection[int] = False,
         partial_joints: bool = False,
         sources: Mapping[str, ContactSource] | None = None,
         await_contacts: bool = True,
@@ -69,23 +69,26 @@ class RobotInputs:
         heading: bool = False,
         yaw_reference: bool = False,
         corrections: JointCorrections | None = None,
-        maps: Sequence[FieldMap] = (),
+        maps: Sequence[FieldMap] | None = None,
     ) -> None:
         """Set up the streams of a robot.
 
         The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
-        one). Steps have the IMU, joints (with efforts; `partial_joints` may lack those, NaN, of which no
-        messages come), contacts by their sources (None: wrenches of all) and base state that are asked for
-        (with a `heading`: the x axis of the world in the base, 12 numbers), and wait for them up to half a
-        window [s] behind a step, but not for yaw references, nor contacts that are not to be awaited.
-        Corrections are offsets of joint positions and gains of efforts; maps are those of custom messages.
+        one). Steps have the IMU, joints (with efforts, of all or those of some indices, the others zero where
+        they are not finite; `partial_joints` may lack those, NaN, of which no messages come), contacts by
+        their sources (None: wrenches of all) and base state that are asked for (with a `heading`: the x axis
+        of the world in the base, 12 numbers), and wait for them up to half a window [s] behind a step, but
+        not for yaw references, nor contacts that are not to be awaited. Corrections are offsets of joint
+        positions and gains of efforts; maps are those of custom messages (None: those of the parameters).
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
         """
         robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
-        made = partial(JointInput, robot, config, clocks, corrections, effort=efforts, partial=partial_joints)
+        made = partial(
+            JointInput, robot, config, clocks, corrections, efforts=efforts, partial=partial_joints
+        )
         self.joints = made() if joints else None
         given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
         raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
@@ -114,7 +117,8 @@ class RobotInputs:
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
         self._messages: dict[str, Callable[[Any, int], None]] = {}
-        self._maps = {one.topic: one for one in maps}
+        used = [FieldMap.find(name) for name in inputs.map] if maps is None else maps
+        self._maps = {one.topic: one for one in used}
         self.topics = self._topics(config.joint_states.topics)
 
     def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.compilation import Column, in_place_of
-from inertial_estimation.models.drop_reasons import DropReason
-from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.inputs.config import RangeConfig
 from inertial_estimation.inputs.possible import (
     BASE_SPEED,
@@ -17,6 +14,9 @@ from inertial_estimation.inputs.possible import (
     POSITION_MARGIN,
     VELOCITY_FACTOR,
 )
+from inertial_estimation.models.drop_reasons import DropReason
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 

@@ -18,10 +18,10 @@ from inertial_estimation.compilation import (
     integers,
     warm_up,
 )
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.input_ranges import FREE_POSITION
 from inertial_estimation.models.joint_turns import FULL_TURN
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.models.input_ranges import joint_range
 from inertial_estimation.models.joint_turns import FULL_TURN, remove_turns
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds

@@ -3,11 +3,11 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from support.leg_robot import NAMES, URDF
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config

@@ -17,7 +17,8 @@ class FrictionSigns:
         self._law, self._joints, self._v, self._max_gap_ns = law, joints, v, round(max_gap * NANOSECONDS)
         self._direction = CoulombDirection(law)
         self._integrated = Ring(v.stop - v.start) if law.presliding > 0.0 else None
-        self._next, self._clears, self._last_ns = 0, joints.clears, None
+        self._next, self._clears = 0, joints.clears
+        self._last_ns: int | None = None  # time of the last row
 
     @classmethod
     def of(

@@ -6,7 +6,6 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.live_checks import LiveChecks
-from inertial_estimation.errors import listing
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
@@ -134,10 +133,8 @@ class InertialPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        estimator, joints, world = self.estimator, self.inputs.joints, self._windows.in_world_axes
-        corrected, failures = estimator.corrected, self._stepper.health_note(now_ns)
-        if world:
-            failures = f"the wrenches of {listing(world)} are in the axes of the world; {failures}"
+        estimator, joints, corrected = self.estimator, self.inputs.joints, self.estimator.corrected
+        failures = (self._windows.axes.note, self._stepper.health_note(now_ns))
         assert joints is not None
         state = filter_health(
             self.inputs.aligner.missing(now_ns),
@@ -150,7 +147,7 @@ class InertialPipeline:
             ),
             learning=estimator.learning,
             calibrating=corrected.bias.active,
-            failures=failures,
+            failures="; ".join(filter(None, failures)),
             watch=watch_in_words(corrected.guarded),
             noise=corrected.noise_note(self.config.watch.nis_factor),
             remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
@@ -12,8 +11,9 @@ from inertial_estimation.estimators.inertial.friction_signs import FrictionSigns
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.window_means import WindowMean, window_mean
+from inertial_estimation.estimators.wrench_axes import SensorAxes
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes
+from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
@@ -96,6 +96,7 @@ class StateWindows:
     that of the joint states, to whose centroid the others are moved.
 
     Attributes:
+        axes: Turns wrenches into the axes of their sensors.
         short: Number of windows that held too few samples.
     """
 
@@ -103,14 +104,13 @@ class StateWindows:
         self, config: InertialPipelineConfig, setup: RobotSetup, needed: NeededInputs, inputs: RobotInputs
     ) -> None:
         assert inputs.joints is not None
-        self._inputs, self._needed, self._robot = inputs, needed, setup.robot
-        self._columns, self._contacts = inputs.joints.columns, setup.contacts
+        self._inputs, self._needed = inputs, needed
+        self._columns, self._n_contacts = inputs.joints.columns, len(setup.contacts)
         self._half_ns = round(0.5 * config.window * NANOSECONDS)
         self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
         max_gap = config.robot.inputs.max_gap
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
-        self._data = setup.robot.model.createData()
-        self.short = 0
+        self.axes, self.short = SensorAxes(setup, inputs), 0
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
     def state_at(self, sample: AlignedSample) -> MeasuredState | None:
@@ -124,7 +124,7 @@ class StateWindows:
         """
         if self._signs is not None:
             self._signs.follow()
-        if sample.missing or self.in_world_axes:
+        if sample.missing or self.axes.unknown:
             return None
         joints = self._window(JOINTS, sample.time_ns)
         if joints is None:
@@ -140,12 +140,6 @@ class StateWindows:
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
-
-    @property
-    def in_world_axes(self) -> list[str]:
-        """Contacts whose wrenches are in the axes of the world, which need the yaw of the base."""
-        contacts = self._inputs.contacts.values()
-        return [contact.name for contact in contacts if contact.axes is WrenchAxes.WORLD]
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
         half = self._half_ns
@@ -176,21 +170,10 @@ class StateWindows:
 
     def _wrenches(self, time_ns: int, at: float, q: Array) -> Array | None:
         """Return the wrenches in their frames, shape (n_contacts, 6), zero where not sensed."""
-        wrenches = np.zeros((len(self._contacts), 6))
+        wrenches = np.zeros((self._n_contacts, 6))
         for name, i in self._needed.contacts.items():
-            contact = self._inputs.contacts[name]
-            wrench = self._window(contact.stream.spec.name, time_ns, at)
+            wrench = self._window(self._inputs.contacts[name].stream.spec.name, time_ns, at)
             if wrench is None:
                 return None
             wrenches[i] = wrench.mean
-            if contact.axes is WrenchAxes.BASE:
-                R_BF = self._rotation(self._contacts[i].wrench_frame, q)
-                wrenches[i] = (wrench.mean.reshape(2, 3) @ R_BF).ravel()
-        return wrenches
-
-    def _rotation(self, frame: str, q: Array) -> Array:
-        """Return the orientation of a frame in the base, shape (3, 3)."""
-        model, data = self._robot.model, self._data
-        pin.forwardKinematics(model, data, self._robot.configuration(q))
-        rotation: Array = pin.updateFramePlacement(model, data, self._robot.frame_id(frame)).rotation
-        return rotation.copy()
+        return self.axes.turned(wrenches, q)

@@ -14,8 +14,8 @@ import numpy as np
 
 from inertial_estimation.compilation import Column, Integers, inlined, integers, numbers
 from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, FIRST
-from inertial_estimation.models import stamp_regulator
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models import stamp_regulator
 from inertial_estimation.signals import NANOSECONDS, Array
 
 # Integers of the aligner: whether a row has come that may make a step ready, input without which none is (-1:

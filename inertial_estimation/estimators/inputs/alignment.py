@@ -36,8 +36,8 @@ from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.stream_health import stream_health
 from inertial_estimation.estimators.inputs.stuck_sensors import StuckSensors
-from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input

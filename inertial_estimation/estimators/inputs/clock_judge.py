@@ -5,8 +5,8 @@ from enum import Enum
 
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
 from inertial_estimation.estimators.inputs.input_stream import InputStream
-from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 READINGS_TO_BELIEVE = 3  # consecutive readings that agree with one another

@@ -29,9 +29,9 @@ from inertial_estimation.estimators.inputs.row_entry import (
 )
 from inertial_estimation.estimators.inputs.stamped_buffer import CAPACITY, StampedBuffer
 from inertial_estimation.estimators.inputs.stuck_sensors import Sensor
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.drop_reasons import DropCounts, DropReason
 from inertial_estimation.models.input_ranges import RowRange
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.estimators.inputs.stuck_sensors import Sensor
-from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
 from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState

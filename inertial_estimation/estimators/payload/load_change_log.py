@@ -26,9 +26,10 @@ class LoadChangeLog:
         if change is not None:
             self.counts[change.kind] = self.counts.get(change.kind, 0) + 1
 
-    def keep(self, estimates: list[PayloadEstimate]) -> None:
-        """Keep the load changes of estimates that are not published."""
-        self._unpublished += [estimate.change for estimate in estimates if estimate.change is not None]
+    def keep(self, estimate: PayloadEstimate) -> None:
+        """Keep the load change of an estimate that is not published."""
+        if estimate.change is not None:
+            self._unpublished.append(estimate.change)
 
     def completed(self, estimate: PayloadEstimate) -> PayloadEstimate:
         """Return an estimate to be published, with the oldest load change kept if it has none of its own."""

@@ -33,7 +33,7 @@ def payload_health(
         identification: Phase and values.
         measurer: Forces of the feet.
         missing: Inputs that do not arrive.
-        trouble: Why the last joint state could not be used; empty if it could.
+        trouble: What is wrong with the joint states where they are missing.
         at_rest: Whether the robot is at rest.
         why_not: Why the trunk cannot be measured now.
         changes: Load changes by kind.
@@ -67,8 +67,6 @@ def payload_health(
         return Health(NAME, HealthLevel.WARN, f"not identified: {unidentified.kind}, {masses}", values)
     if at_rest and measurer.trouble:
         return Health(NAME, HealthLevel.WARN, measurer.trouble, values)
-    if trouble:
-        return Health(NAME, HealthLevel.WARN, trouble, values)
     return Health(NAME, HealthLevel.OK, identification.phase.value, values)
 
 

@@ -2,10 +2,8 @@
 
 import numpy as np
 
+from inertial_estimation.data_checks.live_checks import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.inputs.aligned_sample import AlignedSample
-from inertial_estimation.estimators.inputs.rows import JOINTS
-from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.payload.identification import Identification
 from inertial_estimation.estimators.payload.load_change_log import LoadChangeLog
 from inertial_estimation.estimators.payload.method_choice import check_method
@@ -13,16 +11,27 @@ from inertial_estimation.estimators.payload.payload_config import TrunkPayloadCo
 from inertial_estimation.estimators.payload.payload_defect import PayloadCheck
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_health import payload_health
-from inertial_estimation.estimators.payload.payload_inputs import PayloadInputs
+from inertial_estimation.estimators.payload.payload_inputs import PayloadWindow, payload_inputs
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
-from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
+from inertial_estimation.signals import (
+    BaseState,
+    Health,
+    ImuSample,
+    JointReading,
+    WrenchSample,
+    seconds,
+)
 
 
 class TrunkPayloadPipeline:
@@ -34,7 +43,8 @@ class TrunkPayloadPipeline:
         trunk: Name of the trunk's link.
         identification: Phases and values, to inspect.
         observer: Rest and the last measurement of the trunk, to inspect.
-        entries: Take readings, also from their bytes, as the methods `push_*` do.
+        inputs: What takes the readings, as values or as messages.
+        checks: Checks of the data against the description.
     """
 
     def __init__(self, config: TrunkPayloadConfig, urdf: str) -> None:
@@ -61,17 +71,19 @@ class TrunkPayloadPipeline:
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         rest = RestDetector(config.rest, self.robot.joint_names)
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
-        self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
-        self.entries = self._inputs.entries
+        self.inputs = payload_inputs(config, setup, _leg_joints(self.robot, contacts))
+        self._window = PayloadWindow(config, setup, self.inputs)
+        self.inputs.reduce = self._window.faults
+        self.checks = LiveChecks(setup, config.robot, self.inputs)
         self._changes = LoadChangeLog()
         self._stepper: Stepper[PayloadEstimate] = Stepper(
-            self._inputs.aligner,
+            self.inputs,
             on_step=self._step,
             on_gap=self._resume,
             on_restart=self._forget,
             on_failure=self._recover,
             defect=PayloadCheck().defect,
-            events=self._changes,
+            on_withheld=self._changes.keep,
         )
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
         publisher = self._publisher
@@ -79,15 +91,16 @@ class TrunkPayloadPipeline:
             config, publisher.nominal.mass, publisher.nominal_com_B, publisher.nominal_size
         )
         self._without_joints_ns: int | None = None
+        self._last_ns: int | None = None  # last step with a full window
         self._without_ns: int | None = None  # last step with an input missing
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
-        self.entries.push_imu(sample)
+        self.inputs.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
-        self._inputs.push_joints(reading)
+        """Take a joint state, joints by name in any order, of all joints or some."""
+        self.inputs.push_joints(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of a contact, ignored where the forces are estimated.
@@ -95,24 +108,24 @@ class TrunkPayloadPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self.entries.push_wrench(contact, sample)
+        self.inputs.push_contact(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
-        self._inputs.push_base_state(state)
+        self.inputs.push_orientation(BASE_STATE, state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Make every step whose inputs are complete.
 
         Args:
-            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale, and how
-                long the robot is held for it.
+            now_ns: Time now on the clock of the stamps [ns]; decides only what is too old, and how long the
+                robot is held for a missing input.
 
         Returns:
-            The estimates since the last tick, in order of their stamps; none while an input is stale.
+            The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
         """
-        estimates = self._stepper.tick(now_ns)
-        missing = not estimates and JOINTS in self._inputs.aligner.missing(now_ns)
+        estimates = [self._changes.completed(estimate) for estimate in self._stepper.tick(now_ns)]
+        missing = not estimates and JOINTS in self.inputs.aligner.missing(now_ns)
         self._advance_without_joints(now_ns if missing else None)
         return estimates
 
@@ -125,19 +138,22 @@ class TrunkPayloadPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs and identification are."""
-        aligner = self._inputs.aligner
+        inputs, missing = self.inputs.health(now_ns), self.inputs.aligner.missing(now_ns)
+        joints = self.inputs.joints
+        of_joints = next(entry for entry in inputs if entry.name == JOINTS)
+        assert joints is not None
         entry = payload_health(
             self.identification,
             self.observer.measurer,
-            missing=aligner.missing(now_ns),
-            trouble=self._inputs.trouble,
+            missing=missing,
+            trouble=of_joints.message if JOINTS in missing else "",
             at_rest=self.observer.at_rest,
             why_not=self.observer.why_not,
             changes=self._changes.counts,
-            velocity_source=self._inputs.velocity_source,
-            failures=self._stepper.health_note(now_ns),
+            velocity_source=joints.velocity_source,
+            failures="; ".join(filter(None, (self._window.axes.note, self._stepper.health_note(now_ns)))),
         )
-        return [*aligner.health(now_ns), self.entries.checks.health(), entry]
+        return [*inputs, self.checks.health(), entry]
 
     def identify(self, method: str = "") -> str:
         """Begin an identification; returns what happens next, as a sentence.
@@ -162,7 +178,7 @@ class TrunkPayloadPipeline:
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
         self._stepper.clear()
-        self._inputs.clear()
+        self._changes.reset()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -180,21 +196,21 @@ class TrunkPayloadPipeline:
         self.observer.set_config(config)
         self.identification.set_config(config)
         self._publisher.set_rate(config.hand_over_rate)
-        self._inputs.aligner.limits.timeout = config.robot.inputs.timeout
+        self.inputs.aligner.timeout = config.robot.inputs.timeout
 
     def _forget(self) -> None:
-        self._inputs.clear_window()
+        self._window.clear()
         self.observer.reset()
-        self._stepper.interrupt()
+        self._last_ns = None
         self._publisher.reset()
         self.identification.reset()
         self._without_ns = None
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
-        elapsed = self._stepper.elapsed(sample)
+        elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
-            self._inputs.clear_window()
-        state = self._inputs.state_at(sample)
+            self._window.clear()
+        state = self._window.state_at(sample)
         if state is None:
             self._lose_window()
             if self._without_ns is not None:
@@ -203,13 +219,13 @@ class TrunkPayloadPipeline:
             return None
         self._without_ns = None
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        self._stepper.advance(sample)
+        self._last_ns = sample.time_ns
         observation = self.observer.update(
             sample.stamp_ns,
             state,
             dt,
             arrived=self._publisher.arrived,
-            doubtful=self._inputs.doubtful(sample.time_ns),
+            doubtful=self._window.doubtful(sample),
         )
         change = None if observation is None else self.identification.update(observation)
         self._changes.count(change)
@@ -218,11 +234,11 @@ class TrunkPayloadPipeline:
     def _lose_window(self) -> None:
         """Restart the detection of rest with an empty window of readings."""
         self.observer.lose_window()
-        self._stepper.interrupt()
+        self._last_ns = None
 
     def _resume(self) -> None:
         self._without_ns = None
-        self._inputs.clear_window()
+        self._window.clear()
         self._lose_window()
         self.identification.interrupt()
 

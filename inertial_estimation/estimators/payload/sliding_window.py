@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from inertial_estimation.estimators.inputs.thinned_mean import THINNING_TOLERANCE
+from inertial_estimation.inputs.alignment import DUE
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 
@@ -24,7 +24,7 @@ class SlidingWindow:
         """
         self._duration_ns = round(duration * NANOSECONDS)
         self._half_ns = self._duration_ns // 2
-        self._capacity = math.ceil(duration * rate / THINNING_TOLERANCE) + 4
+        self._capacity = math.ceil(duration * rate / DUE) + 4
         self._rows = np.zeros((self._capacity, width))
         self._times = [0] * self._capacity
         self._early, self._late = np.zeros(width), np.zeros(width)

@@ -10,11 +10,9 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.data_checks.live_checks import WINDOWS
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.inputs.live_checks import WINDOWS
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
@@ -34,8 +32,11 @@ class Recorded:
         self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
         self.begin_ns = self.entries[0][1].stamp_ns
 
-    def tilt(self):
-        return TiltPipeline(TiltPipelineConfig(robot=self.spec.config), read_urdf(self.spec.urdf))
+    def legged(self, **rows):
+        config = InertialPipelineConfig(
+            robot=self.spec.config, links=("torso_2_link",), rows=RowsConfig(**rows)
+        )
+        return InertialPipeline(config, read_urdf(self.spec.urdf))
 
     def arm(self):
         config = InertialPipelineConfig(
@@ -80,7 +81,7 @@ def in_g(sample):
 
 
 def test_clean_data_are_checked_once_and_found_right(panda, talos):
-    for recorded, pipeline in ((panda, panda.arm()), (talos, talos.tilt())):
+    for recorded, pipeline in ((panda, panda.arm()), (talos, talos.legged())):
         said = recorded.feed(pipeline)
         assert {entry.level for entry in said} == {HealthLevel.OK}
         assert said[0].message == "waiting for data"
@@ -89,7 +90,7 @@ def test_clean_data_are_checked_once_and_found_right(panda, talos):
 
 
 def test_an_error_is_named_after_five_seconds(panda, talos):
-    arm, walk = panda.feed(panda.arm(), opposed), talos.feed(talos.tilt(), in_g)
+    arm, walk = panda.feed(panda.arm(), opposed), talos.feed(talos.legged(), in_g)
     assert [entry.level for entry in arm] == [HealthLevel.OK] * 5 + [HealthLevel.ERROR] * 2
     assert "effort sign" in str(arm[-1].values)
     assert walk[-1].level is HealthLevel.ERROR
@@ -103,7 +104,7 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
         calls.append(call)
         return lambda: None if len(calls) == 1 else call()
 
-    checks = pipeline.entries.checks
+    checks = pipeline.checks
     checks.execute = execute
     said = panda.feed(pipeline)
     assert len(calls) == 1
@@ -115,14 +116,14 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
 
 
 def test_efforts_that_are_not_used_are_not_judged(talos):
-    said = talos.feed(talos.tilt(), opposed)
+    said = talos.feed(talos.legged(torque_rows=()), opposed)
     assert said[-1].level is HealthLevel.OK
     assert said[-1].message.endswith("checks ok")
 
 
 def test_stamps_that_go_back_begin_anew(panda):
     pipeline = panda.arm()
-    checks = pipeline.entries.checks
+    checks = pipeline.checks
     for topic, sample in panda.entries[:300]:
         push(pipeline, topic, sample)
         checks.health()

@@ -1,0 +1,52 @@
+"""Wrenches in the axes of their sensors, also where messages have them in those of the base."""
+
+import pinocchio as pin
+
+from inertial_estimation.errors import listing
+from inertial_estimation.inputs.contacts import WrenchAxes
+from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.signals import Array
+
+
+class SensorAxes:
+    """Turns the wrenches of a robot into the axes of their wrench frames."""
+
+    def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
+        self._robot, self._contacts, self._inputs = setup.robot, setup.contacts, inputs
+        self._data = setup.robot.model.createData()
+
+    @property
+    def unknown(self) -> list[str]:
+        """Contacts whose wrenches are in the axes of the world, which need the yaw of the base."""
+        contacts = self._inputs.contacts.values()
+        return [contact.name for contact in contacts if contact.axes is WrenchAxes.WORLD]
+
+    @property
+    def note(self) -> str:
+        """Say that wrenches cannot be used for their axes; empty where none is."""
+        said = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
+        return said if self.unknown else ""
+
+    def turned(self, wrenches: Array, q: Array) -> Array:
+        """Return wrenches of all contacts in their wrench frames.
+
+        Args:
+            wrenches: In the axes of their messages, those of the sensor or of the base, shape (n, 6).
+            q: Positions of the joints [rad or m], shape (n_joints,).
+        """
+        axes = [
+            self._inputs.contacts[c.name].axes if c.name in self._inputs.contacts else None
+            for c in self._contacts
+        ]
+        if WrenchAxes.BASE not in axes:
+            return wrenches
+        model = self._robot.model
+        turned: Array = wrenches.copy()
+        pin.forwardKinematics(model, self._data, self._robot.configuration(q))
+        for i, contact in enumerate(self._contacts):
+            if axes[i] is WrenchAxes.BASE:
+                frame = self._robot.frame_id(contact.wrench_frame)
+                R_BF = pin.updateFramePlacement(model, self._data, frame).rotation
+                turned[i] = (wrenches[i].reshape(2, 3) @ R_BF).ravel()
+        return turned
