@@ -60,6 +60,7 @@ setup(
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
         (f"share/{PACKAGE}/config/layouts", sorted(glob("config/layouts/*"))),
+        (f"share/{PACKAGE}/config/maps", sorted(glob("config/maps/*.yaml"))),
         (f"share/{PACKAGE}/config/sros2", sorted(glob("config/sros2/*"))),
         *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],

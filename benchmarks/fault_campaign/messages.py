@@ -9,7 +9,7 @@ import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
 import inertial_estimation as ie
-from inertial_estimation.recordings import message_conversion as conversion
+from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -115,7 +115,8 @@ def serialised(sample: Any, change: Callable[[Any], None] = lambda _: None) -> S
 @cache
 def message_reader(message_type: str) -> Any:
     """Return the reader of a type's bytes, its deserialiser that of rosbags."""
-    return conversion.bytes_reader(message_type, lambda data: TYPESTORE.deserialize_cdr(data, message_type))
+    deserialize = lambda data: TYPESTORE.deserialize_cdr(data, message_type)  # noqa: E731
+    return conversion.MessageReader(message_type, deserialize).read
 
 
 def damaged(data: bytes, rng: np.random.Generator) -> bytes:

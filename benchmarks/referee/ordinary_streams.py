@@ -10,8 +10,8 @@ from benchmarks.referee.commands import ran, written
 from benchmarks.referee.gaits import GAITS, RATE_HZ, quadruped, readings_of
 from benchmarks.referee.ordinary import case
 from inertial_estimation import JointReading, WrenchSample, build_pipelines, replay_recording
+from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.bag_writer import BagWriter
-from inertial_estimation.recordings.message_conversion import CONVERSIONS
 from inertial_estimation.synthetic.gait_sensors import feet_at_rest, gait_readings, gait_recording
 from inertial_estimation.synthetic.synthetic_gait import gait_motion
 

@@ -3,7 +3,7 @@
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate, OrientationSample
+from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate
 from inertial_estimation.simulation.ground_truth import SensorReadings
 
 
@@ -38,7 +38,6 @@ class ControllerFeed:
     def push_base_state(self, state: BaseState) -> None:
         """Push orientation and state of the base."""
         if self.active:
-            self.controller.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
             self.controller.push_base_state(state)
 
     def push_inertias(self, estimate: InertialEstimate) -> None:

@@ -1,14 +1,15 @@
 """Sensor readings of a closed loop as a recording on the nodes' topics."""
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.recordings.recorded_message import Sample
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.samples import PoseSample, Sample
+from inertial_estimation.signals import PoseSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 

@@ -178,8 +178,11 @@ def replay_topics(
     contacts = tuple(values["contacts"])
     wrench_names = {contact: f"{topic_token(contact)}/wrench" for contact in contacts}
     desired_names = {contact: f"{topic_token(contact)}/desired_wrench" for contact in contacts}
-    inputs = [*INPUT_NAMES.values(), *wrench_names.values(), *desired_names.values()]
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
+    own = [*INPUT_NAMES.values(), *wrench_names.values(), *desired_names.values()]
+    others = [name for name in values.get("joint_states.topics", ()) if name not in own]
+    others += [name for name in renamed if name not in own] if values.get("inputs.map") else []
+    inputs = [*own, *others]
     for old in renamed:
         if old not in inputs:
             hint = did_you_mean(old, inputs, "the inputs are")
@@ -190,4 +193,5 @@ def replay_topics(
         named["imu"] = ""
     of_contacts = {contact: topic[name] for contact, name in wrench_names.items() if wrenches}
     wanted = {contact: topic[name] for contact, name in desired_names.items() if desired}
-    return RecordedTopics(**named, wrenches=of_contacts, desired_wrenches=wanted)
+    further = {name: topic[name] for name in others}
+    return RecordedTopics(**named, wrenches=of_contacts, desired_wrenches=wanted, others=further)

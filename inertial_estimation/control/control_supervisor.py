@@ -127,6 +127,20 @@ class ControlSupervisor:
         self._sent = result.tau
         return result
 
+    def refuse(self, stamp_ns: int, text: str, v: Array) -> ControlResult:
+        """Return torques that damp the joints, as a reading was impossible.
+
+        Args:
+            stamp_ns: Time of the reading [ns].
+            text: The input and what is wrong with it.
+            v: Velocities of the joints as far as they are known [rad/s], shape (n_joints,).
+        """
+        joints = JointSample(stamp_ns, np.zeros(len(v)), v)
+        result = self._answer_fault(StateFault(FaultCause.IMPOSSIBLE, text), joints)
+        self.counts.steps += 1
+        self._sent = result.tau
+        return result
+
     def _controlled(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None]
     ) -> ControlResult | StateFault:

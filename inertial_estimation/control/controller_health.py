@@ -1,23 +1,34 @@
 """Health of the controller, for diagnostics."""
 
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.control_supervisor import ControllerStepCounts
-from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
-from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.inputs.possible import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel, seconds
 
 NAME = "controller"
+
+
+class InputsNow(NamedTuple):
+    """State of the inputs at a time."""
+
+    lost: Sequence[str]  # names of the required ones that never came or are lost
+    timeout: float  # age from which they are [s]
+    velocity_source: str  # where joint velocities come from, for people
 
 
 def controller_health(
     last: ControlResult | None,
     counts: ControllerStepCounts,
     references: ReferenceIntake,
-    inputs: ControllerInputs,
+    inputs: InputsNow,
     now_ns: int,
     *,
     held: bool,
@@ -28,7 +39,7 @@ def controller_health(
         last: Result of the last step; None before the first.
         counts: Numbers of steps.
         references: References taken and refused.
-        inputs: The inputs.
+        inputs: What is to be said of the inputs.
         now_ns: Time now on the clock of the stamps [ns].
         held: Whether the gait is requested to stand.
     """
@@ -46,9 +57,7 @@ def controller_health(
     return Health(NAME, level, message, values)
 
 
-def _counted(
-    counts: ControllerStepCounts, references: ReferenceIntake, inputs: ControllerInputs
-) -> dict[str, str]:
+def _counted(counts: ControllerStepCounts, references: ReferenceIntake, inputs: InputsNow) -> dict[str, str]:
     values = {
         "steps": str(counts.steps),
         "steps in damping": str(counts.damped),
@@ -70,17 +79,16 @@ def _counted(
 
 
 def _verdict(
-    last: ControlResult | None, counts: ControllerStepCounts, inputs: ControllerInputs, now_ns: int
+    last: ControlResult | None, counts: ControllerStepCounts, inputs: InputsNow, now_ns: int
 ) -> tuple[HealthLevel, str]:
-    stale = inputs.stale(now_ns)
-    if stale:
-        return HealthLevel.STALE, f"waiting for {listing(stale)}: no torques are sent"
+    age = math.inf if last is None else seconds(now_ns - last.stamp_ns)
+    damps = last is not None and last.state is ControlState.DAMPING and age <= inputs.timeout
+    if inputs.lost and not damps:
+        return HealthLevel.STALE, f"waiting for {listing(inputs.lost)}: no torques are sent"
     if last is None:
-        return HealthLevel.WARN, "no joint state with base orientation and base state of its stamp yet"
-    unanswered, unmatched = seconds(now_ns - last.stamp_ns), inputs.unmatched()
-    if unanswered > inputs.timeout:
-        missing = f": no {listing(unmatched)} of the newest joint state's stamp" if unmatched else ""
-        return HealthLevel.ERROR, f"no joint state has been answered for {unanswered:.2f} s{missing}"
+        return HealthLevel.WARN, "no joint state with a base state of its time yet"
+    if age > inputs.timeout:
+        return HealthLevel.ERROR, f"no joint state has been answered for {age:.2f} s"
     if last.state is ControlState.DAMPING:
         return HealthLevel.ERROR, f"damping: {last.reason}"
     if last.state is ControlState.HOLDING:

@@ -1,185 +1,132 @@
-"""Inputs of the controller: joint states and base matched by stamp, contact wrenches."""
+"""Inputs of the controller: state of joints and base at one time, contact forces, impossible readings."""
 
-from typing import Any
+import math
+from typing import NamedTuple
+
+import numpy as np
 
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.joint_input import JointInput
-from inertial_estimation.control.stamped_input import StampedInput, push_matched
-from inertial_estimation.control.wrench_input import WrenchInput
-from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.drop_reasons import misfit
-from inertial_estimation.models.input_ranges import wrench_range
-from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_config import check_contact
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.contacts import ContactInput, ContactSource, WrenchAxes
+from inertial_estimation.inputs.joints import JOINTS, JointPart
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.stream import Stream
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
-from inertial_estimation.signals import (
-    NANOSECONDS,
-    BaseState,
-    Health,
-    HealthLevel,
-    JointReading,
-    JointSample,
-    OrientationSample,
-    WrenchSample,
+from inertial_estimation.signals import NANOSECONDS, Array, JointSample
+from inertial_estimation.spatial.rotations import quaternion_from_rotation
+
+FORCE_AGE_S = 0.02  # for which a force before a joint state still shows a touchdown
+VELOCITY_AGE_NS = NANOSECONDS // 10  # of the last velocities that are used for damping
+IMPOSSIBLE = (
+    *(DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE),
+    *(DropReason.CONTRADICTION, DropReason.NO_DIRECTION),
 )
 
 
-class ControllerInputs:
-    """Buffers of the inputs; those of one stamp belong together.
+class Refusal(NamedTuple):
+    """A reading of joints or base that is impossible, so that the robot's state is not known."""
 
-    Implausible joint states and base states are not dropped here: the drives need an answer to every stamp,
-    and `ControlSupervisor` answers them by damping. A wrench is optional: one out of range is dropped.
+    stamp_ns: int  # of its arrival
+    text: str  # the input and what is wrong with it
+    v: Array  # velocities of the joints as far as they are known, possible or not [rad/s], shape (n,)
+
+
+class ControllerInputs:
+    """Sensors of the robot and its base state, as the controller uses them.
 
     Attributes:
-        contacts: Names of the contacts, in the configured order.
-        wrenches: Wrenches of each contact.
-        timeout: Age from which an input is stale [s].
+        robot: Takes readings and messages; joint states are the steps, at which the base is interpolated.
     """
 
-    def __init__(self, config: ControllerConfig, robot: RobotModel, contacts: tuple[str, ...]) -> None:
+    def __init__(self, config: ControllerConfig, setup: RobotSetup) -> None:
         """Begin empty.
 
         Args:
-            config: Joint names, delays, time-outs; soles.
-            robot: The robot.
-            contacts: Names of the contacts.
+            config: All parameters.
+            setup: The robot and its contacts, which matter for a floating base only.
         """
-        self.contacts = contacts
-        self.timeout = config.robot.inputs.timeout
-        self._floating = robot.floating_base
-        self._joint_map = JointMap(robot, config.robot)
-        self._joint_input = JointInput(self._joint_map, robot.n_joints)
-        inputs = config.robot.inputs
-        jump_ns = int(NANOSECONDS * inputs.jump)
-        clock = (jump_ns, int(NANOSECONDS * min(inputs.max_gap, inputs.jump)))
-        self._joints: StampedInput[JointSample] = StampedInput("joint_states", *clock)
-        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", *clock)
-        self._base: StampedInput[BaseState] = StampedInput("base_state", *clock)
-        self._required: tuple[StampedInput[Any], ...] = (self._joints,)
-        if robot.floating_base:
-            self._required = self._joints, self._orientation, self._base
-        limits, sole = wrench_range(inputs.range, robot), bool(config.stance.soles)
-        self.wrenches = {contact: WrenchInput(limits, sole=sole) for contact in contacts}
+        floating, parameters = setup.robot.floating_base, config.robot
+        source = ContactSource.WRENCH if floating else ContactSource.NONE
+        self.robot = RobotInputs(
+            setup,
+            parameters,
+            driver=JOINTS,
+            imu=False,
+            sources=dict.fromkeys(setup.contact_names, source),
+            await_contacts=False,  # they show early and late touchdowns
+            base_state=floating,
+            heading=floating,
+            corrections=joint_corrections(parameters.joint_offsets, parameters.drive_gains, setup.robot),
+        )
+        assert self.robot.joints is not None
+        self.joint_states, self._soles = self.robot.joints, bool(config.stance.soles)
+        self._impossible: dict[str, int] = {}  # number of those that are known, by stream
 
-    def reset(self) -> None:
-        """Forget everything."""
-        for stream in (self._joints, self._orientation, self._base):
-            stream.reset()
-        self._joint_map.reset()
-        self.forget_wrenches()
+    def joints(self, sample: AlignedSample) -> JointSample:
+        """Return the state of the joints of a sample."""
+        columns = self.joint_states.columns
+        return JointSample(sample.stamp_ns, sample.driver[columns.q], sample.driver[columns.v])
 
-    def forget_wrenches(self) -> None:
-        """Forget the wrenches."""
-        for wrenches in self.wrenches.values():
-            wrenches.clear()
-
-    def push_orientation(self, sample: OrientationSample) -> None:
-        """Take the orientation of the base."""
-        push_matched(self._orientation, sample.stamp_ns, sample, self._required)
-
-    def push_base_state(self, state: BaseState) -> None:
-        """Take the twist of the base; its position is not used."""
-        push_matched(self._base, state.stamp_ns, state, self._required)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one without all joints, or without velocities yet, is dropped and counted."""
-        try:
-            sample = self._joint_input.sample(reading)
-        except MeasurementError as error:
-            self._joints.drop(misfit(error), str(error))
-            return
-        push_matched(self._joints, reading.stamp_ns, sample, self._required)
-
-    def take_joints(self, data: bytes) -> bool:
-        """Take a serialised joint state; return whether it has been taken, else its value is to be pushed."""
-        sample = self._joint_input.taken(data)
-        if sample is None:
-            return False
-        push_matched(self._joints, sample.stamp_ns, sample, self._required)
-        return True
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of one contact.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        check_contact(contact, self.contacts)
-        self.wrenches[contact].push(sample, self._joints.last_stamp_ns)
-
-    @property
-    def velocity_source(self) -> str:
-        """Where the joint velocities come from, for people."""
-        return self._joint_map.velocity_source
-
-    def stale(self, now_ns: int) -> list[str]:
-        """Return the required inputs that are missing or too old.
-
-        Args:
-            now_ns: Time now on the clock of the stamps [ns].
-        """
-        return [stream.name for stream in self._required if stream.stale(now_ns, self.timeout)]
-
-    def health(self, now_ns: int) -> list[Health]:
-        """Return the state of each required input, and of wrenches of which some were dropped recently.
-
-        Args:
-            now_ns: Time now on the clock of the stamps [ns].
-        """
-        entries = [stream.health(now_ns, self.timeout) for stream in self._required]
-        for contact, wrenches in self.wrenches.items():
-            drops = wrenches.drops
-            if drops.recent(now_ns):
-                entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, drops.summary, drops.values()))
-        return entries
-
-    def joint_stamps(self) -> list[int]:
-        """Return the stamps of the joint states kept, ascending [ns]."""
-        return self._joints.stamps()
-
-    def matched_stamps(self) -> list[int]:
-        """Return the stamps of which all required inputs are there, ascending [ns]."""
-        joints, *others = self._required
-        matched = joints.stamps()
-        for stream in others:
-            matched = [s for s in matched if stream.keeps(s)]
-        return matched
-
-    def unmatched(self) -> list[str]:
-        """Return the required inputs without a value of the newest joint state's stamp."""
-        stamps = self._joints.stamps()
-        if not stamps:
-            return [self._joints.name]
-        return [stream.name for stream in self._required if stream.get(stamps[-1]) is None]
-
-    def joints(self, stamp_ns: int) -> JointSample:
-        """Return the joint state of a matched stamp [ns]."""
-        joints = self._joints.get(stamp_ns)
-        assert joints is not None
-        return joints
-
-    def base(self, stamp_ns: int) -> BaseMotion | None:
-        """Return the motion of the base at a matched stamp [ns]; None for a fixed base."""
-        if not self._floating:
+    def base(self, sample: AlignedSample) -> BaseMotion | None:
+        """Return the motion of a floating base of a sample that has it; None for a fixed one."""
+        row = sample.rows.get(BASE_STATE)
+        if row is None:
             return None
-        orientation, state = self._orientation.get(stamp_ns), self._base.get(stamp_ns)
-        assert orientation is not None
-        assert state is not None
-        return BaseMotion(orientation.quaternion_xyzw, state.v_WB_B, state.w_WB_B)
+        z = row[6:9] / math.sqrt(row[6:9] @ row[6:9])
+        x = row[9:12] - (row[9:12] @ z) * z
+        x /= math.sqrt(x @ x)
+        R_WB = np.array((x, np.cross(z, x), z))
+        return BaseMotion(quaternion_from_rotation(R_WB), row[0:3], row[3:6])
 
-    def normal_forces(self, stamp_ns: int) -> list[float | None]:
-        """Return the newest normal force of each contact before a stamp [N].
+    def normal_forces(self, sample: AlignedSample) -> list[float | None]:
+        """Return the newest normal force of each contact before a sample [N]; None where it is older.
 
-        Args:
-            stamp_ns: The stamp [ns].
-
-        Returns:
-            One for each contact; None where the newest is too old to show a touchdown.
+        Not that of its time itself: over DDS it may come before or after the joint state.
         """
-        return [wrenches.force_before(stamp_ns) for wrenches in self.wrenches.values()]
+        return [self._force(contact, sample) for contact in self.robot.contacts.values()]
 
-    def forget_until(self, stamp_ns: int) -> None:
-        """Drop what belongs to stamps up to this one [ns]."""
-        for stream in self._required:
-            stream.forget_until(stamp_ns)
+    def _force(self, contact: ContactInput, sample: AlignedSample) -> float | None:
+        row = self.robot.aligner.latest(contact.stream.spec.name, sample.time_ns - 1, FORCE_AGE_S)
+        if row is None:
+            return None
+        if not self._soles:  # a point, whose axes turn as it rolls
+            return math.sqrt(row[:3] @ row[:3])
+        base = sample.rows.get(BASE_STATE)
+        if contact.axes is WrenchAxes.BASE and base is not None:
+            return float(row[:3] @ base[6:9])
+        return float(row[2])
+
+    def refusal(self) -> Refusal | None:
+        """Return the last impossible reading of joints or base since the last call; None: there was none."""
+        streams = [part.stream for part in self.joint_states.parts]
+        streams += [self.robot.streams[BASE_STATE]] if BASE_STATE in self.robot.streams else []
+        counts = {stream.spec.name: _impossible(stream) for stream in streams}
+        fresh = [one for one in streams if counts[one.spec.name] > self._impossible.get(one.spec.name, 0)]
+        self._impossible = counts
+        if not fresh:
+            return None
+        last = fresh[-1]
+        v = np.zeros(self.joint_states.columns.n)
+        for part in self.joint_states.parts:
+            v[part.joints] = _velocities(part)
+        name = BASE_STATE if last.spec.name == BASE_STATE else JOINTS
+        return Refusal(last.drops.arrival_ns, f"{name}: {last.drops.summary}", v)
+
+
+def _impossible(stream: Stream) -> int:
+    """Return the number of impossible readings of a stream."""
+    return sum(stream.drops.counts.get(reason, 0) for reason in IMPOSSIBLE)
+
+
+def _velocities(part: JointPart) -> Array:
+    """Return the velocities of the last reading of some joints; zero where it is old."""
+    stream, columns = part.stream, slice(len(part.joints), 2 * len(part.joints))
+    if stream.rejected and stream.rejected[-1][0] == stream.arrival_ns:
+        return stream.rejected[-1][1][columns]
+    newest = stream.ring.newest_ns
+    if newest is None or stream.arrival_ns - newest > VELOCITY_AGE_NS:
+        return np.zeros(len(part.joints))
+    return stream.ring.rows[stream.ring.end - 1, columns]

@@ -1,10 +1,14 @@
 """The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
 
+import math
+from collections import deque
+from collections.abc import Iterator
+
 from inertial_estimation.control.composite_adaptation import CompositeAdaptation
 from inertial_estimation.control.control_result import ControlResult
 from inertial_estimation.control.control_supervisor import ControlSupervisor
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_health import controller_health
+from inertial_estimation.control.controller_health import InputsNow, controller_health
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.inertia_intake import InertiaIntake
 from inertial_estimation.control.inertia_limits import InertiaLimits
@@ -13,6 +17,8 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.torque_error_intake import TorqueErrorIntake
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.alignment import AlignedSample, Continuity
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -22,17 +28,17 @@ from inertial_estimation.signals import (
     Health,
     JointReading,
     LinkInertia,
-    OrientationSample,
     TorqueCommand,
     WrenchSample,
     seconds,
 )
 
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
+MOST_WAITING = 64  # joint states that wait for inertias
 
 
 class ControllerPipeline:
-    """Matches joints, orientation and base state by stamp and answers with torques.
+    """Aligns joint states and base states by stamp and answers with torques.
 
     Attributes:
         config: The parameters in force.
@@ -40,7 +46,7 @@ class ControllerPipeline:
         contacts: Names of the contacts, in the configured order.
         last: Result of the last step; None before the first.
         controller: The controller itself.
-        inputs: Joint states, base and wrenches, which may also be handed over as serialised messages.
+        inputs: What takes joint states, base states and wrenches, as values or as messages.
         supervisor: Decides whether its torques are sent; counts what became of the joint states.
         torque_errors: Takes what joints and base take more than the model says, which is added to it.
     """
@@ -68,29 +74,25 @@ class ControllerPipeline:
         limits = InertiaLimits(masses, self.robot.total_mass, config.inertias.plausible)
         self._inertias = InertiaIntake(limits, config.inertias.timeout, used=config.inertias.applied)
         self._references = ReferenceIntake(self.robot, self.controller, config.references)
-        self.inputs = ControllerInputs(config, self.robot, self.contacts)
+        self._states = ControllerInputs(config, setup)
+        self.inputs = self._states.robot
+        self._waiting: deque[AlignedSample] = deque(maxlen=MOST_WAITING)
         self.last: ControlResult | None = None
-        self._last_stamp_ns: int | None = None
+        self._last_stamp_ns: int | None = None  # of the last command
+        self._interrupted = False  # whether all inputs were, since then
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
         dynamics = self.controller.dynamics
         tau_max = config.torque_scale * dynamics.torque_limits
         self.torque_errors = TorqueErrorIntake(self.robot, tau_max)
         self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, tau_max)
 
-    def push_orientation(self, sample: OrientationSample) -> None:
-        """Take the orientation of the base."""
-        self.inputs.push_orientation(sample)
+    def push_joints(self, reading: JointReading) -> None:
+        """Take one joint state, with all joints or some."""
+        self.inputs.push_joints(reading)
 
     def push_base_state(self, state: BaseState) -> None:
-        """Take the twist of the base; its position is not used."""
-        self.inputs.push_base_state(state)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one that misses joints is dropped and counted.
-
-        So is one without velocities while they cannot be derived from positions yet.
-        """
-        self.inputs.push_joints(reading)
+        """Take orientation and twist of the base; its position is not used."""
+        self.inputs.push_orientation(BASE_STATE, state)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact; optional, it shows early and late touchdowns.
@@ -98,7 +100,7 @@ class ControllerPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self.inputs.push_wrench(contact, sample)
+        self.inputs.push_contact(contact, sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps.
@@ -106,15 +108,6 @@ class ControllerPipeline:
         One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
         """
         self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
-
-    def take_inertia(self, link: str, data: bytes) -> bool:
-        """Take a serialised inertia of one link; return whether it has been, else its value is to be pushed.
-
-        Args:
-            link: One of `inertias.links`.
-            data: A message of type geometry_msgs/InertiaStamped.
-        """
-        return self._inertias.take(link, data, self._last_stamp_ns)
 
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
@@ -145,13 +138,14 @@ class ControllerPipeline:
         self.controller.gait.hold(held)
 
     def tick(self, now_ns: int) -> list[TorqueCommand]:
-        """Answer the joint states whose base orientation and base state have arrived.
+        """Answer the joint states whose base state has arrived.
 
         Args:
             now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
 
         Returns:
-            One command for each answered joint state, in order; none while a required input is lost.
+            One command for each answered joint state, in order; none while a required input is lost. While
+            readings arrive that are impossible, the state is not known: the joints are damped.
         """
         inertias = self._inertias.pop()
         if inertias is not None and self.config.inertias.applied:
@@ -159,8 +153,13 @@ class ControllerPipeline:
             adapted = self._adaptation.inertias if self._adaptation.active else inertias
             self.controller.dynamics.set_inertias(adapted)
         self.controller.dynamics.set_torque_errors(self.torque_errors.errors)
-        commands = [self._answer(stamp) for stamp in self._ready()]
-        return [] if self.inputs.stale(now_ns) else commands
+        commands = [self._answer(sample) for sample in self._due()]
+        if self.inputs.aligner.missing(now_ns):
+            commands = []
+        refusal = self._states.refusal()
+        if refusal is not None and not commands and self._is_due(refusal.stamp_ns):
+            commands = [self._command(self.supervisor.refuse(*refusal))]
+        return commands
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs, inertias and controller are.
@@ -168,11 +167,12 @@ class ControllerPipeline:
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
+        aligner = self.inputs.aligner
         controller = controller_health(
             self.last,
             self.supervisor.counts,
             self._references,
-            self.inputs,
+            InputsNow(aligner.missing(now_ns), aligner.timeout, self._states.joint_states.velocity_source),
             now_ns,
             held=self.controller.gait.held,
         )
@@ -182,6 +182,8 @@ class ControllerPipeline:
     def reset(self) -> None:
         """Forget state, references, inertias and buffered inputs, as at start."""
         self.inputs.reset()
+        self._waiting.clear()
+        self._states.refusal()
         self._start_over()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -198,7 +200,7 @@ class ControllerPipeline:
         self.supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
         self._adaptation.config = changed.adaptation
-        self.inputs.timeout = changed.robot.inputs.timeout
+        self.inputs.aligner.timeout = changed.robot.inputs.timeout
         self.config = changed
 
     def _start_over(self) -> None:
@@ -208,42 +210,45 @@ class ControllerPipeline:
         self.torque_errors.reset()
         self._adaptation.reset()
         self.supervisor.reset()
-        self.inputs.forget_wrenches()
         self._references.reset()
         self.last = None
         self._last_stamp_ns = None
 
-    def _ready(self) -> list[int]:
-        """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
-        max_age = self.config.inertias.max_age
-        matched = self.inputs.matched_stamps()
-        if max_age:
-            matched = [s for s in matched if not self._inertias.to_come(s, max_age)]
-        if not matched:
-            return []
-        if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
-            self._start_over()  # the stamps have jumped back
-        earlier = self.inputs.joint_stamps().index(matched[-1])  # stamps ascend
-        self.supervisor.counts.unmatched += earlier - len(matched) + 1
-        period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
-        due, last = [], self._last_stamp_ns
-        for stamp in matched:
-            if last is None or stamp - last >= period:
-                due.append(stamp)
-                last = stamp
-        return due
+    def _is_due(self, stamp_ns: int) -> bool:
+        """Return whether a command is due, by the rate; not for a stamp before that of the last one."""
+        period = (1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate
+        return self._last_stamp_ns is None or stamp_ns - self._last_stamp_ns >= period
 
-    def _answer(self, stamp_ns: int) -> TorqueCommand:
-        h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
-        self._last_stamp_ns = stamp_ns
-        base, joints = self.inputs.base(stamp_ns), self.inputs.joints(stamp_ns)
-        self.last = self.supervisor.step(h, base, joints, self.inputs.normal_forces(stamp_ns))
+    def _due(self) -> Iterator[AlignedSample]:
+        """Yield the samples to answer now; those for which inertias are awaited stay for later."""
+        self._waiting.extend(self.inputs.ready())
+        max_age = self.config.inertias.max_age
+        while self._waiting and not self._inertias.to_come(self._waiting[0].stamp_ns, max_age):
+            sample = self._waiting.popleft()
+            if sample.continuity is Continuity.RESTARTED and self._last_stamp_ns is not None:
+                self._start_over()
+            if sample.continuity is Continuity.AFTER_GAP:
+                self._last_stamp_ns, self._interrupted = None, True
+            if sample.missing:
+                self.supervisor.counts.unmatched += 1
+            elif self._is_due(sample.stamp_ns):
+                yield sample
+
+    def _answer(self, sample: AlignedSample) -> TorqueCommand:
+        last, interrupted, self._interrupted = self._last_stamp_ns, self._interrupted, False
+        h = 0.0 if last is None else seconds(sample.stamp_ns - last)
+        base, joints = self._states.base(sample), self._states.joints(sample)
+        forces = self._states.normal_forces(sample)
+        result = self.supervisor.step(math.inf if interrupted else h, base, joints, forces)
         if self._adaptation.active:
             sliding = self.controller.sliding_error(joints)
-            adapted = self._adaptation.advance(h, base, joints, sliding, self.last)
+            adapted = self._adaptation.advance(h, base, joints, sliding, result)
             self.controller.dynamics.set_inertias(adapted)
-        self.inputs.forget_until(stamp_ns)
-        return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
+        return self._command(result)
+
+    def _command(self, result: ControlResult) -> TorqueCommand:
+        self.last, self._last_stamp_ns = result, result.stamp_ns
+        return TorqueCommand(result.stamp_ns, self.robot.joint_names, result.tau)
 
 
 def _check(config: ControllerConfig) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
-from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.inputs.possible import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
@@ -53,24 +53,6 @@ class InertiaIntake:
         self._last_refusal_ns: int | None = None
         self._applied_at_refusal = 0
         self._now_ns = 0
-
-    def take(self, link: str, data: bytes, joints_ns: int | None = None) -> bool:
-        """Take a serialised message (geometry_msgs/InertiaStamped) as `push` takes its value.
-
-        Args:
-            link: One of the expected links.
-            data: The message.
-            joints_ns: Stamp of the joint state answered last [ns]; None before the first.
-
-        Returns:
-            Whether it has been taken; else it is not a usual one, and its value is to be pushed.
-        """
-        stamped = self._limits.usual_in(link, data)
-        if stamped is None:
-            return False
-        if self._in_time(stamped[0], link, joints_ns):
-            self._keep(*stamped)
-        return True
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
         """Take the inertia of one link; never raises on a bad one.
@@ -167,8 +149,6 @@ class InertiaIntake:
 
     def _refused(self, stamp_ns: int, inertia: LinkInertia) -> bool:
         """Refuse an inertia that is inconsistent or implausible, and with it all of its stamp."""
-        if self._limits.usual(inertia):
-            return False
         inconsistent = self._limits.inconsistency(inertia)
         problem = inconsistent or self._limits.implausibility(inertia)
         if problem:

@@ -7,14 +7,11 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, compiled, warm_up
 from inertial_estimation.control.safety_config import StateLimitsConfig
-from inertial_estimation.errors import listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import Array, JointSample
 
-QUATERNION_TOLERANCE = 1e-3  # of its squared norm
 LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has no limits, e.g. a wheel [rad]
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
@@ -23,8 +20,7 @@ RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it wa
 class FaultCause(Enum):
     """Why a joint state is not answered by the solution of the tasks; health counts them by value."""
 
-    NOT_FINITE = "state not finite"
-    QUATERNION = "quaternion not normalised"
+    IMPOSSIBLE = "impossible reading"
     JOINT_POSITION = "joint position beyond its limits"
     JOINT_SPEED = "joint speed implausible"
     BASE_SPEED = "base speed implausible"
@@ -71,8 +67,6 @@ class StateLimits:
         self.speed: Array = np.where((rated > 0.0) & (rated < 1e6), scaled, config.speed)
         self._low = np.maximum(position_limits[0] - config.position_margin, -LARGEST_POSITION)
         self._high = np.minimum(position_limits[1] + config.position_margin, LARGEST_POSITION)
-        self._middle, self._half_range = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
-        warm_up()
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -85,17 +79,10 @@ class StateLimits:
             before: Fault of the state before: its limit is narrower, so that the result does not alternate.
         """
         speed = RETURN_SHARE * self.speed if before is FaultCause.JOINT_SPEED else self.speed
-        if not within_limits(joints.q, joints.v, self._middle, self._half_range, speed):
-            fault = self._joint_fault(joints, speed)
-            if fault is not None:
-                return fault
-        return None if base is None else self._base_fault(base, before)
+        fault = self._joint_fault(joints, speed)
+        return fault if fault is not None or base is None else self._base_fault(base, before)
 
     def _joint_fault(self, joints: JointSample, limit: Array) -> StateFault | None:
-        bad = ~(np.isfinite(joints.q) & np.isfinite(joints.v))
-        if bad.any():
-            names = listing([name for name, b in zip(self._names, bad, strict=True) if b], limit=3)
-            return StateFault(FaultCause.NOT_FINITE, f"the state is not finite (joint_states: {names})")
         beyond = (joints.q < self._low) | (joints.q > self._high)
         if beyond.any():
             i = int(np.argmax(beyond))
@@ -115,16 +102,8 @@ class StateLimits:
         return None
 
     def _base_fault(self, base: BaseMotion, before: FaultCause | None) -> StateFault | None:
-        x, y, z, w = base.quaternion_xyzw.tolist()
+        x, y, _z, _w = base.quaternion_xyzw.tolist()
         twist = (*base.v_WB_B.tolist(), *base.w_WB_B.tolist())
-        if not all(map(math.isfinite, (x, y, z, w))):
-            return StateFault(FaultCause.NOT_FINITE, "the state is not finite (base_orientation)")
-        if not all(map(math.isfinite, twist)):
-            return StateFault(FaultCause.NOT_FINITE, "the state is not finite (base_state)")
-        norm = math.hypot(x, y, z, w)
-        if not abs(norm * norm - 1.0) <= QUATERNION_TOLERANCE:
-            text = f"the quaternion of base_orientation is not normalised, its norm is {norm:.4g}"
-            return StateFault(FaultCause.QUATERNION, text)
         config = self._config
         for cause, rate, limit, unit in (
             (FaultCause.BASE_SPEED, math.hypot(*twist[:3]), config.base_speed, "m/s"),
@@ -139,24 +118,7 @@ class StateLimits:
             degrees = math.degrees(math.acos(max(-1.0, upright)))
             return StateFault(
                 FaultCause.FALLEN,
-                f"the robot has fallen: base_orientation is tilted by {degrees:.0f} deg, at most "
+                f"the robot has fallen: base_state is tilted by {degrees:.0f} deg, at most "
                 f"{math.degrees(tilt):.0f} deg can be controlled",
             )
         return None
-
-
-@compiled
-def within_limits(q: Column, v: Column, middle: Column, half_range: Column, speed: Column) -> bool:
-    """Return whether all positions and speeds are within their limits; false where a number is NaN.
-
-    Args:
-        q: Positions [rad], shape (n,).
-        v: Velocities [rad/s], shape (n,).
-        middle: Middle of the range of each position [rad], shape (n,).
-        half_range: Half of the range [rad], shape (n,).
-        speed: Largest speed [rad/s], shape (n,).
-    """
-    within = True
-    for i in range(len(q)):
-        within = within and abs(q[i] - middle[i]) <= half_range[i] and abs(v[i]) <= speed[i]
-    return within

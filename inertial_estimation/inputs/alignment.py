@@ -163,9 +163,9 @@ class Aligner:
         streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
         return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
 
-    def is_stale(self, sample: AlignedSample, now_ns: int) -> bool:
-        """Return whether a sample is older, at a time [ns], than one that has waited for all it may."""
-        return now_ns - sample.stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
+    def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
+        """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
+        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""

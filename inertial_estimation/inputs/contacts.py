@@ -101,10 +101,13 @@ class ContactInput:
         config: RobotInputConfig,
         clocks: ClockGroup,
         scale: "RawScale | None" = None,
+        *,
+        awaited: bool = True,
     ) -> None:
         """Begin without a reading of a contact, whose wrench frame may be the base or the world (their axes).
 
-        The source is one with a topic; the scale is that of all raw sensors of the robot.
+        The source is one with a topic; the scale is that of all raw sensors of the robot. Steps wait for one
+        that is awaited.
         """
         self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
         self.axes = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
@@ -121,7 +124,7 @@ class ContactInput:
         name = f"{contact.name}/{'desired_wrench' if desired else 'wrench'}"
         delay, holds = 0.0 if desired else config.inputs.wrench_delay, source is ContactSource.SWITCH
         plausible = ranges.get(source, wrench_range(robot))
-        spec = StreamSpec(name, source.width, plausible, delay, required=not desired, holds=holds)
+        spec = StreamSpec(name, source.width, plausible, delay, required=awaited and not desired, holds=holds)
         self.stream = Stream(spec, config.inputs, clocks)
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:

@@ -24,15 +24,17 @@ from inertial_estimation.signals import (
     ContactSample,
     ImuSample,
     JointReading,
+    LinkInertia,
     OrientationSample,
     PoseSample,
+    StampedInertia,
     WrenchSample,
 )
 
 IMU_TYPE, JOINT_STATE_TYPE = "sensor_msgs/msg/Imu", "sensor_msgs/msg/JointState"
 WRENCH_TYPE, PLAIN_WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped", "geometry_msgs/msg/Wrench"
 POSE_TYPE, QUATERNION_TYPE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/QuaternionStamped"
-ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
+ODOMETRY_TYPE, INERTIA_TYPE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/InertiaStamped"
 NUMBERS = {"Float64": "<d", "Float32": "<f", "Int32": "<i", "Int16": "<h", "UInt16": "<H", "UInt8": "<B"}
 BOOL_TYPE, NUMBER_TYPES = "std_msgs/msg/Bool", tuple(f"std_msgs/msg/{name}" for name in NUMBERS)
 ORIENTATION_TYPES, WRENCH_TYPES = (POSE_TYPE, QUATERNION_TYPE), (WRENCH_TYPE, PLAIN_WRENCH_TYPE)
@@ -61,10 +63,15 @@ def stamp_from_msg(stamp: Any) -> int:
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
+def set_stamp(stamp: Any, stamp_ns: int) -> None:
+    """Write a time in integer nanoseconds into a builtin_interfaces/Time."""
+    stamp.sec, stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
+
+
 def set_header(msg: Any, stamp_ns: int, frame_id: str) -> None:
     """Write a stamp and the name of a frame into the header of a message, if it has one."""
     if hasattr(msg, "header"):
-        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
+        set_stamp(msg.header.stamp, stamp_ns)
         msg.header.frame_id = frame_id
 
 
@@ -107,6 +114,8 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
 _IMU = _vectors(
     ImuSample, 37, "specific_force_I 25 linear_acceleration.xyz", "angular_rate_I 13 angular_velocity.xyz"
 )
+_WRENCH = _vectors(WrenchSample, 6, "wrench_F 0 wrench.force.xyz wrench.torque.xyz")
+_QUATERNION = _vectors(OrientationSample, 4, "quaternion_xyzw 0 quaternion.xyzw")
 _ODOMETRY = _vectors(
     BaseState,
     85,
@@ -116,6 +125,15 @@ _ODOMETRY = _vectors(
     "w_WB_B 46 twist.twist.angular.xyz",
     strings=1,
 )
+
+
+wrench_to_msg, orientation_to_msg = _WRENCH.to_msg, _QUATERNION.to_msg
+
+
+def base_state_to_msg(state: BaseState, msg: Any, frame_id: str = "", child_frame_id: str = "") -> Any:
+    """Write a base state, and the names of the frames of world and base; covariances are left as they are."""
+    msg.child_frame_id = child_frame_id
+    return _ODOMETRY.to_msg(state, msg, frame_id)
 
 
 def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
@@ -137,10 +155,15 @@ def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
     set_header(msg, reading.stamp_ns, frame_id)
     msg.name = list(reading.names)
     for field in ("position", "velocity", "effort"):
-        values, in_numpy = getattr(reading, field), isinstance(getattr(msg, field), np.ndarray)
-        numbers = np.array(() if values is None else values, dtype=np.float64)
-        setattr(msg, field, numbers if in_numpy else array("d", numbers.tobytes()))
+        values = getattr(reading, field)
+        setattr(msg, field, doubles_like(getattr(msg, field), () if values is None else values))
     return msg
+
+
+def doubles_like(field: Any, values: Any) -> Any:
+    """Return numbers as the sequence type of a field: array.array of rclpy, numpy array of rosbags."""
+    numbers = np.array(values, dtype=np.float64)
+    return numbers if isinstance(field, np.ndarray) else array("d", numbers.tobytes())
 
 
 def joint_state_decoder() -> Decoder:
@@ -187,6 +210,25 @@ def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
     return np.frombuffer(body, "<f8", count, offset), offset + 8 * int(count)
 
 
+def inertia_from_msg(msg: Any) -> StampedInertia:
+    """Convert geometry_msgs/InertiaStamped, about the centre of mass in link axes; its frame is the link."""
+    body = msg.inertia
+    rows = ((body.ixx, body.ixy, body.ixz), (body.ixy, body.iyy, body.iyz), (body.ixz, body.iyz, body.izz))
+    com = np.array([body.com.x, body.com.y, body.com.z])
+    inertia = LinkInertia(msg.header.frame_id, float(body.m), com, np.array(rows))
+    return StampedInertia(stamp_from_msg(msg.header.stamp), inertia)
+
+
+def inertia_to_msg(stamped: StampedInertia, msg: Any, frame_id: str = "") -> Any:
+    """Inverse of `inertia_from_msg`; the frame may be another name of that of the link."""
+    inertia, body = stamped.inertia, msg.inertia
+    set_header(msg, stamped.stamp_ns, frame_id or inertia.link)
+    body.m = float(inertia.mass)
+    body.com.x, body.com.y, body.com.z = inertia.com_L.tolist()
+    (body.ixx, body.ixy, body.ixz), (_, body.iyy, body.iyz), (_, _, body.izz) = inertia.inertia_Lcm.tolist()
+    return msg
+
+
 def number_to_msg(sample: ContactSample, msg: Any, _frame_id: str = "") -> Any:
     """Write a number into a message in the type that it has; integers are rounded."""
     kind, value = type(msg.data), sample.value
@@ -207,11 +249,12 @@ def _number(layout: str) -> Conversion:
 CONVERSIONS: dict[str, Conversion] = {
     IMU_TYPE: _IMU._replace(to_msg=imu_to_msg),
     JOINT_STATE_TYPE: Conversion(joints_from_msg, joints_to_msg, joint_state_decoder),
-    WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 wrench.force.xyz wrench.torque.xyz"),
+    WRENCH_TYPE: _WRENCH,
     PLAIN_WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 force.xyz torque.xyz", stamped=False),
-    QUATERNION_TYPE: _vectors(OrientationSample, 4, "quaternion_xyzw 0 quaternion.xyzw"),
+    QUATERNION_TYPE: _QUATERNION,
     POSE_TYPE: _vectors(PoseSample, 7, "quaternion_xyzw 3 pose.orientation.xyzw", "p_WB 0 pose.position.xyz"),
-    ODOMETRY_TYPE: _ODOMETRY,
+    ODOMETRY_TYPE: _ODOMETRY._replace(to_msg=base_state_to_msg),
+    INERTIA_TYPE: Conversion(inertia_from_msg, inertia_to_msg),
     BOOL_TYPE: _number("<?"),
     **{f"std_msgs/msg/{name}": _number(layout) for name, layout in NUMBERS.items()},
 }

@@ -127,10 +127,10 @@ def wrench_range(robot: RobotModel) -> RowRange:
     return _vectors(("force", "N", force), ("moment", "Nm", MOMENT_ARM * force))
 
 
-def base_state_range(config: RangeConfig) -> RowRange:
-    """Return the range of velocity, angular velocity, then the vertical, all in the base frame."""
-    rate = ("angular velocity", "rad/s", config.gyro)
-    return _vectors(("velocity", "m/s", BASE_SPEED), rate, ("vertical", "", 2.0))
+def base_state_range(config: RangeConfig, *, heading: bool = False) -> RowRange:
+    """Return the range of velocity, angular velocity, vertical and, if needed, heading, in the base frame."""
+    motion = ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", config.gyro)
+    return _vectors(*motion, ("vertical", "", 2.0), *([("heading", "", 2.0)] if heading else []))
 
 
 def number_range(lower: float, upper: float, name: str, unit: str = "", count: int = 1) -> RowRange:

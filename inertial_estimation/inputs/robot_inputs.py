@@ -66,10 +66,12 @@ class RobotInputs:
         efforts: bool | Collection[int] = False,
         partial_joints: bool = False,
         sources: Mapping[str, ContactSource] | None = None,
+        await_contacts: bool = True,
         base_state: bool = False,
+        heading: bool = False,
         yaw_reference: bool = False,
         corrections: JointCorrections | None = None,
-        maps: Sequence[FieldMap] = (),
+        maps: Sequence[FieldMap] | None = None,
     ) -> None:
         """Set up the streams of a robot.
 
@@ -77,8 +79,10 @@ class RobotInputs:
         one). Steps have the IMU, joints (with velocities, NaN if not needed; with efforts, of all or those of
         some indices, the others zero where they are not finite; `partial_joints` may lack those, NaN, of
         which no messages come), contacts by their sources (None: wrenches of all) and base state that are
-        asked for, and wait for them up to half a window [s] behind a step, but not for yaw references.
-        Corrections are offsets of joint positions and gains of efforts; maps are those of custom messages.
+        asked for (with a `heading`: the x axis of the world in the base, 12 numbers), and wait for them up to
+        half a window [s] behind a step, but not for yaw references, nor contacts that are not to be awaited.
+        Corrections are offsets of joint positions and gains of efforts; maps are those of custom messages
+        (None: those of the parameters).
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
@@ -91,12 +95,16 @@ class RobotInputs:
         raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
         scale = RawScale(raw, STANDARD_GRAVITY * robot.total_mass)
         self.contacts = {
-            one.name: ContactInput(robot, one, source, config, clocks, scale if one.name in raw else None)
+            one.name: ContactInput(
+                *(robot, one, source, config, clocks, scale if one.name in raw else None),
+                awaited=await_contacts,
+            )
             for one in setup.contacts
             if (source := given.get(one.name, ContactSource.NONE)).width
         }
         streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
-        specs = [StreamSpec(BASE_STATE, 9, base_state_range(inputs.range))] if base_state else []
+        base_range = base_state_range(inputs.range, heading=heading)
+        specs = [StreamSpec(BASE_STATE, 12 if heading else 9, base_range)] if base_state else []
         quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
         specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []
         streams += [Stream(spec, inputs, clocks) for spec in specs]
@@ -110,7 +118,8 @@ class RobotInputs:
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
         self._messages: dict[str, Callable[[Any, int], None]] = {}
-        self._maps = {one.topic: one for one in maps}
+        used = [FieldMap.find(name) for name in inputs.map] if maps is None else maps
+        self._maps = {one.topic: one for one in used}
         self.topics = self._topics(config.joint_states.topics)
 
     def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
@@ -156,7 +165,8 @@ class RobotInputs:
             stream.refuse(DropReason.NO_DIRECTION, "", arrival)
             return
         if isinstance(sample, BaseState):
-            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, rotation_from_quaternion(row)[2]))
+            R_WB = rotation_from_quaternion(row)
+            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, R_WB[2], R_WB[0]))[: stream.spec.width]
         stream.push(sample.stamp_ns, row, arrival)
         self._collect()
 

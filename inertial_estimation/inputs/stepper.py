@@ -58,7 +58,7 @@ class Stepper(Generic[ResultT]):
         for sample in self.inputs.ready():
             result = self._step(sample)
             if result is not None:
-                stale = self.inputs.aligner.is_stale(sample, now_ns)
+                stale = self.inputs.aligner.is_stale(sample.stamp_ns, now_ns)
                 (self._on_withheld if stale else fresh.append)(result)
         return fresh
 

@@ -81,6 +81,8 @@ class Stream:
         if stamp_ns >= clock.next_ns or clock.readings == READINGS_TO_BELIEVE:
             clock.next_block(stamp_ns)
             self.clocks.compare(self)
+        if fault is not None and fault[0] is DropReason.CONTRADICTION:
+            self.rejected.append((arrival_ns, row.copy()))
         return fault is None or self.drop(*fault)
 
     def drop(self, reason: DropReason, example: str = "", count: int = 1) -> bool:

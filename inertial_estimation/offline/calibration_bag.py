@@ -1,21 +1,22 @@
 """Postures for a flat-feet calibration from a recording: joint states and orientations at an interval."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.calibration_csv import PostureTable, check_angles
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
+    CONVERSIONS,
     IMU_TYPE,
     JOINT_STATE_TYPE,
+    NO_ORIENTATION,
     ORIENTATION_TYPES,
-    imu_from_msg,
-    imu_orientation_from_msg,
 )
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.calibration_csv import PostureTable, check_angles
+from inertial_estimation.recordings.recorded_message import Sample
 from inertial_estimation.recordings.recording import BagRecording, check_topic
-from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, OrientationSample
 
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
@@ -142,8 +143,19 @@ def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Arr
     """Yield the samples of a topic, each with its orientation x y z w or None."""
     if recording.topics[topic] == IMU_TYPE:
         for message in recording.messages(topic):
-            yield imu_from_msg(message), imu_orientation_from_msg(message)
+            yield CONVERSIONS[IMU_TYPE].from_msg(message), imu_orientation_from_msg(message)
         return
     for entry in recording.entries([topic]):
         assert isinstance(entry.sample, OrientationSample)
         yield entry.sample, entry.sample.quaternion_xyzw
+
+
+def imu_orientation_from_msg(msg: Any) -> Array | None:
+    """Return the orientation x y z w of a sensor_msgs/Imu, shape (4,), or None where it has none.
+
+    A sensor without orientation sets the first covariance to -1; many leave the quaternion at zero.
+    """
+    q = msg.orientation
+    quaternion = np.array((q.x, q.y, q.z, q.w))
+    marked = msg.orientation_covariance[0] == NO_ORIENTATION
+    return None if marked or not abs(float(quaternion @ quaternion) - 1.0) < 1e-3 else quaternion

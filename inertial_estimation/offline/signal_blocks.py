@@ -10,15 +10,11 @@ from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.inputs.config import JOINT_UNITS, unit_factors
 from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS, NO_EFFORT, NO_VELOCITY, JointNames, JointOrder
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.uniform_resampler import GridInput, GridPart, UniformGrid
-from inertial_estimation.recordings.message_conversion import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    WRENCH_TYPE,
-)
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds

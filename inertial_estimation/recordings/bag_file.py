@@ -36,3 +36,7 @@ class BagFile(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the file."""
+
+    def definition(self, message_type: str) -> str:
+        """Return the definition of a message type that the file has, with those it needs; empty: none."""
+        return ""

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
-from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.recordings.text_table import TextTable
 from inertial_estimation.spatial.vectors import DEGREES
 

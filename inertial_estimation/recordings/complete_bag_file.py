@@ -64,6 +64,12 @@ class CompleteBagFile(BagFile):
         """Return the number of messages of some topics, by the index of the file."""
         return sum(int(c.msgcount) for c in self._reader.connections if c.topic in topics)
 
+    def definition(self, message_type: str) -> str:
+        """Return the definition of a message type that the file has; see `BagFile`."""
+        found = (c.msgdef for c in self._reader.connections if c.msgtype == message_type)
+        definition = next(found, None)  # older rosbags have it as text
+        return "" if definition is None else str(getattr(definition, "data", definition))
+
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
@@ -154,6 +160,10 @@ class WatchedBagFile(BagFile):
         expected = self._complete.count(topics)
         if count < expected and (start_ns is None or start_ns <= self.start_ns):
             self._say(f"{expected - count} of the {expected} messages that its index counts are missing")
+
+    def definition(self, message_type: str) -> str:
+        """Return the definition of a message type that the file has; see `BagFile`."""
+        return self._complete.definition(message_type)
 
     def close(self) -> None:
         """Close the file."""

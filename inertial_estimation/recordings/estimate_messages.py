@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     base_state_to_msg,
     doubles_like,
     set_stamp,

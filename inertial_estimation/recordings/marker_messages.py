@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drawn_sizes import (
     GRAVITY_LENGTH,
@@ -18,7 +19,6 @@ from inertial_estimation.models.drawn_sizes import (
     SIGMAS_DRAWN,
     payload_radius,
 )
-from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
 
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers

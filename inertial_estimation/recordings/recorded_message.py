@@ -1,10 +1,22 @@
 """A message of a recording, from its bytes to its value."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
-from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.signals import (
+    BaseState,
+    ContactSample,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    StampedInertia,
+    WrenchSample,
+)
 
+Sample: TypeAlias = (
+    ImuSample | JointReading | WrenchSample | ContactSample | OrientationSample | BaseState | StampedInertia
+)
 SampleT = TypeVar("SampleT", bound=Sample)
 
 
@@ -71,37 +83,29 @@ class SerialisedMessage:
 
 
 class RecordedSamples(Sequence[SampleT]):
-    """The values of messages that are known to be sound, each decoded when it is asked for."""
-
-    __slots__ = ("_messages",)
+    """The values of messages, decoded when they are asked for; those that do not fit are left out."""
 
     def __init__(self) -> None:
         """Begin without a message."""
         self._messages: list[RecordedMessage] = []
 
     def append(self, message: RecordedMessage) -> None:
-        """Add a message whose fields fit together."""
+        """Add a message."""
         self._messages.append(message)
 
+    @cached_property
+    def _samples(self) -> list[SampleT]:
+        samples: list[Any] = [sample for m in self._messages if (sample := m.read()) is not None]
+        return samples
+
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._samples)
 
     @overload
     def __getitem__(self, index: int) -> SampleT: ...
 
     @overload
-    def __getitem__(self, index: slice) -> tuple[SampleT, ...]: ...
+    def __getitem__(self, index: slice) -> Sequence[SampleT]: ...
 
-    def __getitem__(self, index: int | slice) -> SampleT | tuple[SampleT, ...]:
-        if isinstance(index, slice):
-            return tuple(map(self._read, self._messages[index]))
-        return self._read(self._messages[index])
-
-    def __iter__(self) -> Iterator[SampleT]:
-        return map(self._read, self._messages)
-
-    @staticmethod
-    def _read(message: RecordedMessage) -> SampleT:
-        sample: Any = message.read()
-        value: SampleT = sample
-        return value
+    def __getitem__(self, index: int | slice) -> SampleT | Sequence[SampleT]:
+        return self._samples[index]

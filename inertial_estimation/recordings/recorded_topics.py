@@ -16,6 +16,7 @@ class RecordedTopics:
         desired_wrenches: Of the wrenches that a planner wants, by contact.
         yaw_reference: Of a yaw reference, used when the recording has it.
         base_state: Of a base state, used when the recording has it and no tilt pipeline runs.
+        others: Of further inputs, as custom messages, by their names; where not given, those of the nodes.
     """
 
     imu: str = "/imu/data"
@@ -24,6 +25,14 @@ class RecordedTopics:
     desired_wrenches: Mapping[str, str] = field(default_factory=dict)
     yaw_reference: str = "/yaw_reference"
     base_state: str = "/base_state"
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, name: str) -> str:
+        """Return the topic of an input by the name that a pipeline has for it (``joint_states``)."""
+        known = {own: str(getattr(self, attribute)) for attribute, own in INPUT_NAMES.items()}
+        known |= {f"{contact}/wrench": topic for contact, topic in self.wrenches.items()}
+        known |= {f"{contact}/desired_wrench": topic for contact, topic in self.desired_wrenches.items()}
+        return {**known, **self.others}.get(name) or "/" + "/".join(map(topic_token, name.split("/")))
 
     def present_in(self, recorded: Collection[str]) -> list[str]:
         """Return those of the topics that a recording has.
@@ -32,7 +41,8 @@ class RecordedTopics:
             recorded: Topics of the recording.
         """
         contacts = (*self.wrenches.values(), *self.desired_wrenches.values())
-        names = (self.imu, self.joints, *contacts, self.yaw_reference, self.base_state)
+        others = self.others.values()
+        names = (self.imu, self.joints, *contacts, self.yaw_reference, self.base_state, *others)
         return [name for name in dict.fromkeys(names) if name in recorded]
 
 

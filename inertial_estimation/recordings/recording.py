@@ -18,10 +18,9 @@ from inertial_estimation.errors import (
     listing,
     one_line,
 )
-from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
+from inertial_estimation.inputs.messages import CONVERSIONS, ORIENTATION_TYPES, MessageReader
 from inertial_estimation.recordings.opened_bag import open_bag
-from inertial_estimation.recordings.recorded_message import RecordedMessage, SerialisedMessage
-from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.recordings.recorded_message import RecordedMessage, Sample, SerialisedMessage
 from inertial_estimation.signals import OrientationSample
 
 
@@ -92,6 +91,10 @@ class Recording(Protocol):
         """Yield the same messages, and those whose fields do not fit together, to be read when needed."""
         ...
 
+    def deserializer(self, topic: str) -> Callable[[bytes], Any] | None:
+        """Return what builds the messages of a topic from their bytes; None where there are no bytes."""
+        ...
+
 
 @dataclass(frozen=True)
 class MemoryRecording:
@@ -131,6 +134,9 @@ class MemoryRecording:
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
         """Yield the messages of some topics in the order of their log times; see `Recording`."""
         return self.entries(topics, start_ns)
+
+    def deserializer(self, topic: str) -> None:
+        """Return None: there are no bytes."""
 
 
 class BagRecording(AbstractContextManager["BagRecording"]):
@@ -214,6 +220,30 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 read = readers[topic] = self._reader_of(topic, message_type)
             yield SerialisedMessage(topic, log_ns, data, read)
 
+    def deserializer(self, topic: str) -> Callable[[bytes], Any]:
+        """Return what builds the messages of a topic from their bytes.
+
+        Raises:
+            RecordingError: If their type is neither known nor in the recording.
+        """
+        message_type = self.topics[topic]
+        if message_type not in self._typestore.fielddefs:
+            self._register(message_type)
+        return partial(self._typestore.deserialize_cdr, typename=message_type)
+
+    def _register(self, message_type: str) -> None:
+        """Register a type by the definition that the recording has of it."""
+        from rosbags.typesys import get_types_from_msg
+
+        text = next(filter(None, (file.definition(message_type) for file in self._files)), "")
+        if not text:
+            raise RecordingError(
+                f"'{self.name}' has no definition of {message_type}, which is not known here"
+            )
+        types = get_types_from_msg(text, message_type)
+        known = self._typestore.fielddefs
+        self._typestore.register({name: fields for name, fields in types.items() if name not in known})
+
     def messages(self, topic: str) -> Iterator[Any]:
         """Yield the messages of one topic with all their fields, including those without a signal.
 
@@ -237,7 +267,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 f"expected one of {listing(CONVERSIONS)}"
             )
         deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
-        decode = bytes_reader(message_type, deserialize)
+        decode = MessageReader(message_type, deserialize).read
 
         def read(data: bytes) -> Sample | None:
             try:

@@ -7,8 +7,8 @@ from pathlib import Path
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 from inertial_estimation.files.text_file import resolved_path
+from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.bag_writer import BagWriter, check_rosbags
-from inertial_estimation.recordings.message_conversion import CONVERSIONS
 from inertial_estimation.recordings.recording import MemoryRecording
 
 

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing, one_line
-from inertial_estimation.recordings.column_map import TIME, Column, ColumnMap, parse_column_map
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.recordings.column_map import TIME, Column, ColumnMap, parse_column_map
+from inertial_estimation.recordings.recorded_message import Sample
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.recordings.text_table import TextTable
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -25,6 +25,7 @@ from inertial_estimation.signals import (
     ImuSample,
     JointReading,
     OrientationSample,
+    PoseSample,
     WrenchSample,
     seconds,
 )

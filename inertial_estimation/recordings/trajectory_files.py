@@ -8,9 +8,9 @@ import numpy as np
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import write_table
 from inertial_estimation.files.text_file import csv_rows
+from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.recordings.recording_writer import bag_folder, check_bag_folder
 from inertial_estimation.signals import NANOSECONDS, Array
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.replay.estimate_series import TiltSeries
 from inertial_estimation.replay.metrics import interpolated, lies_within, low_pass_zero_phase, summarise
-from inertial_estimation.signals import Array, OrientationSample, seconds
+from inertial_estimation.signals import Array, OrientationSample, PoseSample, seconds
 from inertial_estimation.spatial.rotations import exp_so3
 
 JUMP_MARGIN_S = (

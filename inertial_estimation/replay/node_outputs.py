@@ -16,6 +16,18 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvents
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.inputs.messages import (
+    INERTIA_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    POSE_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    inertia_to_msg,
+    orientation_to_msg,
+    set_stamp,
+    wrench_to_msg,
+)
 from inertial_estimation.recordings.bag_writer import BagWriter
 from inertial_estimation.recordings.estimate_messages import (
     base_reference_to_msg,
@@ -34,23 +46,10 @@ from inertial_estimation.recordings.marker_messages import (
     link_markers,
     tilt_markers,
 )
-from inertial_estimation.recordings.message_conversion import (
-    INERTIA_TYPE,
-    JOINT_STATE_TYPE,
-    ODOMETRY_TYPE,
-    POSE_TYPE,
-    QUATERNION_TYPE,
-    WRENCH_TYPE,
-    link_inertia_to_msg,
-    orientation_to_msg,
-    set_stamp,
-    wrench_to_msg,
-)
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.signals import Health, InertialEstimate
+from inertial_estimation.signals import Health, InertialEstimate, StampedInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
 VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
@@ -201,7 +200,7 @@ class _InertialOutputs(NodeOutputs):
                 (self._payloads[name], link.payload),
             ):
                 stamped = StampedInertia(stamp_ns, inertia)
-                yield stamp_ns, topic, link_inertia_to_msg(stamped, messages[topic])
+                yield stamp_ns, topic, inertia_to_msg(stamped, messages[topic])
             upper, topic = upper_triangle(parameter_covariance(link)), self._covariances[name]
             yield stamp_ns, topic, figures_to_msg(stamp_ns, upper.tolist(), messages[topic])
 
@@ -233,7 +232,7 @@ class _TrunkOutputs(NodeOutputs):
             stamp_ns = estimate.stamp_ns
             for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
                 stamped = StampedInertia(stamp_ns, inertia)
-                yield stamp_ns, topic, link_inertia_to_msg(stamped, messages[topic])
+                yield stamp_ns, topic, inertia_to_msg(stamped, messages[topic])
             figures = self._telemetry.values(estimate, 0.0)
             yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
             if estimate.hold != held:

@@ -2,57 +2,230 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
 
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.recordings.message_conversion import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    ODOMETRY_TYPE,
-    QUATERNION_TYPE,
-    WRENCH_TYPE,
-)
+from inertial_estimation.inputs.messages import CONVERSIONS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
+from inertial_estimation.recordings.marker_messages import MarkerPace
+from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples, Sample
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
-from inertial_estimation.replay.replay_driver import ReplayDriver, ReplayReaders
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
-from inertial_estimation.signals import NANOSECONDS, seconds
+from inertial_estimation.signals import NANOSECONDS, BaseEstimate, JointReading, WrenchSample, seconds
+
+OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
+REPORT_NS = 200_000_000  # time of the recording between two reports of progress
+HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
+CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
+
+Take = Callable[[RecordedMessage, int], None]
+"""Takes a message and its arrival on the clock of the stamps [ns]."""
 
 
-def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_state: bool) -> list[str]:
-    """Check the topics against a recording and list those to read.
+class ReplayReaders(NamedTuple):
+    """What reads a recording: pipelines, and checks of the data; None for none."""
 
-    Args:
-        recording: The recording.
-        topics: Topics of the inputs.
-        use_base_state: Whether a recorded base state is wanted when there.
+    tilt: TiltPipeline | None = None
+    inertial: InertialPipeline | None = None
+    payload: TrunkPayloadPipeline | None = None
+    checks: DataChecks | None = None
 
-    Returns:
-        The topics to read.
 
-    Raises:
-        RecordingError: If a required topic is missing or any is of the wrong type.
+class Replay:
+    """Pushes the messages of a recording in the order they were logged, and ticks after each, as a node does.
+
+    Steps are driven by the stamps of the data and the order of the messages; the time of a tick only decides
+    what is stale. The base estimates of the tilt pipeline are the base states of the others, as over DDS.
+
+    Attributes:
+        run: What has been made.
+        topics: Topics that are read.
+        counts: Number of messages by topic.
+        hold_out_ns: Log time from which on the inertial filter no longer learns [ns]; None: never.
     """
-    required = {topics.joints: JOINT_STATE_TYPE}
-    if topics.imu:
-        required[topics.imu] = IMU_TYPE
-    required.update(dict.fromkeys(topics.wrenches.values(), WRENCH_TYPE))
-    required.update(dict.fromkeys(topics.desired_wrenches.values(), WRENCH_TYPE))
-    for topic, expected in required.items():
-        check_topic(recording, topic, [expected])
-    optional = {topics.yaw_reference: QUATERNION_TYPE}
-    if use_base_state:
-        optional[topics.base_state] = ODOMETRY_TYPE
-    present = [topic for topic in optional if topic in recording.topics]
-    for topic in present:
-        check_topic(recording, topic, [optional[topic]])
-    return [*required, *present]
+
+    def __init__(
+        self,
+        recording: Recording,
+        topics: RecordedTopics,
+        readers: ReplayReaders,
+        watcher: ReplayWatcher | None = None,
+    ) -> None:
+        """Connect the topics of a recording with what reads them.
+
+        Args:
+            recording: The recording.
+            topics: Topics of the inputs.
+            readers: The pipelines and checks.
+            watcher: Looks on while the estimates are made; None: nobody.
+
+        Raises:
+            RecordingError: If a topic is missing or of the wrong type.
+        """
+        self.run, self.counts = ReplayRun(), Counter[str]()
+        self.hold_out_ns: int | None = None
+        self._recording, self._readers, self._watcher = recording, readers, watcher
+        self._takers: dict[str, list[Take]] = {}
+        tilt, inertial, payload, checks = readers
+        every = {TILT_NODE: tilt, INERTIAL_NODE: inertial, PAYLOAD_NODE: payload}
+        self._nodes: dict[str, Any] = {node: one for node, one in every.items() if one is not None}
+        self._fed = [one.inputs for one in (inertial, payload) if one is not None] if tilt is not None else []
+        for pipeline in self._nodes.values():
+            self._connect(pipeline.inputs, topics)
+        if checks is not None:
+            self._connect_checks(checks, topics)
+        self.topics = list(self._takers)
+        if inertial is not None:
+            self.run.efforts = self._keep(topics.joints)
+        for contact, topic in topics.wrenches.items():
+            self.run.wrenches[contact] = self._keep(topic)
+        if watcher is not None:
+            self._listen(topics.joints, lambda sample: watcher.push_joints(sample))
+        self._loads_pace, self._offset_ns = MarkerPace(), 0
+        run = self.run
+        self._made: dict[str, tuple[list[Any], list[float]]] = {
+            TILT_NODE: (run.base, run.tilt_tick_ns),
+            INERTIAL_NODE: (run.inertial, run.inertial_tick_ns),
+            PAYLOAD_NODE: (run.payload, run.payload_tick_ns),
+        }
+
+    def _connect(self, inputs: RobotInputs, topics: RecordedTopics) -> None:
+        """Connect the inputs of a pipeline, but the base state that the tilt pipeline gives."""
+        for name, (_types, push) in inputs.topics.items():
+            topic, recorded = topics.of(name), self._recording.topics
+            if (name == BASE_STATE and inputs in self._fed) or (name in OPTIONAL and topic not in recorded):
+                continue
+            check_topic(self._recording, topic, recorded.values())
+            try:
+                take = inputs.connect(name, recorded[topic], self._recording.deserializer(topic))
+            except ConfigurationError as error:
+                raise RecordingError(f"in '{self._recording.name}', {error}") from error
+            self._takers.setdefault(topic, []).append(partial(_push, take, push))
+
+    def _connect_checks(self, checks: DataChecks, topics: RecordedTopics) -> None:
+        self._listen(topics.joints, checks.push_joints, JointReading)
+        if topics.imu:
+            self._listen(topics.imu, checks.push_imu)
+        for contact, topic in topics.wrenches.items():
+            self._listen(topic, partial(checks.push_wrench, contact), WrenchSample)
+
+    def _listen(self, topic: str, push: Callable[[Any], None], kind: type = object) -> None:
+        """Let values of a topic be pushed to what does not affect the estimates."""
+
+        def take(message: RecordedMessage, _arrival_ns: int) -> None:
+            sample = message.read()
+            if sample is not None and isinstance(sample, kind):
+                push(sample)
+
+        if self._recording.topics.get(topic) in CONVERSIONS:
+            self._takers.setdefault(topic, []).append(take)
+
+    def _keep(self, topic: str) -> RecordedSamples[Any]:
+        """Keep the messages of a topic."""
+        kept = RecordedSamples[Any]()
+        if topic in self._takers and self._recording.topics[topic] in CONVERSIONS:
+            self._takers[topic].append(lambda message, _arrival_ns: kept.append(message))
+        return kept
+
+    def steps(self, begin_ns: int | None = None) -> Iterator[int]:
+        """Push and tick; yields the log time periodically [ns].
+
+        Args:
+            begin_ns: Log time to begin at [ns]; None: the start.
+        """
+        run, next_report, log_ns = self.run, 0, 0
+        self._offset_ns = run.clock_offset_ns = self._clock_offset_ns(begin_ns)
+        for message in self._recording.unread(self.topics, begin_ns):
+            log_ns = message.log_ns
+            now_ns = log_ns + self._offset_ns
+            if self.hold_out_ns is not None and log_ns >= self.hold_out_ns:
+                self._hold_out()
+            for take in self._takers[message.topic]:
+                take(message, now_ns)
+            self.counts[message.topic] += 1
+            self._tick(now_ns)
+            if log_ns >= next_report:
+                self._report(now_ns)
+                yield log_ns
+                next_report = log_ns + REPORT_NS
+        for pipeline in self._nodes.values():
+            run.health.extend(pipeline.health(log_ns + self._offset_ns))
+        yield log_ns
+
+    def _clock_offset_ns(self, begin_ns: int | None) -> int:
+        """Return what is to be added to log times for the clock of the stamps, of most inputs [ns]."""
+        offsets = []
+        for topic in self.topics:
+            if self._recording.topics[topic] in CONVERSIONS:
+                first = next(iter(self._recording.entries([topic], begin_ns)), None)
+                if first is not None and first.sample.stamp_ns:
+                    offsets.append(first.sample.stamp_ns - first.log_ns)
+        offset = min(offsets, key=abs, default=0)
+        return offset if abs(offset) > CLOCK_OFFSET_NS else 0
+
+    def _hold_out(self) -> None:
+        self.hold_out_ns = None
+        if self._readers.inertial is not None:
+            self._readers.inertial.set_enabled(False)
+
+    def _tick(self, now_ns: int) -> None:
+        """Tick all pipelines, that of the tilt first."""
+        results: dict[str, Sequence[Any]] = {}
+        for node, pipeline in self._nodes.items():
+            begin_ns = time.perf_counter_ns()
+            made = pipeline.tick(now_ns)
+            if made:
+                estimates, tick_ns = self._made[node]
+                tick_ns.append((time.perf_counter_ns() - begin_ns) / len(made))
+                estimates.extend(made)
+                results[node] = made
+                if node == TILT_NODE:
+                    self._feed(made, now_ns)
+        if self._watcher is not None:
+            self._watcher.see(*(results.get(node, ()) for node in self._made))
+
+    def _feed(self, made: Sequence[BaseEstimate], now_ns: int) -> None:
+        """Push base states to the other pipelines, and keep contacts as often as the node draws them."""
+        for inputs in self._fed:
+            for estimate in made:
+                inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
+        stamp_ns = made[-1].state.stamp_ns
+        if self._readers.tilt is not None and self._loads_pace.due(stamp_ns):
+            self.run.contact_loads.append((stamp_ns, self._readers.tilt.contact_loads))
+
+    def _report(self, now_ns: int) -> None:
+        """Ask the pipelines how they are, as often as the nodes do."""
+        reports = self.run.reports
+        if reports and 0 <= now_ns - reports[-1][0] < HEALTH_NS:
+            return
+        for node, pipeline in self._nodes.items():
+            reports.append((now_ns, node, pipeline.health(now_ns)))
+
+
+def _push(
+    take: Callable[[Any, int], None],
+    push: Callable[[Sample, int, str], None],
+    message: RecordedMessage,
+    arrival_ns: int,
+) -> None:
+    """Hand the bytes of a message over, or the value of one that has none."""
+    if message.data:
+        take(message.data, arrival_ns)
+        return
+    sample = message.read()
+    if sample is not None:
+        push(sample, arrival_ns, "")
 
 
 def replay_recording(
@@ -68,11 +241,7 @@ def replay_recording(
     progress: Callable[[float], None] | None = None,
     watcher: ReplayWatcher | None = None,
 ) -> ReplayRun:
-    """Push a recording's messages in the order they were logged, and tick after each, as a node does.
-
-    Steps are driven by the stamps of the data and the order of the messages; the time of a tick only decides
-    when an input is stale. The base estimate of the tilt pipeline is the base state of the others, as over
-    DDS.
+    """Replay a recording from a time on; see `Replay`.
 
     Args:
         recording: The recording.
@@ -93,29 +262,24 @@ def replay_recording(
     Raises:
         RecordingError: If a topic is missing or of the wrong type, or has no message after the start.
     """
-    wanted = required_topics(
-        recording, topics, use_base_state=tilt is None and (inertial or payload) is not None
-    )
+    replay = Replay(recording, topics, ReplayReaders(tilt, inertial, payload, checks), watcher)
     _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
-    driver = ReplayDriver(topics, ReplayReaders(tilt, inertial, payload, checks))
     if hold_out_s is not None:
-        driver.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
-    if watcher is not None:
-        driver.admit(watcher)
+        replay.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
     started = time.perf_counter()
     with no_cycle_collection():
-        for now_ns in driver.run(recording.unread(wanted, begin_ns)):
+        for now_ns in replay.steps(begin_ns):
             if progress is not None:
                 progress(seconds(now_ns - begin_ns))
-    run = driver.run_record
+    run = replay.run
     run.checks = checks.results() if checks is not None else []
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
     times_ns = (recording.start_ns, begin_ns, recording.end_ns)
     run.start_ns, run.begin_ns, run.end_ns = (time_ns + run.clock_offset_ns for time_ns in times_ns)
-    if driver.counts.keys() < set(wanted):
-        silent = [topic for topic in wanted if topic not in driver.counts]
+    silent = [topic for topic in replay.topics if topic not in replay.counts]
+    if silent:
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
     return run
 

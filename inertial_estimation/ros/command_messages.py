@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.recordings.message_conversion import joint_names, set_stamp, stamp_from_msg
+from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.ros.serialised_numbers import SerialisedNumbers
 from inertial_estimation.signals import BaseReference, TorqueCommand
 from inertial_estimation.spatial.rotations import (
@@ -44,8 +44,7 @@ def torque_command_from_msg(msg: JointState) -> TorqueCommand:
     Raises:
         MeasurementError: If there is not one effort per name.
     """
-    names = joint_names(tuple(msg.name))
-    return TorqueCommand(stamp_from_msg(msg.header.stamp), names, np.array(msg.effort))
+    return TorqueCommand(stamp_from_msg(msg.header.stamp), tuple(msg.name), np.array(msg.effort))
 
 
 def effort_array_to_msg(command: TorqueCommand, joints: tuple[str, ...]) -> Float64MultiArray:

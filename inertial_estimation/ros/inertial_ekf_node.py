@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
@@ -18,19 +17,18 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
+from inertial_estimation.inputs.messages import inertia_to_msg, wrench_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.marker_messages import inertial_markers
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
-from inertial_estimation.signals import InertialEstimate, TorqueCommand
+from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
 
 
 @dataclass(frozen=True)
@@ -52,19 +50,6 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         path = self.config.options.export_path
         self._export_path = output_file(path, ".urdf", "parameter 'export_path'") if path else None
         self.pipeline = InertialPipeline(self.config.pipeline, urdf)
-
-    def _subscribe(self) -> None:
-        pipeline, robot = self.pipeline, self.config.pipeline.robot
-        entries = pipeline.entries
-        for topic in robot.imus:
-            if entries.imu is not None:
-                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact, entry in entries.wrenches.items():
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
-        if robot.floating_base:
-            self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 
     def _advertise(self) -> None:
         self._inertias: dict[str, Publisher] = {}
@@ -100,8 +85,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 published = StampedInertia(stamp_ns, link.published)
                 payload = StampedInertia(stamp_ns, link.payload)
                 name = link.published.link
-                self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
-                self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
+                self.send(self._inertias[name], partial(inertia_to_msg, published, msg))
+                self.send(self._payloads[name], partial(inertia_to_msg, payload, msg))
             self.send(
                 self._by_joint["residual"], partial(torque_residual_to_msg, estimate, self._residual_msg)
             )

@@ -1,9 +1,10 @@
 """Messages of rclpy read from their bytes, transforms, events, and requests.
 
-All other conversions are those of `recordings.message_conversion` and `recordings.estimate_messages`, which
+All other conversions are those of `inputs.messages` and `recordings.estimate_messages`, which
 bags use, too.
 """
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,25 +14,50 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
+from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
 from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
-from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseState, Health
 
 
-def message_reader(
-    message_class: type, convert: Callable[[Any], Any] | None = None
-) -> Callable[[bytes], Any]:
-    """Return a function that reads serialised messages; see `message_conversion.bytes_reader`.
+def message_class(message_type: str) -> type[Any]:
+    """Return the class of the messages of a type.
 
     Args:
-        message_class: Class of the messages.
+        message_type: ``package/msg/Name``.
+
+    Raises:
+        ConfigurationError: If its package is not in the workspace.
+    """
+    package, name = message_type.split("/")[0], message_type.split("/")[-1]
+    try:
+        found: type[Any] = getattr(importlib.import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"messages of type {message_type} are not known here ({error}): source a workspace that has them"
+        ) from error
+    return found
+
+
+def type_of(message_type: type) -> str:
+    """Return the type of messages of a class, ``package/msg/Name``."""
+    return f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
+
+
+def deserializer(message_type: type) -> Callable[[bytes], Any]:
+    """Return what builds messages of a class from their bytes."""
+    return partial(deserialize_message, message_type=message_type)
+
+
+def message_reader(message_type: type, convert: Callable[[Any], Any] | None = None) -> Callable[[bytes], Any]:
+    """Return a function that reads serialised messages of a class; see `inputs.messages.MessageReader`.
+
+    Args:
+        message_type: Class of the messages.
         convert: Message to value, where it is not the conversion registered for the type.
     """
-    package = message_class.__module__.partition(".")[0]
-    deserialize = partial(deserialize_message, message_type=message_class)
-    return bytes_reader(f"{package}/msg/{message_class.__name__}", deserialize, convert)
+    return MessageReader(type_of(message_type), deserializer(message_type), convert).read
 
 
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:

@@ -4,18 +4,18 @@ import time
 from collections.abc import Callable, Iterator
 from enum import Enum
 from operator import itemgetter
-from typing import Any
+from typing import TypeAlias
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, overridable_subscription
 from inertial_estimation.ros.rclpy_internals import MessageQueue
 from inertial_estimation.ros.reading_delay import ReadingDelay
 
+Take: TypeAlias = Callable[[bytes, int], None]
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
 LONGEST_READING_S = 0.05  # beyond which a node that polls does not begin another round: it is overloaded
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
@@ -37,7 +37,7 @@ class InputKind(Enum):
 
 
 class NodeInput:
-    """Reads and pushes what arrives on one topic; what cannot be converted is dropped and counted.
+    """Reads what arrives on one topic; what cannot be converted is dropped and counted.
 
     Attributes:
         kind: How it is delivered.
@@ -45,27 +45,17 @@ class NodeInput:
         subscription: The subscription.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        queue: MessageQueue,
-        read: Callable[[bytes], Any],
-        push: Callable[[Any], None],
-        kind: InputKind,
-        take: Callable[[bytes], bool] | None = None,
-    ) -> None:
+    def __init__(self, topic: str, queue: MessageQueue, take: Take, kind: InputKind) -> None:
         """Take a queue.
 
         Args:
             topic: Relative name of the topic.
             queue: Where the serialised messages arrive.
-            read: Serialised message to value; raises MeasurementError.
-            push: Takes the value.
+            take: Takes a serialised message and its arrival [ns]; may raise MeasurementError.
             kind: How it is delivered.
-            take: Takes a serialised message if it is a usual one and returns whether it has; None: none is.
         """
         self.kind = kind
-        self._queue, self._read, self._push, self._take = queue, read, push, take
+        self._queue, self._take = queue, take
         self.subscription = queue.subscription
         self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
         self._taken_ns = 0
@@ -93,11 +83,10 @@ class NodeInput:
             self.counter.count(len(taken), taken[-1][1].get("publication_sequence_number"))
         return before + len(taken) - len(waiting)
 
-    def read(self, message: bytes) -> None:
-        """Hand a message over, or convert it and push its value."""
+    def read(self, message: bytes, arrival_ns: int) -> None:
+        """Hand a message over, with its arrival on the clock of the stamps [ns]."""
         try:
-            if self._take is None or not self._take(message):
-                self._push(self._read(message))
+            self._take(message, arrival_ns)
         except MeasurementError as error:
             self.counter.count_malformed(str(error))
 
@@ -111,6 +100,7 @@ class NodeInputs:
     Attributes:
         received_ns: When the message that is being read arrived, on the machine's wall clock [ns]; 0 where
             the middleware does not report it.
+        arrival: Returns an arrival on the clock of the stamps [ns] of one on the machine's wall clock [ns].
         sensor_qos: Quality of service of sensor data.
         woken: Called after a message that the executor brought; None: the owner polls.
         delay: How long messages wait until they are read.
@@ -123,6 +113,7 @@ class NodeInputs:
             woken: Called after a message that the executor brought; None: the owner polls.
         """
         self.received_ns = 0
+        self.arrival: Callable[[int], int] = lambda received_ns: received_ns
         self.sensor_qos: QoSProfile = SENSOR_INPUT
         self.woken = woken
         self.delay = ReadingDelay()
@@ -137,17 +128,7 @@ class NodeInputs:
         """Counters of the received messages, by input."""
         return [node_input.counter for node_input in self._inputs]
 
-    def add(
-        self,
-        node: Node,
-        message_type: type,
-        topic: str,
-        push: Callable[[Any], None],
-        *,
-        convert: Callable[[Any], Any] | None,
-        kind: InputKind,
-        take: Callable[[bytes], bool] | None,
-    ) -> NodeInput:
+    def add(self, node: Node, message_type: type, topic: str, take: Take, kind: InputKind) -> NodeInput:
         """Subscribe; see `RobotNode.subscribe`."""
         profiles = {
             InputKind.SENSOR: self.sensor_qos,
@@ -158,9 +139,14 @@ class NodeInputs:
         quiet = kind is not InputKind.LATCHED
         how = overridable_subscription(node, topic, profiles[kind], quiet=quiet)
         queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
-        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push, kind, take)
+        node_input = NodeInput(topic, queue, take, kind)
         self._inputs.append(node_input)
         return node_input
+
+    def remove(self, node_input: NodeInput) -> None:
+        """Remove an input; what is kept of it is discarded."""
+        self._inputs.remove(node_input)
+        self._kept = [message for message in self._kept if message[1] is not node_input]
 
     def clear(self) -> None:
         """Remove all inputs."""
@@ -203,7 +189,7 @@ class NodeInputs:
                 break
             else:
                 self.received_ns = received_ns
-                node_input.read(content)
+                node_input.read(content, self.arrival(received_ns))
                 on_message()
         if waiting:
             self.delay.note(self.received_ns)
@@ -220,8 +206,8 @@ class NodeInputs:
         commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
         self.delay.dropped += len(backlog) - len(commands)
         self.delay.shorten()
-        for _, node_input, content in commands:
-            node_input.read(content)
+        for received_ns, node_input, content in commands:
+            node_input.read(content, self.arrival(received_ns))
 
     def _take(self) -> list[tuple[int, NodeInput, bytes]]:
         """Return the kept and the waiting messages: time of reception [ns], input, message."""

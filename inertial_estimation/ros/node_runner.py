@@ -114,7 +114,7 @@ def run_node(
     Args:
         build: Creates the node.
         arguments: Command line; that of the process by default.
-        make_executor: Creates the executor; a `CachingExecutor` by default.
+        make_executor: Creates the executor; a `NodeExecutor` by default.
 
     Returns:
         Exit code of the process.
@@ -124,7 +124,7 @@ def run_node(
     from rclpy.signals import SignalHandlerOptions
 
     from inertial_estimation.compilation import warm_up
-    from inertial_estimation.ros.rclpy_internals import CachingExecutor
+    from inertial_estimation.ros.rclpy_internals import NodeExecutor
     from inertial_estimation.ros.real_time import CycleCollector
 
     try:
@@ -135,7 +135,7 @@ def run_node(
     warm_up()
     _START_UP.hand_over()
     try:
-        executor = (make_executor or CachingExecutor)()
+        executor = (make_executor or NodeExecutor)()
         node = _built(build)
         executor.add_node(node)
         if hasattr(node, "housekeeping"):

@@ -6,15 +6,19 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.messages import deserializer, message_class
+from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.rclpy_internals import take_clock
@@ -22,18 +26,34 @@ from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.separate_process import SeparateProcess
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
+if TYPE_CHECKING:  # a node imports the pipeline that it has alone
+    from inertial_estimation.data_checks.live_checks import LiveChecks
+
 PipelineConfig: TypeAlias = (
     TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig
 )
-if TYPE_CHECKING:  # a node imports its own pipeline alone
-    from inertial_estimation.control.controller_pipeline import ControllerPipeline
-    from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-    from inertial_estimation.estimators.inputs.input_entries import InputEntries
-    from inertial_estimation.estimators.inputs.live_checks import LiveChecks
-    from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-    from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 
-    Pipeline: TypeAlias = TiltPipeline | InertialPipeline | TrunkPayloadPipeline | ControllerPipeline
+
+class Pipeline(Protocol):
+    """What a node needs of its pipeline."""
+
+    inputs: RobotInputs
+
+    def tick(self, now_ns: int) -> list[Any]:
+        """Return the results that are ready and fresh at a time [ns]."""
+        ...
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Return the health of its parts at a time [ns]."""
+        ...
+
+    def reset(self) -> None:
+        """Return to the state at the start."""
+        ...
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Change a parameter while running."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,7 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 HANDOVER = 0.0002  # that subscribers have to take the results, where they run on the same processor [s]
 REGULAR = 10  # periods with a step each, after which one that has none looks for its inputs again
 LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
+NO_TIME = 0  # of a tick for which nothing is old
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
@@ -70,16 +91,12 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         pipeline: The pipeline, once the node is configured.
     """
 
-    pipeline: "Pipeline"
+    pipeline: Pipeline
     _report_due = False
 
     @abstractmethod
     def _build(self, urdf: str) -> None:
         """Build the pipeline."""
-
-    @abstractmethod
-    def _subscribe(self) -> None:
-        """Subscribe to every input, with the push method of the pipeline as its callback."""
 
     @abstractmethod
     def _advertise(self) -> None:
@@ -100,19 +117,47 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._build(urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
-        entries: InputEntries | None = getattr(self.pipeline, "entries", None)  # the controller has none
+        checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if polled else self._take_inputs
+        self._inputs.arrival = self._arrival
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
         self.add_trigger("~/reset", self._reset)
-        if entries is not None:
-            entries.checks.execute = SeparateProcess
-            self.add_trigger("~/check_data", partial(self._check_data, entries.checks))
+        if checks is not None:
+            checks.execute = SeparateProcess
+            self.add_trigger("~/check_data", partial(self._check_data, checks))
         self._subscribe()
         if polled:
             self._inputs.delay.period = period
             self._timer, self._lock = self.add_timer(period, self._on_timer), PhaseLock(period)
+
+    def _subscribe(self) -> None:
+        """Subscribe to every input of the pipeline."""
+        self._connected: dict[str, tuple[str, NodeInput]] = {}  # type and subscription by name
+        for name in self.pipeline.inputs.topics:
+            self._connect(name)
+
+    def _connect(self, name: str) -> None:
+        """Subscribe to an input with the type that is published, or else the first that it may have."""
+        types = self.pipeline.inputs.topics[name][0]
+        topic = "/".join(map(topic_token, name.split("/")))
+        publishers = self.get_publishers_info_by_topic(self.resolve_topic_name(topic))
+        chosen = next((one.topic_type for one in publishers if one.topic_type in types), types[0])
+        known = self._connected.get(name)
+        if known is not None:
+            if known[0] == chosen or known[1].counter.received:
+                return
+            self._inputs.remove(known[1])
+            self.destroy_subscription(known[1].subscription)
+        kind = message_class(chosen)
+        take = self.pipeline.inputs.connect(name, chosen, deserializer(kind))
+        self._connected[name] = chosen, self.subscribe(kind, topic, take)
+
+    def _arrival(self, received_ns: int) -> int:
+        """Return when a message arrived on the clock of the stamps [ns]."""
+        simulated = self.get_clock().ros_time_is_active
+        return self._now_ns if simulated or not received_ns else received_ns
 
     def _on_timer(self) -> None:
         begin_ns, self._completed_ns = time.time_ns(), 0
@@ -132,6 +177,9 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._diagnostics.publish()
 
     def _on_report_due(self) -> None:
+        if self._configured:
+            for name in self._connected:
+                self._connect(name)
         self._report_due = self._configured and self.config.options.trigger == TIMER
         if not self._report_due:
             super()._on_report_due()
@@ -153,11 +201,12 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._tick()
 
     def _tick(self) -> None:
-        results = self.pipeline.tick(self._now_ns)
+        results = self.pipeline.tick(NO_TIME if self._answered else self._now_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
             self._look_at_clock()  # last: the process may have been stopped since
-            fresh = [result for result in results if self._now_ns - result.stamp_ns <= self._oldest_ns]
+            now_ns, aligner = NO_TIME if self._answered else self._now_ns, self.pipeline.inputs.aligner
+            fresh = [result for result in results if not aligner.is_stale(result.stamp_ns, now_ns)]
             if fresh and self.active:
                 self._publish(fresh)
 
@@ -175,16 +224,13 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._limit_delay()
 
     def _limit_delay(self) -> None:
-        """Set the age from which a result is not sent, and that of a backlog which is dropped unread.
+        """Set the age of a backlog which is dropped unread; no result is as old as that, either.
 
-        There is neither where a simulation may wait for the answer to each reading.
+        There is none where a simulation may wait for the answer to each reading.
         """
         self._answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
-        config, inputs = self.config.pipeline, self.config.pipeline.robot.inputs
-        self._inputs.delay.timeout = math.inf if self._answered else inputs.timeout
-        half_window = 0.5 * config.window if isinstance(config, InertialPipelineConfig) else 0.0
-        oldest = inputs.timeout + inputs.max_wait + half_window
-        self._oldest_ns = math.inf if self._answered else NANOSECONDS * oldest
+        timeout = self.config.pipeline.robot.inputs.timeout
+        self._inputs.delay.timeout = math.inf if self._answered else timeout
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)

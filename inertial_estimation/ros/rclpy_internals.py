@@ -5,23 +5,16 @@ exist internally, from Humble to Rolling. Where a release lacks them, messages a
 executor (slower, with the same results), and a misspelt parameter is not reported.
 """
 
-import itertools
-import math
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
-from rclpy.waitable import NumberOfEntities
-
-from inertial_estimation.signals import NANOSECONDS
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks as PublisherEventCallbacks
@@ -71,194 +64,24 @@ class _Unwaited(CallbackGroup):
         """Never ended by an executor."""
 
 
-MOST_IN_A_ROW = 20  # consecutive callbacks of rclpy's executor, before timers are served again
-POLL_PERIOD_S = 0.05  # between two looks at services and events, while a timer is due sooner
+class NodeExecutor(SingleThreadedExecutor):
+    """The executor of rclpy, which is not ended by a request that rclpy cannot read.
 
-
-class CachingExecutor(SingleThreadedExecutor):
-    """An executor that rebuilds its wait set only when the entities have changed, not at every wait.
-
-    The executor of rclpy filters all entities of all nodes and builds a wait set at every wait. This takes a
-    fifth of a millisecond for a node of this package, more than a step of an estimator and three times the
-    necessary time. This executor keeps both until it is woken, which rclpy does when an entity is created. It
-    serves timers and subscriptions itself and leaves all other entities (services, parameters, events) to the
-    executor of rclpy; with an rclpy of other internals it leaves all entities to it.
-
-    While a timer is due soon and there is no subscription, it does not wait for entities either, but sleeps:
-    the middleware attaches itself to every service at every wait, which takes three times as long. All other
-    entities are then polled twenty times per second.
+    Its parameter services raise an error at a value of an unknown type, for instance.
     """
 
-    def spin(self) -> None:
-        """Execute callbacks until the context is shut down."""
-        try:
-            with _Entities(self) as entities:
-                entities.poll()
-        except (AttributeError, TypeError):  # an rclpy with other internals
-            super().spin()
-            return
-        while self._context.ok() and not self._is_shutdown:
-            with _Entities(self) as entities:
-                self._spin_cached(entities)
-            self._serve_others()
+    def _take_service(self, srv: Any) -> Any:
+        execute = super()._take_service(srv)
+        if not callable(execute):  # nothing has come, or an rclpy with other internals
+            return execute
 
-    def _serve_others(self) -> None:
-        """Let the executor of rclpy serve ready entities, and the callbacks of futures they complete.
-
-        The parameter services of rclpy raise an error at a request that they cannot read.
-        """
-        for _ in range(MOST_IN_A_ROW):
+        async def execute_or_log() -> None:
             try:
-                self.spin_once(timeout_sec=0.0)
+                await execute()
             except (ValueError, TypeError, OverflowError) as error:
-                for node in self.get_nodes():
-                    node.get_logger().error(f"a request is not answered: {error}")
-            if all(task.done() for task, *_ in self._tasks):
-                return
+                get_logger(srv.srv_name).error(f"a request is not answered: {error}")
 
-    def _spin_cached(self, entities: "_Entities") -> None:
-        """Serve timers and subscriptions until the executor of rclpy must serve others."""
-        other, poll_s = False, -math.inf
-        while not other:
-            delay_s = entities.until_timer()
-            if delay_s < POLL_PERIOD_S and time.monotonic() < poll_s:
-                entities.sleep(delay_s)
-            else:
-                other = entities.wait(0.0 if delay_s < POLL_PERIOD_S else None)
-                poll_s = time.monotonic() + POLL_PERIOD_S
-            if not self._context.ok():
-                raise ExternalShutdownException
-            for timer in entities.ready_timers():
-                _run(self._take_timer(timer))
-            for subscription in entities.ready_subscriptions():
-                _run(self._take_subscription(subscription))
-
-
-class _Entities:
-    """The entities of an executor, protected from destruction while the context lasts, and its wait set."""
-
-    def __init__(self, executor: SingleThreadedExecutor) -> None:
-        nodes = executor.get_nodes()
-
-        def served(kind: str) -> list[Any]:
-            return [one for node in nodes for one in getattr(node, kind) if executor.can_execute(one)]
-
-        self._context = executor._context
-        self._timers, self._subscriptions = served("timers"), served("subscriptions")
-        self._clients, self._services = served("clients"), served("services")
-        self._guards = served("guards")
-        self._waitables = served("waitables")
-        self._own_guards = [executor._guard, executor._sigint_gc]
-        self._ready_timers: list[Any] = []
-        self._ready_subscriptions: list[Any] = []  # their pointers
-
-    def __enter__(self) -> "_Entities":
-        self._stack = ExitStack()
-        counts = NumberOfEntities(
-            len(self._subscriptions),
-            len(self._guards) + len(self._own_guards),
-            len(self._timers),
-            len(self._clients),
-            len(self._services),
-        )
-        entities = (self._timers, self._subscriptions, self._clients, self._services, self._guards)
-        for entity in (*itertools.chain(*entities), *self._own_guards):
-            self._stack.enter_context(entity.handle)
-        for waitable in self._waitables:
-            self._stack.enter_context(waitable)
-            counts += waitable.get_num_entities()
-        self._stack.enter_context(self._context.handle)
-        self._set = rclpy_implementation.WaitSet(
-            counts.num_subscriptions,
-            counts.num_guard_conditions,
-            counts.num_timers,
-            counts.num_clients,
-            counts.num_services,
-            counts.num_events,
-            self._context.handle,
-        )
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-    def poll(self) -> None:
-        """Poll the wait set once, to check that the internals of rclpy are as expected."""
-        self.until_timer()
-        self._fill()
-        self._set.wait(0)
-
-    def until_timer(self) -> float:
-        """Return the time until a timer is due [s]; infinite where a subscription has to be waited for."""
-        if self._subscriptions:
-            return math.inf
-        going = [timer.handle for timer in self._timers if not timer.handle.is_timer_canceled()]
-        return 1e-9 * min((handle.time_until_next_call() for handle in going), default=math.inf)
-
-    def sleep(self, delay_s: float) -> None:
-        """Wait for a time, after which timers may be due, and look at nothing else."""
-        if delay_s > 0.0:
-            time.sleep(delay_s)
-        self._ready_timers, self._ready_subscriptions = self._timers, []
-
-    def wait(self, timeout_s: float | None) -> bool:
-        """Wait until something is ready; return whether that is more than timers and subscriptions.
-
-        Args:
-            timeout_s: Longest time to wait [s]; None waits for ever.
-        """
-        self._fill()
-        self._set.wait(-1 if timeout_s is None else round(NANOSECONDS * timeout_s))
-        ready = self._set.get_ready_entities
-        due, self._ready_subscriptions = ready("timer"), ready("subscription")
-        self._ready_timers = [timer for timer in self._timers if timer.handle.pointer in due]
-        triggered = ready("guard_condition")
-        for guard in self._guards:
-            if guard.handle.pointer in triggered:
-                guard._executor_triggered = True  # the wait resets the trigger; rclpy reads this flag
-        return bool(
-            triggered
-            or ready("service")
-            or ready("client")
-            or any(waitable.is_ready(self._set) for waitable in self._waitables)
-        )
-
-    def ready_timers(self) -> list[Any]:
-        """Return the timers that are due."""
-        return [timer for timer in self._ready_timers if timer.handle.is_timer_ready()]
-
-    def ready_subscriptions(self) -> list[Any]:
-        """Return the subscriptions with a message."""
-        ready = self._ready_subscriptions
-        return [s for s in self._subscriptions if s.handle.pointer in ready] if ready else []
-
-    def _fill(self) -> None:
-        wait_set = self._set
-        wait_set.clear_entities()
-        for subscription in self._subscriptions:
-            wait_set.add_subscription(subscription.handle)
-        for client in self._clients:
-            wait_set.add_client(client.handle)
-        for service in self._services:
-            wait_set.add_service(service.handle)
-        for timer in self._timers:
-            wait_set.add_timer(timer.handle)
-        for guard in (*self._guards, *self._own_guards):
-            wait_set.add_guard_condition(guard.handle)
-        for waitable in self._waitables:
-            waitable.add_to_wait_set(wait_set)
-
-
-def _run(taken: Any) -> None:
-    """Run the coroutine function an executor has taken, which must not wait; None is ignored."""
-    if taken is None:
-        return
-    coroutine = taken()
-    try:
-        coroutine.send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("a callback of a timer or a subscription waits, which this executor cannot do")
+        return execute_or_log
 
 
 class MessageQueue:

@@ -19,7 +19,8 @@ from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.ros.description_input import DescriptionInput
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
-from inertial_estimation.ros.node_inputs import InputKind, NodeInputs
+from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import unused_overrides
@@ -123,6 +124,21 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         """Handle the event that all waiting inputs have been read."""
 
     def subscribe(
+        self, message_type: type, topic: str, take: Take, kind: InputKind = InputKind.SENSOR
+    ) -> NodeInput:
+        """Subscribe to an input.
+
+        Args:
+            message_type: Message class.
+            topic: Relative name of the topic.
+            take: Called with every serialised message and its arrival on the clock of the stamps [ns].
+            kind: Kind of delivery.
+        """
+        node_input = self._inputs.add(self, message_type, topic, take, kind)
+        self._undo.append(partial(self.destroy_subscription, node_input.subscription))
+        return node_input
+
+    def listen(
         self,
         message_type: type,
         topic: str,
@@ -130,22 +146,19 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         *,
         convert: Callable[[Any], Any] | None = None,
         kind: InputKind = InputKind.SENSOR,
-        take: Callable[[bytes], bool] | None = None,
     ) -> None:
-        """Subscribe to an input.
+        """Subscribe to an input that is taken as values.
 
         Args:
             message_type: Message class.
             topic: Relative name of the topic.
             push: Called with the value of every message.
             convert: Converts a message to a value or raises MeasurementError; None selects the conversion
-                that `recordings.message_conversion` registers for the type.
+                that `inputs.messages` registers for the type.
             kind: Kind of delivery.
-            take: Takes a serialised message as `push` takes its value, and returns whether it has; those that
-                are not usual are converted and pushed. None: all are.
         """
-        node_input = self._inputs.add(self, message_type, topic, push, convert=convert, kind=kind, take=take)
-        self._undo.append(partial(self.destroy_subscription, node_input.subscription))
+        read = message_reader(message_type, convert)
+        self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), kind)
 
     def configure(self) -> None:
         """Load, check, and create publishers, services and inputs.

@@ -61,7 +61,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot, wrenches=config.sensors.wrenches)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
-        self.subscribe(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
+        self.listen(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None

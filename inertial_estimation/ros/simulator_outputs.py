@@ -10,18 +10,17 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
-from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     base_state_to_msg,
     imu_to_msg,
+    inertia_to_msg,
     joints_to_msg,
-    link_inertia_to_msg,
     wrench_to_msg,
 )
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import clock_to_msg
-from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.signals import NANOSECONDS, StampedInertia
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
@@ -119,4 +118,4 @@ class GroundTruthOutputs:
         self._odometry.publish(odometry)
         for link, publisher in self._inertias.items():
             inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
-            publisher.publish(link_inertia_to_msg(inertia, InertiaStamped()))
+            publisher.publish(inertia_to_msg(inertia, InertiaStamped()))

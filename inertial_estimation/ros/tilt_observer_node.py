@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import QuaternionStamped, Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.models.contacts import ContactSource
+from inertial_estimation.inputs.messages import orientation_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
-from inertial_estimation.recordings.message_conversion import orientation_to_msg
-from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
@@ -43,24 +40,6 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
 
     def _build(self, urdf: str) -> None:
         self.pipeline = TiltPipeline(self.config.pipeline, urdf)
-
-    def _subscribe(self) -> None:
-        pipeline, entries = self.pipeline, self.pipeline.entries
-        for topic in self.config.pipeline.robot.imus:
-            if entries.imu is not None:
-                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        pushes = {
-            ContactSource.WRENCH: ("wrench", pipeline.push_wrench),
-            ContactSource.DESIRED: ("desired_wrench", pipeline.push_desired_wrench),
-        }
-        if pipeline.source in pushes:
-            name, push = pushes[pipeline.source]
-            for contact in pipeline.contacts:
-                topic, sensed = f"{topic_token(contact)}/{name}", pipeline.source is ContactSource.WRENCH
-                take = entries.wrenches[contact].take if sensed else None
-                self.subscribe(WrenchStamped, topic, partial(push, contact), take=take)
-        self.subscribe(QuaternionStamped, "yaw_reference", pipeline.push_yaw_reference)
 
     def _advertise(self) -> None:
         for sentence in self.pipeline.config.without_effect:

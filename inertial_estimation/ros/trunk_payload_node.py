@@ -6,10 +6,8 @@ from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
 from inertial_estimation.configuration.node_options import PayloadNodeOptions
@@ -19,18 +17,16 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
+from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
-from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array, hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.telemetry import TelemetryOutput
-from inertial_estimation.signals import BaseReference, HealthLevel
+from inertial_estimation.signals import BaseReference, HealthLevel, StampedInertia
 
 
 @dataclass(frozen=True)
@@ -50,17 +46,6 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
 
     def _build(self, urdf: str) -> None:
         self.pipeline = TrunkPayloadPipeline(self.config.pipeline, urdf)
-
-    def _subscribe(self) -> None:
-        pipeline, config, entries = self.pipeline, self.config.pipeline, self.pipeline.entries
-        for topic in config.robot.imus:
-            if entries.imu is not None:
-                self.subscribe(Imu, topic, pipeline.push_imu, take=entries.imu.take)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=entries.joints.take)
-        for contact, entry in entries.wrenches.items():
-            topic = f"{topic_token(contact)}/wrench"
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=entry.take)
-        self.subscribe(Odometry, "base_state", pipeline.push_base_state)
 
     def _advertise(self) -> None:
         self._message = InertiaStamped()
@@ -85,8 +70,8 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
             stamp_ns = estimate.stamp_ns
             trunk = StampedInertia(stamp_ns, estimate.trunk)
             payload = StampedInertia(stamp_ns, estimate.payload)
-            self.send(self._inertia, partial(link_inertia_to_msg, trunk, msg))
-            self.send(self._payload, partial(link_inertia_to_msg, payload, msg))
+            self.send(self._inertia, partial(inertia_to_msg, trunk, msg))
+            self.send(self._payload, partial(inertia_to_msg, payload, msg))
             self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
             for event in self._events.take(estimate):

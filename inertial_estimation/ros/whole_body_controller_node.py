@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -18,7 +17,6 @@ from inertial_estimation.control.step_times import StepTimes
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     effort_array_bytes,
@@ -29,7 +27,7 @@ from inertial_estimation.ros.command_messages import (
 from inertial_estimation.ros.messages import hold_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
-from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
+from inertial_estimation.signals import Health, HealthLevel, StampedInertia, TorqueCommand
 
 
 @dataclass(frozen=True)
@@ -54,34 +52,22 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self._state, self._told = ControlState.CONTROL, ""
 
     def _subscribe(self) -> None:
-        pipeline, robot = self.pipeline, self.config.pipeline.robot
-        if robot.floating_base:
-            self.subscribe(QuaternionStamped, "base_orientation", pipeline.push_orientation)
-            self.subscribe(Odometry, "base_state", pipeline.push_base_state)
-        self.subscribe(JointState, "joint_states", pipeline.push_joints, take=pipeline.inputs.take_joints)
-        for contact in pipeline.contacts:
-            topic, take = f"{topic_token(contact)}/wrench", pipeline.inputs.wrenches[contact].take
-            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact), take=take)
+        super()._subscribe()
         for link in self.config.pipeline.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
-            push, take = partial(self._push_inertia, link), partial(self._take_inertia, link)
-            self.subscribe(InertiaStamped, topic, push, take=take)
+            self.listen(InertiaStamped, topic, partial(self._push_inertia, link))
         if self.config.pipeline.inertias.links:
             convert = torque_command_from_msg
-            self.subscribe(JointState, "torque_errors", self._push_torque_errors, convert=convert)
+            self.listen(JointState, "torque_errors", self._push_torque_errors, convert=convert)
         self._subscribe_to_commands()
 
     def _subscribe_to_commands(self) -> None:
         pipeline, kind = self.pipeline, InputKind.COMMAND
-        self.subscribe(JointState, "joint_reference", pipeline.push_joint_reference, kind=kind)
+        self.listen(JointState, "joint_reference", pipeline.push_joint_reference, kind=kind)
         to_base, to_walk = base_reference_from_msg, walk_command_from_msg
-        self.subscribe(
-            PoseStamped, "base_reference", pipeline.push_base_reference, convert=to_base, kind=kind
-        )
-        self.subscribe(
-            Float64MultiArray, "walk_command", pipeline.push_walk_command, convert=to_walk, kind=kind
-        )
-        self.subscribe(Bool, "hold", pipeline.push_hold, convert=hold_from_msg, kind=InputKind.LATCHED)
+        self.listen(PoseStamped, "base_reference", pipeline.push_base_reference, convert=to_base, kind=kind)
+        self.listen(Float64MultiArray, "walk_command", pipeline.push_walk_command, convert=to_walk, kind=kind)
+        self.listen(Bool, "hold", pipeline.push_hold, convert=hold_from_msg, kind=InputKind.LATCHED)
 
     def _advertise(self) -> None:
         links = self.config.pipeline.inertias.links
@@ -143,13 +129,6 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         """Take the link from the topic, since the frame in the message may carry a prefix."""
         self._unheard.discard(link)
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
-
-    def _take_inertia(self, link: str, data: bytes) -> bool:
-        """Take a serialised message of the topic of a link; return whether it has been taken."""
-        taken = self.pipeline.take_inertia(link, data)
-        if taken:
-            self._unheard.discard(link)
-        return taken
 
     def _push_torque_errors(self, errors: TorqueCommand) -> None:
         self.pipeline.torque_errors.push(dict(zip(errors.names, errors.tau.tolist(), strict=True)))

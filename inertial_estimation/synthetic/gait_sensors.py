@@ -7,21 +7,21 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.messages import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    POSE_TYPE,
+    WRENCH_TYPE,
+)
 from inertial_estimation.models.contact_kinematics import ContactKinematics
 from inertial_estimation.models.contact_motions import KinematicState
 from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.recordings.message_conversion import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    POSE_TYPE,
-    WRENCH_TYPE,
-)
+from inertial_estimation.recordings.recorded_message import Sample
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.samples import PoseSample, Sample
-from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 from inertial_estimation.synthetic.synthetic_gait import GaitMotion

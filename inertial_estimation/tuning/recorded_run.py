@@ -13,8 +13,7 @@ from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
-from inertial_estimation.replay.replay import no_cycle_collection, replay_recording, required_topics
-from inertial_estimation.replay.replay_driver import ReplayDriver, ReplayReaders
+from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection, replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import NANOSECONDS
 
@@ -75,7 +74,7 @@ class RecordedRun:
         pipelines = build_pipelines(config, urdf=urdf)
         self.configs, self.parameters, self.urdf = _configs(pipelines), pipelines.parameters, pipelines.urdf
         topics = self._topics(pipelines)
-        wanted = required_topics(recording, topics, use_base_state=pipelines.tilt is None)
+        wanted = Replay(recording, topics, ReplayReaders(pipelines.tilt, pipelines.inertial)).topics
         entries = tuple(recording.entries(wanted, recording.start_ns + round(start_s * NANOSECONDS)))
         if not entries:
             raise RecordingError(
@@ -149,10 +148,9 @@ class RecordedRun:
         inertial.on_update = keep
         if learn_until_ns is not None and learn_until_ns <= self.begin_ns:
             inertial.set_enabled(False)
-        wanted = required_topics(self.recording, topics, use_base_state=tilt is None)
-        driver = ReplayDriver(topics, ReplayReaders(tilt, inertial, None, None))
+        replay = Replay(self.recording, topics, ReplayReaders(tilt, inertial))
         with no_cycle_collection():
-            for _now_ns in driver.run(self.recording.unread(wanted)):
+            for _now_ns in replay.steps():
                 yield from found
                 found.clear()
 

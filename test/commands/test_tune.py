@@ -16,7 +16,7 @@ pytest.importorskip("rosbags")
 from inertial_estimation.commands import tune as declared
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,

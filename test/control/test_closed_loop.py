@@ -12,7 +12,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading, OrientationSample
+from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk
@@ -174,7 +174,6 @@ def test_steps_with_the_observer_in_the_loop_and_noisy_sensors() -> None:
                 pipeline.push_wrench(contact, wrench)
             for estimate in observer.tick(simulation.stamp_ns):
                 state = estimate.state
-                pipeline.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
                 pipeline.push_base_state(state)
         if simulation.stamp_ns < 1.5e9:
             continue

@@ -12,13 +12,13 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.state_limits import FaultCause
 from inertial_estimation.control.step_times import StepTimes
 from inertial_estimation.errors import NumericalError
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
     HealthLevel,
     JointReading,
     LinkInertia,
-    OrientationSample,
     WrenchSample,
 )
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
@@ -105,16 +105,17 @@ def test_any_references_inertias_and_wrenches_leave_the_robot_in_control(
 
 
 @pytest.mark.parametrize(
-    ("state", "cause", "source"),
+    ("state", "cause", "said"),
     [
-        ({"q": 1e30}, FaultCause.JOINT_POSITION, "joint_states"),
-        ({"v": 1e10}, FaultCause.JOINT_SPEED, "joint_states"),
-        ({"v": 1e3}, FaultCause.JOINT_SPEED, "joint_states"),
-        ({"twist": 1e5}, FaultCause.BASE_SPEED, "base_state"),
-        ({"quaternion": 1e-9}, FaultCause.QUATERNION, "base_orientation"),
+        ({"q": 1e30}, FaultCause.IMPOSSIBLE, "joint_states: out of range: position of leg_left_1_joint"),
+        ({"v": 1e10}, FaultCause.IMPOSSIBLE, "joint_states: out of range: velocity of leg_left_1_joint"),
+        ({"v": 20.0}, FaultCause.JOINT_SPEED, "joint_states"),
+        ({"twist": 1e5}, FaultCause.IMPOSSIBLE, "base_state: out of range: velocity x"),
+        ({"twist": 15.0}, FaultCause.BASE_SPEED, "base_state"),
+        ({"quaternion": 1e-9}, FaultCause.IMPOSSIBLE, "base_state: quaternion without direction"),
     ],
 )
-def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, state, cause, source) -> None:
+def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, state, cause, said) -> None:
     answer(talos, 0)
     sound = {"q": home(talos), "v": np.full(32, 0.1), "quaternion": UPRIGHT.copy(), "twist": np.zeros(6)}
     ((name, number),) = state.items()
@@ -127,10 +128,22 @@ def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, stat
     assert talos.supervisor.counts.faults == {cause: 1}
     assert (tau[6:] < 0.0).all(), "it brakes"
     assert np.abs(tau).max() < 1.0, "and a false reading gives no kick"
-    said = controller_health(talos, 1)
-    assert said.level is HealthLevel.ERROR
-    assert source in said.message
-    assert said.values[f"fault: {cause.value}"] == "1"
+    health = controller_health(talos, 1)
+    assert health.level is HealthLevel.ERROR
+    assert said in health.message
+    assert health.values[f"fault: {cause.value}"] == "1"
+
+
+def test_joints_are_damped_by_their_own_speeds_while_impossible_readings_go_on(talos) -> None:
+    answer(talos, 0)
+    for tick in range(1, 100):  # longer than a required input may be lost
+        v = np.full(32, 0.5 * np.cos(0.1 * tick))
+        bad = home(talos)
+        bad[0] = np.nan
+        tau = answer(talos, tick, q=bad, v=v)
+        assert talos.last.state is ControlState.DAMPING
+        assert (tau[6:] * v[6:] < 0.0).all()
+        assert controller_health(talos, tick).level is HealthLevel.ERROR
 
 
 def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
@@ -210,7 +223,7 @@ def test_a_failed_solution_names_the_joint_that_jumped_before_although_states_in
         ),
         (
             {"quaternion": quaternion_from_rotation(exp_so3(np.array([0.0, 0.2, 0.0])))},
-            "base_orientation: the orientation of the base changed by 0.2 rad",
+            "base_state: the orientation of the base changed by 0.2 rad",
         ),
     ],
 )
@@ -261,17 +274,15 @@ def _raising(error: Exception):
     return step
 
 
-@pytest.mark.parametrize("lost", ["joint_states", "base_orientation", "base_state"])
+@pytest.mark.parametrize("lost", ["joint_states", "base_state"])
 @pytest.mark.parametrize("duration_s", [0.1, 0.5, 2.0])
-def test_a_lost_input_is_named_and_control_returns_with_its_first_readings(talos, lost, duration_s) -> None:
+def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos, lost, duration_s) -> None:
     tau = answer(talos, 0)
     ticks, q = round(duration_s * 1e9 / TICK_NS), home(talos)
     for tick in range(1, ticks, 3):
         stamp = tick * TICK_NS
         if lost != "joint_states":
             talos.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
-        if lost != "base_orientation":
-            talos.push_orientation(OrientationSample(stamp, UPRIGHT))
         if lost != "base_state":
             talos.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
         assert talos.tick(stamp) == []
@@ -280,30 +291,28 @@ def test_a_lost_input_is_named_and_control_returns_with_its_first_readings(talos
         assert said.level is HealthLevel.STALE
         assert lost in said.message
     q_then = q + 0.02
-    first = answer(talos, ticks + 1, q=q_then)
+    push_state(talos, (ticks + 1) * TICK_NS, q_then)
+    talos.tick((ticks + 1) * TICK_NS)
+    first = answer(talos, ticks + 2, q=q_then)
     assert talos.last.state is ControlState.CONTROL
-    np.testing.assert_allclose(talos.last.q_ref, q_then, atol=1e-6, err_msg="they begin where it is")
+    np.testing.assert_allclose(talos.last.q_ref, q_then, atol=1e-4, err_msg="they begin where it is")
     limit = talos.controller.dynamics.torque_limits
     if duration_s > 0.1:
         assert (np.abs(first - tau) <= 0.1 * limit).all(), "and its torques where they were"
 
 
-@pytest.mark.parametrize("lead_s", [3600.0, -3600.0, 1e-6])
-def test_an_input_with_the_stamps_of_another_clock_is_named(talos, lead_s) -> None:
-    answer(talos, 0)
-    for tick in range(1, 50):
-        stamp, q = tick * TICK_NS, home(talos)
-        talos.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
-        talos.push_orientation(OrientationSample(stamp + round(lead_s * 1e9), UPRIGHT))
-        talos.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
-        assert talos.tick(stamp) == []
-    said = controller_health(talos, 49)
-    assert said.level >= HealthLevel.ERROR
-    assert "base_orientation" in said.message
-    for tick in range(50, 80):
-        push_state(talos, tick * TICK_NS, home(talos))
-        commands = talos.tick(tick * TICK_NS)
-    assert commands, "it recovers"
+@pytest.mark.parametrize("lead_s", [3600.0, -3600.0])
+def test_an_input_with_the_stamps_of_another_clock_is_named_and_used(talos, lead_s) -> None:
+    begin_ns, commands = 10**13, []
+    for tick in range(200):
+        stamp, q = begin_ns + tick * TICK_NS, home(talos)
+        talos.inputs.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)), stamp)
+        state = BaseState(stamp + round(lead_s * 1e9), UPRIGHT, *np.zeros((3, 3)))
+        talos.inputs.push_orientation(BASE_STATE, state, stamp)
+        commands += talos.tick(stamp)
+    said = {part.name: part.message for part in talos.health(stamp)}
+    assert "clock of its own" in said["base_state"] + said["joint_states"]
+    assert len(commands) > 50, "it is moved to the clock of the other"
 
 
 @pytest.mark.parametrize(

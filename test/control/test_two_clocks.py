@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of
 
-from inertial_estimation.signals import BaseState, HealthLevel, JointReading, OrientationSample, WrenchSample
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.signals import BaseState, HealthLevel, JointReading, WrenchSample
 
 START_NS = 10**12
 OTHER_CLOCKS_NS = (500 * 10**9, -500 * 10**9, 3 * 10**8)
-INPUTS = ("joint_states", "base_orientation", "base_state")
+INPUTS = ("joint_states", "base_state")
 
 
 class Senders:
@@ -19,13 +20,13 @@ class Senders:
         robot = self.pipeline.robot
         q = home(self.pipeline)
         zeros = np.zeros(3)
+        inputs, names = self.pipeline.inputs, robot.joint_names
         self.sends = {
-            "joint_states": lambda ns: self.pipeline.push_joints(
-                JointReading(ns, robot.joint_names, q, np.zeros_like(q))
+            "joint_states": lambda ns, at: inputs.push_joints(
+                JointReading(ns, names, q, np.zeros_like(q)), at
             ),
-            "base_orientation": lambda ns: self.pipeline.push_orientation(OrientationSample(ns, UPRIGHT)),
-            "base_state": lambda ns: self.pipeline.push_base_state(
-                BaseState(ns, UPRIGHT, zeros, zeros, zeros)
+            "base_state": lambda ns, at: inputs.push_orientation(
+                BASE_STATE, BaseState(ns, UPRIGHT, zeros, zeros, zeros), at
             ),
         }
         self.stamp_ns = START_NS
@@ -36,9 +37,9 @@ class Senders:
         for _ in range(count):
             self.stamp_ns += TICK_NS
             for name, send in self.sends.items():
-                send(self.stamp_ns)
+                send(self.stamp_ns, self.stamp_ns)
                 if name in doubled:
-                    send(self.stamp_ns + other_ns)
+                    send(self.stamp_ns + other_ns, self.stamp_ns)
             answers += len(self.pipeline.tick(self.stamp_ns))
         return answers
 
@@ -47,7 +48,7 @@ class Senders:
 
 
 @pytest.mark.parametrize("other_ns", OTHER_CLOCKS_NS)
-@pytest.mark.parametrize("doubled", [INPUTS[:1], INPUTS[1:2], INPUTS[2:], INPUTS[1:]])
+@pytest.mark.parametrize("doubled", [INPUTS[:1], INPUTS[1:]])
 def test_every_state_is_answered_and_the_second_publisher_is_reported(other_ns, doubled):
     senders = Senders()
     assert senders.run(20) == 20
@@ -58,12 +59,12 @@ def test_every_state_is_answered_and_the_second_publisher_is_reported(other_ns, 
     assert senders.run(20) == 20
 
 
-def test_a_jump_of_all_inputs_is_followed_at_once():
+def test_a_jump_of_all_inputs_is_followed_within_a_tenth_of_a_second():
     senders = Senders()
     senders.run(10)
     for jump_ns in (500 * 10**9, -900 * 10**9):
         senders.stamp_ns += jump_ns
-        assert senders.run(10) == 10
+        assert senders.run(34) >= 33  # the first one after a gap has no base state
 
 
 def test_drops_are_reported_for_ten_seconds():
@@ -73,7 +74,7 @@ def test_drops_are_reported_for_ten_seconds():
     senders.run(5)
     assert senders.level("base_state") is HealthLevel.WARN
     senders.stamp_ns += 11 * 10**9
-    senders.run(1)
+    senders.run(5)
     assert senders.level("base_state") is HealthLevel.OK
 
 

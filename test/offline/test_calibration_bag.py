@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.inputs.messages import JOINT_STATE_TYPE, QUATERNION_TYPE
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_bag import read_bag_postures
-from inertial_estimation.recordings.message_conversion import JOINT_STATE_TYPE, QUATERNION_TYPE
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import JointReading, OrientationSample
 

@@ -11,15 +11,15 @@ from support.arm_robot import JOINTS, URDF
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.inputs.config import InputConfig
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline import uniform_resampler
-from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline import uniform_resampler
+from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample

@@ -10,8 +10,8 @@ pytest.importorskip("rosbags")
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.recordings.complete_bag_file import CompleteBagFile, CompleteMcap
-from inertial_estimation.recordings.message_conversion import IMU_TYPE, JOINT_STATE_TYPE
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 COUNT, PADDING = 1500, 2000  # three chunks

@@ -12,8 +12,8 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, W
 from rosbags.typesys import Stores, get_typestore
 
 from inertial_estimation.errors import RecordingError
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.recordings.bag_writer import STORAGES, empty_message
-from inertial_estimation.recordings.message_conversion import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.recordings.recording import BagRecording
 
 STORE = get_typestore(Stores.ROS2_JAZZY)

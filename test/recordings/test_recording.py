@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.recordings.bag_writer import STORAGES
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
@@ -15,6 +14,7 @@ from inertial_estimation.recordings.message_conversion import (
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.recordings.bag_writer import STORAGES
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
@@ -23,12 +23,12 @@ from inertial_estimation.recordings.recording import (
     read_orientations,
 )
 from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
-from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.signals import (
     BaseState,
     ImuSample,
     JointReading,
     OrientationSample,
+    PoseSample,
     WrenchSample,
 )
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.replay.base_errors import base_errors
 from inertial_estimation.replay.estimate_series import TiltSeries
-from inertial_estimation.signals import OrientationSample
+from inertial_estimation.signals import OrientationSample, PoseSample
 
 N, STEP_NS = 800, 10_000_000
 STAMPS = 1_700_000_000_000_000_000 + STEP_NS * np.arange(N, dtype=np.int64)

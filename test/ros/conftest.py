@@ -115,7 +115,7 @@ class World:
         from nav_msgs.msg import Odometry
         from sensor_msgs.msg import Imu, JointState
 
-        from inertial_estimation.recordings import message_conversion as conversion
+        from inertial_estimation.inputs import messages as conversion
         from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
 
         force = spoiled.get("force", [0.0, 0.0, GRAVITY])

@@ -20,7 +20,7 @@ from sensor_msgs.msg import Imu
 
 from inertial_estimation import compilation
 from inertial_estimation.commands.main import main
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000

@@ -16,8 +16,8 @@ from std_msgs.msg import Float64MultiArray
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
 from inertial_estimation.ros import command_messages as messages
 from inertial_estimation.signals import BaseReference, TorqueCommand
 

@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("proxsuite", reason="needs ProxSuite")
 pytest.importorskip("example_robot_data", reason="needs the robot's URDF")
 
-from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -18,15 +18,13 @@ from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_sta
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     base_state_to_msg,
+    inertia_to_msg,
     joints_to_msg,
-    link_inertia_to_msg,
-    orientation_to_msg,
     wrench_to_msg,
 )
-from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     walk_command_from_msg,
@@ -38,7 +36,7 @@ from inertial_estimation.signals import (
     BaseState,
     JointReading,
     LinkInertia,
-    OrientationSample,
+    StampedInertia,
     WrenchSample,
 )
 
@@ -52,7 +50,6 @@ def topics(pipeline, stamp_ns):
     joints = joints_to_msg(JointReading(stamp_ns, pipeline.robot.joint_names, q, 0 * q, 0 * q), JointState())
     state = BaseState(stamp_ns, UPRIGHT, *np.zeros((3, 3)))
     torso = StampedInertia(stamp_ns, LinkInertia(TORSO, 17.0, np.zeros(3), 0.3 * np.eye(3)))
-    orientation = orientation_to_msg(OrientationSample(stamp_ns, UPRIGHT), QuaternionStamped(), "odom")
     wrench = wrench_to_msg(WrenchSample(stamp_ns, [0, 0, 400, 0, 0, 0]), WrenchStamped(), "sole")
     reference = base_reference_to_msg(BaseReference(0.9), PoseStamped())
     walk = walk_command_to_msg(WalkCommand(2, 0.1))
@@ -61,10 +58,9 @@ def topics(pipeline, stamp_ns):
         (message_reader(kind, convert), push, bytes(serialize_message(good)))
         for kind, convert, push, good in (
             (JointState, None, pipeline.push_joints, joints),
-            (QuaternionStamped, None, pipeline.push_orientation, orientation),
             (Odometry, None, pipeline.push_base_state, base_state_to_msg(state, Odometry(), "odom", "base")),
             (WrenchStamped, None, lambda w: pipeline.push_wrench("left_foot", w), wrench),
-            (InertiaStamped, None, take_inertia, link_inertia_to_msg(torso, InertiaStamped())),
+            (InertiaStamped, None, take_inertia, inertia_to_msg(torso, InertiaStamped())),
             (JointState, None, pipeline.push_joint_reference, joints),
             (PoseStamped, base_reference_from_msg, pipeline.push_base_reference, reference),
             (Float64MultiArray, walk_command_from_msg, pipeline.push_walk_command, walk),

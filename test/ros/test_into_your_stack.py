@@ -11,9 +11,8 @@ pin = pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from geometry_msgs.msg import InertiaStamped
 
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
-from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.signals import LinkInertia
+from inertial_estimation.inputs.messages import inertia_to_msg
+from inertial_estimation.signals import LinkInertia, StampedInertia
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "into_your_stack.md"
 URDF = """<robot name="arm">
@@ -48,7 +47,7 @@ def test_the_nominal_inertia_of_a_body_leaves_the_model_as_it_was(model, link):
     nominal = model.inertias[frame.parentJoint].copy()
     in_link = frame.placement.actInv(nominal)
     inertia = LinkInertia(link, in_link.mass, in_link.lever, in_link.inertia)
-    msg = link_inertia_to_msg(StampedInertia(0, inertia), InertiaStamped())
+    msg = inertia_to_msg(StampedInertia(0, inertia), InertiaStamped())
     model.inertias[frame.parentJoint] = pin.Inertia.Zero()
     snippet("def take_inertia")["take_inertia"](model, msg)
     assert model.inertias[frame.parentJoint].isApprox(nominal, 1e-12)
@@ -77,7 +76,7 @@ def test_a_controller_of_the_page_takes_what_is_published(world, model):
         executor.add_node(controller)
         publisher = world.node.create_publisher(InertiaStamped, "link_inertias/hand", 10)
         inertia = LinkInertia("hand", 3.0, np.zeros(3), 0.01 * np.eye(3))
-        msg = link_inertia_to_msg(StampedInertia(0, inertia), InertiaStamped())
+        msg = inertia_to_msg(StampedInertia(0, inertia), InertiaStamped())
 
         def taken():
             publisher.publish(msg)

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from support.installation import install_package
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 
 ROOT = Path(__file__).resolve().parents[2]
 ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"

@@ -20,8 +20,8 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.recordings import message_conversion as conversion
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.ros.trunk_payload_node import TrunkPayloadNode

@@ -12,7 +12,7 @@ from lifecycle_msgs.msg import Transition
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 
 MANAGED = {"managed": "true"}
 

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 
 
 def statuses(array):

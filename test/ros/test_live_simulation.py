@@ -20,16 +20,16 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from support.arm_robot import HOLDING, JOINTS, URDF
 
-from inertial_estimation.recordings.message_conversion import (
-    joints_from_msg,
+from inertial_estimation.inputs.messages import (
+    CONVERSIONS,
+    JOINT_STATE_TYPE,
+    inertia_from_msg,
+    inertia_to_msg,
     joints_to_msg,
-    link_inertia_from_msg,
-    link_inertia_to_msg,
     stamp_from_msg,
 )
-from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import torque_command_to_msg
-from inertial_estimation.signals import JointReading, LinkInertia, TorqueCommand
+from inertial_estimation.signals import JointReading, LinkInertia, StampedInertia, TorqueCommand
 
 BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"
 HELD = np.array([HOLDING[name] for name in JOINTS])
@@ -64,7 +64,7 @@ class StubController:
         world.node.create_subscription(JointState, "joint_states", self.answer, 200)
 
     def answer(self, msg):
-        reading = joints_from_msg(msg)
+        reading = CONVERSIONS[JOINT_STATE_TYPE].from_msg(msg)
         self.positions[reading.stamp_ns] = reading.position
         tau = HELD - 2.0 * reading.position - 0.5 * reading.velocity
         command = TorqueCommand(reading.stamp_ns, reading.names, tau)
@@ -138,7 +138,7 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     late = world.run(lambda: int(counts_of(diagnostics, report).get("time-outs", 0)) > 0, sensors=False)
     assert late, "one command, then none"
     assert statuses(diagnostics)[report].level == DiagnosticStatus.ERROR
-    assert world.run(lambda: link_inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0), sensors=False)
+    assert world.run(lambda: inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0), sensors=False)
 
     assert world.call(SetBool, "simulator/pause", SetBool.Request(data=True), sensors=False).success
     assert world.run(lambda: statuses(diagnostics)["simulation"].message == "paused", sensors=False)
@@ -160,7 +160,7 @@ def simulated_s(diagnostics):
 
 
 def inertia_message(inertia, stamp_ns):
-    return link_inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
+    return inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
 
 
 def counts_of(diagnostics, part):

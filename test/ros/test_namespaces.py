@@ -14,7 +14,7 @@ from rosgraph_msgs.msg import Clock
 from support.arm_robot import URDF as ARM
 
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 IN_ROBOT1 = ("-r", "__ns:=/robot1")

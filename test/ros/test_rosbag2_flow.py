@@ -20,7 +20,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import Imu, JointState
 
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     imu_to_msg,
     joints_to_msg,
     stamp_from_msg,

@@ -17,7 +17,10 @@ POLICY = ROOT / "config" / "sros2" / "policy.xml"
 NOT_HERE = {"/tf"}  # needs tf2_ros, of which there is no wheel
 STARTS = {  # ways to start a node that together make it use all it may
     "tilt_observer": [("talos", {})],
-    "inertial_ekf": [("talos", {"sensor_errors.treatment": "estimated"})],
+    "inertial_ekf": [
+        ("talos", {"sensor_errors.treatment": "estimated"}),
+        ("talos", {"rows.base_acceleration": "finite_difference"}),
+    ],
     "trunk_payload": [("hyq", {"ground_forces": "measured"})],
     "whole_body_controller": [
         ("talos", {}),

@@ -12,7 +12,7 @@ from geometry_msgs.msg import QuaternionStamped
 from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.inputs.config import InputConfig
-from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.ros.command_messages import clock_to_msg
 
 STOPPED_S = (0.4, 1.0, 1.6)

@@ -16,11 +16,11 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
+from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers, tilt_markers
-from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
 from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.telemetry import TelemetryOutput, figure_message
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia

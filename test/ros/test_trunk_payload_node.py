@@ -23,13 +23,13 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
-from inertial_estimation.recordings import message_conversion as conversion
-from inertial_estimation.recordings.estimate_messages import figures_from_msg
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs import messages as conversion
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
 )
+from inertial_estimation.recordings.estimate_messages import figures_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.ros.messages import event_to_array, load_change_from_msg
@@ -107,11 +107,11 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
     mass = pytest.approx(robot.scene.trunk_mass, abs=0.02)
     assert world.run(lambda: inertias[-1].inertia.m == mass)
-    stamp_ns, trunk = conversion.link_inertia_from_msg(inertias[-1])
+    stamp_ns, trunk = conversion.inertia_from_msg(inertias[-1])
     np.testing.assert_allclose(trunk.com_L[:2], robot.scene.trunk_com[:2], atol=2e-3)
-    assert conversion.link_inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
+    assert conversion.inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
     expected = robot.replayed()
-    published = dict(map(conversion.link_inertia_from_msg, inertias))
+    published = dict(map(conversion.inertia_from_msg, inertias))
     assert stamp_ns in expected
     for stamp_ns, inertia in published.items():
         np.testing.assert_array_equal(numbers(inertia), numbers(expected[stamp_ns].trunk))
@@ -142,7 +142,7 @@ def test_telemetry_says_what_the_messages_say(world):
     inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
     telemetry = world.listen(JointState, "trunk_payload/telemetry", 2000)
     assert world.run(lambda: len(inertias) > 50 and len(telemetry) > 50), node.output
-    published = dict(map(conversion.link_inertia_from_msg, inertias))
+    published = dict(map(conversion.inertia_from_msg, inertias))
     known = [(stamp_ns, f) for stamp_ns, f in map(figures_from_msg, telemetry) if stamp_ns in published]
     assert len(known) > 20
     for stamp_ns, figures in known:

@@ -12,7 +12,7 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.signals import BaseState, JointReading, OrientationSample
+from inertial_estimation.signals import BaseState, JointReading
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
@@ -59,13 +59,12 @@ def push_state(
     twist: np.ndarray | None = None,
     send_velocity: bool = True,
 ) -> None:
-    """Push joints, and base orientation and base state of the same stamp."""
-    v = np.zeros_like(q) if v is None else v
+    """Push joints and the base state of the same stamp; velocities all zero would not be believed."""
+    v = np.full_like(q, 1e-9) if v is None else v
     twist = np.zeros(6) if twist is None else twist
     position = np.zeros(3) if position is None else position
     pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v if send_velocity else None))
     if pipeline.robot.floating_base:
-        pipeline.push_orientation(OrientationSample(stamp_ns, quaternion))
         pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))
 
 
@@ -85,7 +84,6 @@ class ClosedLoop:
                 base = simulation.truth().base
                 pipeline.push_joints(reading.joints)
                 if simulation.robot.floating_base:
-                    pipeline.push_orientation(OrientationSample(base.stamp_ns, base.quaternion_xyzw))
                     pipeline.push_base_state(base)
                 for contact, wrench in reading.wrenches.items():
                     pipeline.push_wrench(contact, wrench)

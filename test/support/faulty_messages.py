@@ -6,15 +6,15 @@ import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.message_numbers import meant_bytes
-from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
-    bytes_reader,
+    MessageReader,
 )
+from inertial_estimation.message_numbers import meant_bytes
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -134,7 +134,7 @@ def messages(entries, seed):
 
 def read(kind, data, counts):
     try:
-        return bytes_reader(kind, partial(STORE.deserialize_cdr, typename=kind))(data)
+        return MessageReader(kind, partial(STORE.deserialize_cdr, typename=kind)).read(data)
     except MeasurementError as error:
         counts.append(str(error))
         return None

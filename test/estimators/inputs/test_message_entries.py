@@ -15,7 +15,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.estimators.inputs.rows import IMU, wrench_stream
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
 )

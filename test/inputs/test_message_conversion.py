@@ -15,8 +15,7 @@ pytest.importorskip("rosbags", reason="needs rosbags")
 from rosbags.typesys import Stores, get_typestore
 
 from inertial_estimation.errors import DamagedMessageError, MeasurementError
-from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.recordings.message_conversion import (
+from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     IMU_TYPE,
     INERTIA_TYPE,
@@ -25,17 +24,19 @@ from inertial_estimation.recordings.message_conversion import (
     POSE_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
-    bytes_reader,
-    imu_orientation_from_msg,
+    MessageReader,
     stamp_from_msg,
 )
-from inertial_estimation.recordings.samples import PoseSample, StampedInertia
+from inertial_estimation.offline.calibration_bag import imu_orientation_from_msg
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import (
     BaseState,
     ImuSample,
     JointReading,
     LinkInertia,
     OrientationSample,
+    PoseSample,
+    StampedInertia,
     WrenchSample,
 )
 
@@ -43,7 +44,12 @@ STORE = get_typestore(Stores.ROS2_JAZZY)
 NUMBERS = st.floats(width=64)  # infinite and NaN as well: a pipeline drops and counts them
 STAMPS = st.integers(0, 2**31 * 10**9 - 1)
 TEXT = st.text(st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=9)
-DECODED = [kind for kind, conversion in CONVERSIONS.items() if conversion.make_decoder is not None]
+KINDS = [kind for kind, conversion in CONVERSIONS.items() if conversion.stamped]
+DECODED = [kind for kind, conversion in CONVERSIONS.items() if conversion.stamped and conversion.decoder]
+
+
+def reader_of(*arguments):
+    return MessageReader(*arguments).read
 
 
 class Rosbags:
@@ -160,10 +166,10 @@ def random_message(kind, draw):
 
 
 def test_every_registered_type_is_tested():
-    assert set(VALUES) == set(CONVERSIONS)
+    assert set(VALUES) == set(KINDS)
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_there_and_back_over_the_wire(family, kind, data):
@@ -176,7 +182,7 @@ def test_there_and_back_over_the_wire(family, kind, data):
     assert msg.header.frame_id == ("frame" if kind != INERTIA_TYPE else value.inertia.link)
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_a_message_that_is_used_again_carries_nothing_over(family, kind, data):
@@ -189,11 +195,11 @@ def test_a_message_that_is_used_again_carries_nothing_over(family, kind, data):
     assert received[0] == received[1]
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_reading_bytes_gives_what_converting_the_message_gives(family, kind, data):
-    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    read = reader_of(kind, partial(family.deserialize, kind=kind))
     for _ in range(2):  # a decoder may keep what it knows of the message before
         raw = Rosbags.serialize(random_message(kind, data.draw), kind)
         expected = CONVERSIONS[kind].from_msg(family.deserialize(raw, kind))
@@ -211,16 +217,16 @@ def refuse(_data):
 def test_the_decoder_alone_reads_plain_bytes_and_refuses_those_that_end_early(kind, data):
     value = data.draw(VALUES[kind])
     raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), ""), kind)
-    read = bytes_reader(kind, refuse)
+    read = reader_of(kind, refuse)
     assert_same(read(raw), value) if kind != INERTIA_TYPE else read(raw)
     for length in range(2, len(raw)):
         with pytest.raises(DamagedMessageError, match=rf"{length} bytes are no {kind}"):
             read(raw[:length])
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_message_is_refused_by_whatever_reads_it(family, kind):
-    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    read = reader_of(kind, partial(family.deserialize, kind=kind))
     for raw in (b"", b"\x00", b"\x00\x01", b"\x00\x00\x00\x00", b"\x00\x01\x00\x00" + b"\xff" * 40):
         with pytest.raises(MeasurementError):
             read(raw)
@@ -231,14 +237,14 @@ def test_big_endian_bytes_are_left_to_the_deserializer():
     raw = bytes(STORE.serialize_cdr(msg, WRENCH_TYPE, little_endian=False))
     assert raw[:2] == b"\x00\x00"
     assert_same(
-        bytes_reader(WRENCH_TYPE, partial(Rosbags.deserialize, kind=WRENCH_TYPE))(raw),
+        reader_of(WRENCH_TYPE, partial(Rosbags.deserialize, kind=WRENCH_TYPE))(raw),
         WrenchSample(5, range(6)),
     )
 
 
 def test_a_topic_may_use_a_type_in_another_meaning():
     raw = Rosbags.serialize(Rosbags.empty(JOINT_STATE_TYPE), JOINT_STATE_TYPE)
-    read = bytes_reader(
+    read = reader_of(
         JOINT_STATE_TYPE, partial(Rosbags.deserialize, kind=JOINT_STATE_TYPE), lambda msg: len(msg.name)
     )
     assert read(raw) == 0
@@ -254,7 +260,7 @@ def test_joint_arrays_of_another_length_than_the_names_are_refused(family, field
     raw = family.serialize(msg, JOINT_STATE_TYPE)
     for convert, given_ in (
         (CONVERSIONS[JOINT_STATE_TYPE].from_msg, msg),
-        (bytes_reader(JOINT_STATE_TYPE, refuse), raw),
+        (reader_of(JOINT_STATE_TYPE, refuse), raw),
     ):
         with pytest.raises(MeasurementError, match=rf"{field}.*\(3,\).*\(2,\)") as caught:
             convert(given_)
@@ -266,14 +272,14 @@ def test_a_joint_state_without_positions_is_refused(family):
     msg.name = ["a"]
     for convert, given_ in (
         (CONVERSIONS[JOINT_STATE_TYPE].from_msg, msg),
-        (bytes_reader(JOINT_STATE_TYPE, refuse), family.serialize(msg, JOINT_STATE_TYPE)),
+        (reader_of(JOINT_STATE_TYPE, refuse), family.serialize(msg, JOINT_STATE_TYPE)),
     ):
         with pytest.raises(MeasurementError, match="position"):
             convert(given_)
 
 
 def test_names_that_change_are_noticed():
-    read = bytes_reader(JOINT_STATE_TYPE, refuse)
+    read = reader_of(JOINT_STATE_TYPE, refuse)
     to_msg = CONVERSIONS[JOINT_STATE_TYPE].to_msg
     for names in ("ab", "ba", "abc", "a", "ab", ""):
         reading = JointReading(0, tuple(names), np.zeros(len(names)))
@@ -302,18 +308,18 @@ def test_orientation_of_an_imu_that_has_one(family):
 
 def test_stamps_are_at_the_start_of_every_message():
     """Recorders and tools find the stamp of a serialised message without knowing its type."""
-    for kind in CONVERSIONS:
+    for kind in KINDS:
         msg = Rosbags.empty(kind)
         msg.header.stamp.sec, msg.header.stamp.nanosec = 3, 4
         assert struct.unpack_from("<iI", Rosbags.serialize(msg, kind), 4) == (3, 4)
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=30, deadline=None)
 def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
     """A driver may send any bytes: names that are not UTF-8, lengths beyond the end."""
-    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    read = reader_of(kind, partial(family.deserialize, kind=kind))
     raw = bytearray(Rosbags.serialize(random_message(kind, data.draw), kind))
     for _ in range(data.draw(st.integers(1, 6))):
         raw[data.draw(st.integers(4, len(raw) - 1))] = data.draw(st.integers(0, 255))
