@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -151,6 +151,35 @@ class OrientationSample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PoseSample(OrientationSample):
+    """An orientation with the position of the same message.
+
+    Attributes:
+        p_WB: Position of the base in the world [m], shape (3,).
+    """
+
+    p_WB: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        OrientationSample.__post_init__(self)
+        object.__setattr__(self, "p_WB", frozen_array("p_WB", self.p_WB, (3,)))
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSample:
+    """One number of a contact sensor.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns]; 0: not set.
+        value: Vertical force of the ground [N], an integer without a unit that grows with it, or the probability
+            of the contact (0 or 1 of a switch), as `contact.source` says.
+    """
+
+    stamp_ns: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BaseState:
     """Pose and twist of the base, as an odometry message carries them.
 
@@ -242,6 +271,18 @@ class LinkEstimate:
     estimate: LinkInertia
     payload: LinkInertia
     covariance: Array
+
+
+class StampedInertia(NamedTuple):
+    """The inertia of a link at one time.
+
+    Attributes:
+        stamp_ns: Time of the measurement it follows from [ns].
+        inertia: The inertia.
+    """
+
+    stamp_ns: int
+    inertia: LinkInertia
 
 
 class Decision(Enum):

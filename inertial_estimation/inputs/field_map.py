@@ -1,0 +1,156 @@
+"""Custom messages as inputs: a map from the fields of a message to quantities, as for Unitree's LowState.
+
+A map is a small YAML file (`inputs.map`; those of the package are in config/maps)::
+
+    topic: lowstate
+    type: unitree_go/msg/LowState
+    stamp: arrival                        # or a field: header.stamp (a Time), tick[ms] (a number)
+    imu: {specific_force: imu_state.accelerometer, angular_rate: imu_state.gyroscope}
+    joints: {names: [FR_hip_joint, ...], position: "motor_state[0:12].q", velocity: ..., effort: ...}
+    contacts: {FR_foot: "foot_force[0]"}  # by the name of the contact or of its frame, in any case
+
+A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the rest of the
+path is then taken of.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
+from inertial_estimation.files.safe_yaml import read_yaml
+from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.signals import Array, ContactSample, ImuSample, JointReading
+
+ARRIVAL = "arrival"
+TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # in nanoseconds
+IMU_KEYS, JOINT_KEYS = ("specific_force", "angular_rate"), ("position", "velocity", "effort")
+KEYS = ("topic", "type", "stamp", "imu", "joints", "contacts")
+STEP, INDEX = re.compile(r"(\w+)((?:\[\d+(?::\d+)?\])*)"), re.compile(r"\[(\d+)(?::(\d+))?\]")
+Getter = Callable[[Any], Any]
+
+
+class Mapped(NamedTuple):
+    """The values of one message; None where the map has none."""
+
+    imu: ImuSample | None
+    joints: JointReading | None
+    contacts: Mapping[str, ContactSample]
+
+
+class FieldMap:
+    """Quantities of the messages of one topic.
+
+    Attributes:
+        topic: Name of the topic.
+        message_type: Type of its messages.
+        has_imu: Whether they have readings of an IMU.
+        joint_names: Names of their joints; empty: they have none.
+    """
+
+    def __init__(self, content: Any, where: str) -> None:
+        """Read the content of a map.
+
+        Args:
+            content: Mapping of the keys of the file.
+            where: Where it came from, for messages.
+
+        Raises:
+            ConfigurationError: If a key is missing or unknown, or a path is none.
+        """
+        self._where = where
+        self._check(content, KEYS, ("topic", "type"))
+        imu, joints, contacts = (content.get(key) or {} for key in KEYS[3:])
+        self._check(imu, IMU_KEYS, IMU_KEYS if imu else ())
+        self._check(joints, ("names", *JOINT_KEYS), ("names", "position") if joints else ())
+        self.topic, self.message_type = str(content["topic"]).strip("/"), str(content["type"])
+        self.has_imu = bool(imu)
+        self.joint_names = tuple(str(name) for name in joints.get("names", ()))
+        self._stamp = self._time(str(content.get("stamp", ARRIVAL)))
+        self._imu = [self._path(imu[key]) for key in IMU_KEYS if imu]
+        self._joints = {key: self._path(joints[key]) for key in JOINT_KEYS if joints.get(key)}
+        self._contacts = {str(name): self._path(path) for name, path in contacts.items()}
+
+    @classmethod
+    def read(cls, path: str | Path) -> "FieldMap":
+        """Read a map from a YAML file.
+
+        Raises:
+            ConfigurationError: If it cannot be read, or is no map.
+        """
+        return cls(read_yaml(path, "map of messages"), f"'{path}'")
+
+    def values(self, msg: Any) -> Mapped:
+        """Return the values of a message.
+
+        Raises:
+            MeasurementError: If a field is missing, or has another length than the names.
+        """
+        try:
+            stamp_ns = self._stamp(msg)
+            imu = ImuSample(stamp_ns, *(_array(get(msg)) for get in self._imu)) if self._imu else None
+            fields = {key: _array(get(msg)) for key, get in self._joints.items()}
+            joints = JointReading(stamp_ns, self.joint_names, **fields) if fields else None
+            contacts = {
+                name: ContactSample(stamp_ns, float(get(msg))) for name, get in self._contacts.items()
+            }
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise MeasurementError(f"a {self.message_type} lacks what its map names: {error}") from error
+        return Mapped(imu, joints, contacts)
+
+    def contacts_of(self, names: Sequence[str], frames: Sequence[str]) -> dict[str, str]:
+        """Return the robot's contacts, of these names and frames, by the names that the map has for them."""
+        known = {frame.lower(): name for name, frame in zip(names, frames, strict=True)}
+        known |= {name.lower(): name for name in names}
+        return {own: known[own.lower()] for own in self._contacts if own.lower() in known}
+
+    def _check(self, content: Any, keys: Sequence[str], needed: Sequence[str]) -> None:
+        if not isinstance(content, Mapping):
+            raise ConfigurationError(
+                f"the map {self._where} has {content!r}, expected the keys {listing(keys)}"
+            )
+        for key in content:
+            if key not in keys:
+                hint = did_you_mean(str(key), keys, "there are")
+                raise ConfigurationError(f"the map {self._where} has the key '{key}'{hint}")
+        lacks = [key for key in needed if not content.get(key)]
+        if lacks:
+            raise ConfigurationError(f"the map {self._where} lacks {listing(lacks)}")
+
+    def _time(self, text: str) -> Getter:
+        """Return what takes the stamp of a message in nanoseconds, 0 where it has none."""
+        if text == ARRIVAL:
+            return lambda _msg: 0
+        match = re.fullmatch(r"(.+)\[(s|ms|us|ns)\]", text)
+        get = self._path(match[1] if match else text)
+        return lambda msg: round(float(get(msg)) * TIMES[match[2]]) if match else stamp_from_msg(get(msg))
+
+    def _path(self, text: Any) -> Getter:
+        """Return what takes a field of a message."""
+        steps: list[str | int | slice] = []
+        for part in str(text).split("."):
+            match = STEP.fullmatch(part)
+            if match is None:
+                raise ConfigurationError(
+                    f"'{text}' of the map {self._where} is no path like motor_state[0:12].q"
+                )
+            steps.append(match[1])
+            steps += [slice(int(a), int(b)) if b else int(a) for a, b in INDEX.findall(match[2])]
+        return lambda msg: _follow(msg, steps)
+
+
+def _array(values: Any) -> Array:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _follow(value: Any, steps: Sequence[str | int | slice]) -> Any:
+    for place, step in enumerate(steps):
+        if isinstance(step, slice):
+            if len(value) < step.stop:
+                raise IndexError(f"{len(value)} elements, expected at least {step.stop}")
+            return [_follow(one, steps[place + 1 :]) for one in value[step]]
+        value = getattr(value, step) if isinstance(step, str) else value[step]
+    return value

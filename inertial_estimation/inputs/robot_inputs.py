@@ -1,0 +1,309 @@
+"""All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
+from inertial_estimation.inputs.alignment import AlignedSample, Aligner
+from inertial_estimation.inputs.clocks import ClockGroup
+from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
+from inertial_estimation.inputs.contacts import ContactInput, ContactSource, RawScale
+from inertial_estimation.inputs.field_map import FieldMap, Mapped
+from inertial_estimation.inputs.health import stream_health
+from inertial_estimation.inputs.imu import IMU, ImuInput
+from inertial_estimation.inputs.joints import JOINTS, JointInput
+from inertial_estimation.inputs.messages import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    ORIENTATION_TYPES,
+    MessageReader,
+)
+from inertial_estimation.inputs.possible import DropReason, base_state_range, number_range
+from inertial_estimation.inputs.repeats import repeats
+from inertial_estimation.inputs.stream import Stream, StreamSpec
+from inertial_estimation.inputs.units import UnitDetector
+from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.models.robot_config import RobotSetup, check_contact
+from inertial_estimation.signals import (
+    BaseState,
+    ContactSample,
+    Health,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
+LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
+UNIT_ROWS = 1024  # newest rows that the units are told from
+
+
+class RobotInputs:
+    """The inputs of one pipeline.
+
+    Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and counted.
+    Arrivals are on the clock of the stamps: when the middleware received a message, or when it was recorded; None: not
+    known.
+
+    Attributes:
+        imu: The IMU; None where it is not used.
+        joints: Joint states; None likewise.
+        contacts: Contacts with a topic, by name.
+        streams: All streams by name.
+        aligner: Aligns them.
+        topics: Types of the messages that each topic may have, and what takes their values.
+    """
+
+    def __init__(
+        self,
+        setup: RobotSetup,
+        config: RobotInputConfig,
+        *,
+        driver: str = IMU,
+        rate: float = 0.0,
+        half_window: float = 0.0,
+        imu: bool = True,
+        joints: bool = True,
+        efforts: bool = False,
+        partial_joints: bool = False,
+        sources: Mapping[str, ContactSource] | None = None,
+        base_state: bool = False,
+        yaw_reference: bool = False,
+        corrections: JointCorrections | None = None,
+        maps: Sequence[FieldMap] = (),
+    ) -> None:
+        """Set up the streams.
+
+        Args:
+            setup: The robot.
+            config: Parameters of the inputs.
+            driver: Input whose readings are the steps: `IMU` or `JOINTS`.
+            rate: Highest rate of samples [Hz]; driver rows in between are averaged. 0: every row is a sample.
+            half_window: Time beyond a step up to which the inputs must have arrived [s], for windows.
+            imu: Whether the IMU is used, where the robot has one.
+            joints: Whether joint states are used.
+            efforts: Whether rows of joint states have efforts.
+            partial_joints: Whether they may lack joints (NaN) of which no messages come.
+            sources: Where each contact's readings come from; None: wrenches of all contacts.
+            base_state: Whether a base state is an input.
+            yaw_reference: Whether reference orientations are an input; no step waits for them.
+            corrections: Offsets of joint positions and gains of efforts.
+            maps: Custom messages.
+
+        Raises:
+            ConfigurationError: If parameters do not fit the robot.
+        """
+        robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
+        self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
+        made = partial(JointInput, robot, config, clocks, corrections, effort=efforts, partial=partial_joints)
+        self.joints = made() if joints else None
+        given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
+        raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
+        scale = RawScale(raw, STANDARD_GRAVITY * robot.total_mass)
+        self.contacts = {
+            one.name: ContactInput(robot, one, source, config, clocks, scale if one.name in raw else None)
+            for one in setup.contacts
+            if (source := given.get(one.name, ContactSource.NONE)).width
+        }
+        streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
+        specs = [StreamSpec(BASE_STATE, 9, base_state_range(inputs.range))] if base_state else []
+        quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
+        specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []
+        streams += [Stream(spec, inputs, clocks) for spec in specs]
+        self.streams = {stream.spec.name: stream for stream in streams}
+        if driver not in self.streams:
+            raise ConfigurationError(
+                f"no input '{driver}' to drive the steps, there are {listing(self.streams)}"
+            )
+        others = [stream for stream in streams if stream.spec.name != driver]
+        self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window)
+        self._setup, self._units = setup, UnitDetector(robot, config)
+        self._samples: list[AlignedSample] = []
+        self._messages: dict[str, Callable[[Any, int], None]] = {}
+        self.topics = self._topics(config.joint_states.topics, maps)
+
+    def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
+        """Take a reading of the IMU, with the frame in the header of its message."""
+        if self.imu is not None:
+            self.imu.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
+            self._samples += self.aligner.ready()
+
+    def push_joints(self, reading: JointReading, arrival_ns: int | None = None, source: str = JOINTS) -> None:
+        """Take a joint state, with the topic of its message or what else tells its publisher."""
+        if self.joints is not None:
+            self.joints.push(reading, reading.stamp_ns if arrival_ns is None else arrival_ns, source)
+            self._samples += self.aligner.ready()
+
+    def push_contact(
+        self,
+        contact: str,
+        sample: WrenchSample | ContactSample,
+        arrival_ns: int | None = None,
+        frame_id: str = "",
+    ) -> None:
+        """Take the wrench, force or switch of one contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        known = self.contacts.get(contact)
+        if known is None:
+            check_contact(contact, self._setup.contact_names)
+            return
+        known.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
+        self._samples += self.aligner.ready()
+
+    def push_base_state(self, state: BaseState, arrival_ns: int | None = None, _frame_id: str = "") -> None:
+        """Take a base state: rows of velocity, angular velocity and the vertical, all in the base frame."""
+        self._push_orientation(BASE_STATE, state, arrival_ns)
+
+    def push_yaw_reference(
+        self, sample: OrientationSample, arrival_ns: int | None = None, _frame_id: str = ""
+    ) -> None:
+        """Take a reference orientation of the base: rows of its quaternion."""
+        self._push_orientation(YAW_REFERENCE, sample, arrival_ns)
+
+    def _push_orientation(
+        self, name: str, sample: OrientationSample | BaseState, arrival_ns: int | None
+    ) -> None:
+        stream = self.streams.get(name)
+        if stream is None:
+            return
+        arrival, row = sample.stamp_ns if arrival_ns is None else arrival_ns, sample.quaternion_xyzw.copy()
+        if not LEAST_QUATERNION <= np.abs(row).max() <= LARGEST_QUATERNION:
+            stream.refuse(DropReason.NO_DIRECTION, "", arrival)
+            return
+        if isinstance(sample, BaseState):
+            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, rotation_from_quaternion(row)[2]))
+        stream.push(sample.stamp_ns, row, arrival)
+        self._samples += self.aligner.ready()
+
+    def _topics(
+        self, joint_topics: Sequence[str], maps: Sequence[FieldMap]
+    ) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
+        topics: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {}
+        names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
+        mapped: set[str] = set()
+        for one in maps:
+            contacts = one.contacts_of(names, frames)
+            topics[one.topic] = (one.message_type,), partial(self._push_mapped, one.topic, contacts)
+            mapped |= {
+                *contacts.values(),
+                *([IMU] if one.has_imu else []),
+                *([JOINTS] if one.joint_names else []),
+            }
+        if self.imu is not None and IMU not in mapped:
+            topics[IMU] = (IMU_TYPE,), self.push_imu
+        for topic in joint_topics if self.joints is not None and JOINTS not in mapped else ():
+            topics[topic] = (
+                (JOINT_STATE_TYPE,),
+                lambda value, arrival, _frame, t=topic: self.push_joints(value, arrival, t),
+            )
+        for name, contact in self.contacts.items():
+            if name not in mapped:
+                topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
+        if BASE_STATE in self.streams:
+            topics[BASE_STATE] = (ODOMETRY_TYPE,), self.push_base_state
+        if YAW_REFERENCE in self.streams:
+            topics[YAW_REFERENCE] = ORIENTATION_TYPES, self.push_yaw_reference
+        return topics
+
+    def _push_mapped(
+        self, topic: str, contacts: Mapping[str, str], values: Mapped, arrival_ns: int, _frame: str
+    ) -> None:
+        if values.imu is not None:
+            self.push_imu(values.imu, arrival_ns)
+        if values.joints is not None:
+            self.push_joints(values.joints, arrival_ns, topic)
+        for name, contact in contacts.items():
+            self.push_contact(contact, values.contacts[name], arrival_ns)
+
+    def connect(
+        self,
+        topic: str,
+        message_type: str,
+        deserialize: Callable[[bytes], Any] | None = None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> Callable[[Any, int], None]:
+        """Return what takes the messages of a topic, or their bytes, and their arrivals [ns].
+
+        Args:
+            topic: One of `topics`.
+            message_type: Type of its messages.
+            deserialize: Builds a message from its bytes, for types and encodings that are not decoded here.
+            convert: `FieldMap.values` of the map of the topic; None where it is no mapped one.
+
+        Raises:
+            ConfigurationError: If there is no such topic, or it may not have such messages.
+        """
+        if topic not in self.topics:
+            raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
+        types, push = self.topics[topic]
+        if message_type not in types:
+            source = next((s.value for s in ContactSource if message_type in s.types), "")
+            hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
+            raise ConfigurationError(
+                f"topic '{topic}' has type {message_type}, expected {' or '.join(types)}{hint}"
+            )
+        reader = MessageReader(message_type, deserialize, convert)
+        stream = self.streams.get(topic, self.aligner.driver)
+        if topic in self.streams and not reader.stamped:
+            stream.clock.by_arrival = True
+
+        def take(message: Any, arrival_ns: int) -> None:
+            try:
+                value = reader.read(message)
+            except MeasurementError as error:
+                stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+            else:
+                push(value, arrival_ns, reader.frame_id)
+
+        self._messages[topic] = take
+        return take
+
+    def push_message(self, topic: str, message: Any, arrival_ns: int) -> None:
+        """Take a message, or its bytes, of a topic that has been connected."""
+        self._messages[topic](message, arrival_ns)
+
+    def ready(self) -> list[AlignedSample]:
+        """Return the samples that have become ready, in order of time; each is returned once."""
+        samples, self._samples = self._samples, []
+        return samples
+
+    def missing(self, now_ns: int) -> list[str]:
+        """Name the required inputs that never arrived or are older than `inputs.timeout` at a time [ns]."""
+        return self.aligner.missing(now_ns)
+
+    def units(self) -> dict[str, str]:
+        """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
+        told = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
+        if self.joints is not None:
+            said = [
+                self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in self.joints.parts
+            ]
+            told[JOINTS] = next(filter(None, said), "")
+        return {name: sentence for name, sentence in told.items() if sentence}
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
+        timeout = self.aligner.timeout
+        notes = {name: [said] for name, said in self.units().items()}
+        if self.joints is not None:
+            notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, timeout))
+        quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
+        for name, said in repeats([s for name, s in self.streams.items() if name not in quiet]).items():
+            notes.setdefault(name, []).append(said)
+        return [stream_health(s, now_ns, timeout, notes.get(name, [])) for name, s in self.streams.items()]
+
+    def reset(self) -> None:
+        """Forget all readings; counters stay."""
+        self.aligner.clear()
+        if self.joints is not None:
+            self.joints.reset()
+        self._samples.clear()
