@@ -38,7 +38,9 @@ class ContactView:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
         frames = [contact.frame for contact in setup.contacts]
         chain = supporting_joints(robot, (imu.frame, *frames))
-        self.soles = np.array([len(supporting_joints(robot, (f,))) >= SOLE_JOINTS for f in frames], dtype=bool)
+        self.soles = np.array(
+            [len(supporting_joints(robot, (f,))) >= SOLE_JOINTS for f in frames], dtype=bool
+        )
         self.imu_moves = bool(supporting_joints(robot, (imu.frame,)))
         self._joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = locked_robot(robot, [name for name in robot.joint_names if name not in chain])

@@ -273,8 +273,12 @@ def measure_contacts(
             power += seen.shares[k] * (weight * (residuals[k] @ residuals[k]) - known) / 3.0
             mean += seen.shares[k] * residuals[k]
     power, time = max(power, 0.0), noise.time + interval
-    slow = noise.slow + max(1.0 - math.exp(-interval / memory[0]), interval / (time + 0.3)) * (power - noise.slow)
-    fast = noise.fast + max(1.0 - math.exp(-interval / memory[1]), interval / (time + 0.1)) * (power - noise.fast)
+    slow = noise.slow + max(1.0 - math.exp(-interval / memory[0]), interval / (time + 0.3)) * (
+        power - noise.slow
+    )
+    fast = noise.fast + max(1.0 - math.exp(-interval / memory[1]), interval / (time + 0.1)) * (
+        power - noise.fast
+    )
     level = max(slow, fast, memory[2])
     before = state
     for k in range(count):

@@ -15,7 +15,6 @@ The mathematics are in `error_state`; equations and their source in docs/tilt_ob
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,25 +33,44 @@ from inertial_estimation.tilt.error_state import (
     measure_contacts,
     propagate,
 )
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
+from inertial_estimation.tilt.observer import Feet, TiltObserver, Uncertainty
 from inertial_estimation.tilt.reading_noise import ReadingNoise
-from inertial_estimation.tilt.rest import RestDetector
+from inertial_estimation.tilt.rest import REST_TIME, RestDetector
 
-CONTACT_INTERVAL = 0.02  # between two looks at the contacts [s]: differences of encoders over less are mostly noise
+CONTACT_INTERVAL = (
+    0.02  # between two looks at the contacts [s]: differences of encoders over less are mostly noise
+)
+SHORTER = 1e-4  # by which steps may be shorter than they should [s]
 LONGEST_INTERVAL = 0.1  # beyond which points are not carried [s]
 CONTACT_MEMORY = (4.0, 0.1)  # over which the noise of contact velocities is averaged, slowly and fast [s]
-LEAST_CONTACT_NOISE = 0.02  # standard deviation of a contact velocity at best [m/s]
+LEAST_CONTACT_NOISE, UNKNOWN_CONTACT_NOISE = (
+    0.02,
+    0.05,
+)  # standard deviations of a contact velocity, at best and at first [m/s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
-UNCORRELATED, CORRELATED = 0.3, 0.4  # of residuals: below, the accelerometer's shaking is motion; above, it is noise
-SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope, and the time over which a turn has one direction [1, s]
-REST_TIME, REST_CORRELATION = 0.5, 0.5  # until a quiet robot is at rest, and of what is left of its motion [s]
+UNCORRELATED, CORRELATED = (
+    0.3,
+    0.4,
+)  # of residuals: below, the accelerometer's shaking is motion; above, it is noise
+SCALE_ERROR, SCALE_TIME = (
+    0.003,
+    0.05,
+)  # of a gyroscope, and the time over which a turn has one direction [1, s]
+REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
+LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 JUDGED_TIME = 2.0  # over which corrections of the vertical are summed [s]
+LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
 DOUBT = 12.0  # times the expected square of their sum, from which the bias is doubted
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
-ALIGNED_VERTICAL_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
-CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range, and for how long it lasts [rad/s, s]
+ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
+CLIPPED_SIGMA, CLIPPED_TIME = (
+    2.0,
+    0.05,
+)  # excess of a rate beyond its range, and for how long it lasts [rad/s, s]
 
 VELOCITY_ROWS, BIAS_ROWS = np.eye(3, ERRORS), np.eye(3, ERRORS, 6)  # dv, db
 
@@ -125,41 +143,22 @@ class FilterConfig:
     )
 
 
-class Feet(NamedTuple):
-    """The contacts as joints and forces show them at the end of a step.
-
-    Attributes:
-        points: Contact points in the IMU frame [m], shape (n, 3).
-        rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
-        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape (n,).
-        soles: Whether each contact is a sole that stands flat, shape (n,).
-    """
-
-    points: Array
-    rotations: Array
-    shares: Array
-    soles: Array
-
-
-class TiltFilter:
+class TiltFilter(TiltObserver):
     """Velocity, vertical, gyroscope bias and accelerometer offset of an IMU.
 
     Attributes:
-        config: Its parameters.
-        state: Mean and covariance; that of the start while `aligning`.
-        contact_noise: Variance of the contact velocities, as they show it.
+        config: Its parameters; they may be changed.
+        state: Mean and covariance.
         residual: Mean velocity that contacts have shown beyond the expected one [m/s], shape (3,).
-        reading_noise: Densities of the noise of the IMU.
-        rest: Whether the robot is at rest.
-        doubt: Time since the bias was doubted [s].
+        doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
     """
 
     def __init__(self, config: FilterConfig, radius: float = 0.0) -> None:
-        """Begin with an alignment.
+        """Begin with the alignment of the start.
 
         Args:
             config: Parameters.
-            radius: Of round feet, below the origin of the contact frame [m].
+            radius: Of round feet: the contact points lie so far below the contact frames [m].
         """
         warm_up()
         self.config, self._radius = config, radius
@@ -167,142 +166,120 @@ class TiltFilter:
 
     def reset(self) -> None:
         """Forget everything, including the gyroscope's bias."""
-        self._start_bias, self._start_bias_variance = np.zeros(3), self.config.gyro_bias**2
-        self.contact_noise = ContactNoise(0.0025, 0.0025, 0.0)
-        self.restart(keep_bias=False)
+        self._contact_noise = ContactNoise(UNKNOWN_CONTACT_NOISE**2, UNKNOWN_CONTACT_NOISE**2, 0.0)
+        self._start(np.zeros(3), self.config.gyro_bias**2 * np.eye(3))
 
-    def restart(self, *, keep_bias: bool = True) -> None:
+    def restart(self) -> None:
         """Determine velocity and vertical anew, for example after a gap; the bias is kept."""
-        if keep_bias:
-            self._start_bias = self.state.bias
-            self._start_bias_variance = float(self.state.covariance[6:9, 6:9].trace()) / 3.0
-        self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), self._start_bias, np.zeros(3), np.zeros((ERRORS, ERRORS)))
-        self.reading_noise, self._rest = ReadingNoise(), RestDetector()
+        self._start(self.state.bias, self.state.covariance[6:9, 6:9])
+
+    def _start(self, bias: Array, bias_covariance: Array) -> None:
+        P = np.zeros((ERRORS, ERRORS))
+        P[6:9, 6:9] = bias_covariance
+        P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
+        self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
+        self._noise, self._rest = ReadingNoise(), RestDetector()
         self._alignment: InitialAlignment | None = InitialAlignment()
-        self._carried: Carried | None = None
-        self._last: Array | None = None
-        self._since_contacts = 0.0
-        self._begin_contacts(None)
-        self._correlation = np.zeros(2)
-        self._turn_variance = np.zeros((3, 3))
+        self._first_contacts = ContactVelocity(self._radius, LONGEST_INTERVAL)
+        self._carry(None)
+        self._correlation, self._turn_variance = np.zeros(2), np.zeros((3, 3))
         self.residual, self.doubt = np.zeros(3), math.inf
 
-    @property
-    def aligning(self) -> bool:
-        """Whether the alignment of the start goes on, and there is no estimate."""
-        return self._alignment is not None
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the robot has been quiet for as long as rest is believed."""
-        return self._rest.duration > REST_TIME
-
-    @property
-    def tilt_covariance(self) -> Array:
-        """Covariance of small rotations of the vertical, IMU frame [rad^2], shape (3, 3)."""
-        return self.state.covariance[3:6, 3:6]
-
-    def looks_at_contacts(self, h: float) -> bool:
-        """Return whether the step of this duration [s] takes contacts; between looks they are not needed."""
-        return self._since_contacts + h > CONTACT_INTERVAL - 1e-4
-
     def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
-        """Advance by one step.
-
-        Args:
-            h: Its duration [s].
-            reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-            feet: The contacts at its end; None where they are not known.
-            clipped: Whether the gyroscope is at the end of its range.
-        """
-        self.reading_noise.add(h, reading)
+        """Advance by one step; see `TiltObserver.step`."""
+        self._noise.add(h, reading)
         self._rest.add(h, reading, self.state.bias)
-        self._since_contacts += h
         if self._alignment is not None:
             self._align(self._alignment, h, reading, feet)
             return
         self._propagate(h, reading, clipped)
-        if feet is not None and self._since_contacts > CONTACT_INTERVAL - 1e-4:
+        if feet is not None and self._since_look > CONTACT_INTERVAL - SHORTER:
             self._measure_contacts(feet)
             self._measure_soles(feet)
-            self._begin_contacts(feet)
+            self._carry(feet)
         self._measure_freedom(h)
         self._measure_rest(h, reading)
         self._judge(h)
 
     def _align(self, alignment: InitialAlignment, h: float, reading: Array, feet: Feet | None) -> None:
-        """Collect velocities and readings for the vertical at the start; end with it when the time is over."""
-        E = alignment.turn(h, reading[3:] - self.state.bias, reading[:3])
-        if self._carried is not None:
-            self._carried.points[:] = self._carried.points @ E.T
-        if feet is not None:
-            then, shares = self._feet, feet.shares
-            if then is not None and self._carried is not None and shares.any() and self._since_contacts < LONGEST_INTERVAL:
-                moved = (self._carried.points - self._seen(then, feet)) / self._since_contacts
-                alignment.see(self._since_contacts, shares @ moved)
-            self._begin_contacts(feet)
+        """Collect readings and contact velocities, and begin with their vertical when the time is over."""
+        rate = reading[3:] - self.state.bias
+        alignment.turn(h, rate, reading[:3])
+        self._first_contacts.turn(h, rate)
+        if feet is not None and (
+            seen := self._first_contacts.look(feet, reading[:3] / np.linalg.norm(reading[:3]))
+        ):
+            alignment.see(*seen)
         if alignment.time < self.config.startup:
             return
         velocity, vertical, shown = alignment.solve()
-        P = np.zeros((ERRORS, ERRORS))
-        one = np.eye(3)
-        P[0:3, 0:3], P[0:3, 3:6], P[3:6, 3:6] = shown[0, 0] * one, 0.0 * one, shown[1, 1] * one
-        P[3:6, 3:6] += ALIGNED_VERTICAL_SIGMA**2 * one
-        P[6:9, 6:9] = self._start_bias_variance * one
-        P[9:12, 9:12] = self.config.accelerometer_offset**2 * one
+        P = self.state.covariance
+        across = np.eye(3) - np.outer(vertical, vertical)  # yaw is zero at the start, by definition
+        P[0:3, 0:3] = shown[0, 0] * np.eye(3)
+        P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * across
         self.state = TiltState(velocity, vertical, self.state.bias, self.state.offset, P)
         self._alignment = None
+        self._carry(feet)
 
     def _propagate(self, h: float, reading: Array, clipped: bool) -> None:
-        config, noise, rate = self.config, self.reading_noise, float(np.linalg.norm(reading[3:]))
-        shaking = min(max((self._correlated - UNCORRELATED) / (CORRELATED - UNCORRELATED), 0.0), 1.0)
-        rotation = config.gyro_noise**2 + noise.rate + SCALE_TIME * (SCALE_ERROR * rate) ** 2
+        config, rate = self.config, float(np.linalg.norm(reading[3:]))
+        rotation = config.gyro_noise**2 + self._noise.rate + SCALE_TIME * (SCALE_ERROR * rate) ** 2
         if clipped:
             rotation += CLIPPED_TIME * CLIPPED_SIGMA**2
-        densities = ProcessNoise(
-            config.velocity_drift**2 + shaking * noise.force, rotation, config.bias_drift**2, config.offset_drift**2
-        )
-        self.state = propagate(self.state, h, reading[3:], reading[:3], densities, self._carried)
+        velocity = config.velocity_drift**2 + self._shaking * self._noise.force
+        noise = ProcessNoise(velocity, rotation, config.bias_drift**2, config.offset_drift**2)
+        self.state = propagate(self.state, h, reading[3:], reading[:3], noise, self._carried)
+        self._since_look += h
 
     @property
-    def _correlated(self) -> float:
-        """Correlation of subsequent contact residuals: 0 where the noise is as assumed."""
+    def _shaking(self) -> float:
+        """Share of the accelerometer's white noise that moves the velocity.
+
+        Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
+        motion does not.
+        """
         power, product = self._correlation
-        return float(product / power) if power > 0.0 else 1.0
+        correlation = product / power if power > 0.0 else 1.0
+        return float(min(max((correlation - UNCORRELATED) / (CORRELATED - UNCORRELATED), 0.0), 1.0))
 
     def _measure_contacts(self, feet: Feet) -> None:
-        then, interval = self._feet, self._since_contacts
+        """What stands on the ground is where it was: how far it is not, over the interval, is an error of velocity."""
+        then, interval = self._feet, self._since_look
         if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
             return
-        seen = Contacts(self._seen(then, feet), feet.shares)
-        memory = (*CONTACT_MEMORY, LEAST_CONTACT_NOISE**2)
         before, last = self.state, self.residual
-        self.state, self.contact_noise, self.residual = measure_contacts(
-            before, seen, interval, self.contact_noise, memory, TAIL, self._carried
+        seen = Contacts(feet.points + _turned_with(then, feet, self._below), feet.shares)
+        memory = (*CONTACT_MEMORY, LEAST_CONTACT_NOISE**2)
+        self.state, self._contact_noise, self.residual = measure_contacts(
+            before, seen, interval, self._contact_noise, memory, TAIL, self._carried
         )
         self._expect(before)
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
-    def _measure_soles(self, feet: Feet) -> None:
-        """A sole on the ground does not turn: what the gyroscope turns beyond it is its bias."""
-        then, interval = self._feet, self._since_contacts
-        if then is None or interval > LONGEST_INTERVAL:
-            return
-        for k in np.flatnonzero(feet.soles & then.soles & (np.minimum(feet.shares, then.shares) > SOLE_SHARE)):
-            turned = self._carried.rotation @ then.rotations[k] @ feet.rotations[k].T
-            residual = 0.5 / interval * np.array(
-                [turned[1, 2] - turned[2, 1], turned[2, 0] - turned[0, 2], turned[0, 1] - turned[1, 0]]
-            )
-            self._measure(BIAS_ROWS, residual, SOLE_NOISE / interval / float(feet.shares[k]), TAIL)
-
     def _measure_freedom(self, h: float) -> None:
+        """A body does not fly away: its velocity is zero, within bounds that contacts make meaningless."""
         self._measure(VELOCITY_ROWS, -self.state.velocity, self.config.freedom**2 / h, math.inf)
 
     def _measure_rest(self, h: float, reading: Array) -> None:
+        """A robot at rest does not turn."""
         if self.at_rest:
-            variance = max(self._rest.rate_variance, 1e-8) * REST_CORRELATION / h
+            variance = max(self._rest.rate_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / h
             self._measure(BIAS_ROWS, reading[3:] - self.state.bias, variance, math.inf)
+
+    def _measure_soles(self, feet: Feet) -> None:
+        """A flat sole on the ground does not turn: what the gyroscope turns beyond it is an error of its bias."""
+        then, interval = self._feet, self._since_look
+        if then is None or interval > LONGEST_INTERVAL:
+            return
+        flat = feet.soles & (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE)
+        for k in np.flatnonzero(flat):
+            turned = self._carried.rotation @ then.rotations[k] @ feet.rotations[k].T
+            skewed = np.array(
+                [turned[1, 2] - turned[2, 1], turned[2, 0] - turned[0, 2], turned[0, 1] - turned[1, 0]]
+            )
+            variance = SOLE_NOISE / (interval * float(feet.shares[k]))
+            self._measure(BIAS_ROWS, 0.5 / interval * skewed, variance, TAIL)
 
     def _measure(self, H: Array, residual: Array, variance: float, tail: float) -> None:
         before = self.state
@@ -310,34 +287,78 @@ class TiltFilter:
         self._expect(before)
 
     def _expect(self, before: TiltState) -> None:
-        """Add the covariance that a measurement has removed from the vertical: that of its correction."""
+        """Add the covariance of a correction of the vertical, by which that of the vertical has become smaller."""
         self._turn_variance += before.covariance[3:6, 3:6] - self.state.covariance[3:6, 3:6]
 
     def _judge(self, h: float) -> None:
-        """Doubt the bias where corrections of the vertical have one direction for longer than they may have."""
+        """Doubt the bias where the corrections of the vertical have one direction for longer than noise gives them."""
         turn, forgotten = self._carried.turn, math.exp(-h / JUDGED_TIME)
         turn *= forgotten
         self._turn_variance *= forgotten**2
         self.doubt += h
-        square = float(turn @ np.linalg.solve(self._turn_variance + 1e-8 * np.eye(3), turn)) / 3.0
-        if square > DOUBT:
-            self.state.covariance[3:6, 3:6] += 0.25 * np.outer(turn, turn)
-            self.state.covariance[6:9, 6:9] += np.eye(3) * (turn @ turn) / JUDGED_TIME**2
+        variance = self._turn_variance + LEAST_TURN**2 * np.eye(3)
+        if float(turn @ np.linalg.solve(variance, turn)) / 3.0 > DOUBT:
+            P = self.state.covariance
+            P[3:6, 3:6] += 0.25 * np.outer(turn, turn)
+            P[6:9, 6:9] += float(turn @ turn) / JUDGED_TIME**2 * np.eye(3)
             turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
 
-    def _seen(self, then: Feet, feet: Feet) -> Array:
-        """Where the points of the last look are now: each has moved with its foot."""
-        if not self._radius:
-            return feet.points
-        moved = np.einsum("nij,nkj->nik", feet.rotations, then.rotations) @ self._below
-        return feet.points + moved
-
-    def _begin_contacts(self, feet: Feet | None) -> None:
-        """Let the IMU carry the points of the contacts from here on."""
-        self._feet, self._since_contacts = feet, 0.0
-        if feet is None:
-            self._carried = Carried(np.zeros((0, 3)), np.eye(3), np.zeros(3)) if self._carried is None else self._carried
-            return
+    def _carry(self, feet: Feet | None) -> None:
+        """Carry the points of these contacts from here on."""
+        self._feet, self._since_look = feet, 0.0
         self._below = -self._radius * self.state.vertical
-        turn = np.zeros(3) if self._carried is None else self._carried.turn
-        self._carried = Carried(feet.points + self._below, np.eye(3), turn)
+        points = np.zeros((0, 3)) if feet is None else feet.points + self._below
+        turn = np.zeros(3) if self._alignment is not None else self._carried.turn
+        self._carried = Carried(points, np.eye(3), turn)
+
+    def looks_at_contacts(self, h: float) -> bool:
+        """Return whether a step of this duration [s] takes contacts; between looks they are not needed."""
+        return self.aligning or self._since_look + h > CONTACT_INTERVAL - SHORTER
+
+    def doubt_bias(self) -> None:
+        """Make the gyroscope's bias as uncertain as at the start."""
+        self.state.covariance[6:9, 6:9] += self.config.gyro_bias**2 * np.eye(3)
+
+    @property
+    def aligning(self) -> bool:
+        """Whether the alignment of the start goes on, and there is no estimate."""
+        return self._alignment is not None
+
+    @property
+    def vertical(self) -> Array:
+        """The vertical in the IMU frame, shape (3,)."""
+        return self.state.vertical
+
+    @property
+    def velocity(self) -> Array:
+        """Velocity of the IMU in its frame [m/s], shape (3,)."""
+        return self.state.velocity
+
+    @property
+    def bias(self) -> Array:
+        """Bias of the gyroscope [rad/s], shape (3,)."""
+        return self.state.bias
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """Covariances of rotation, velocity and bias."""
+        P = self.state.covariance
+        return Uncertainty(P[3:6, 3:6], P[0:3, 0:3], P[6:9, 6:9])
+
+    @property
+    def contact_noise(self) -> float:
+        """Standard deviation of a contact velocity that has all the weight [m/s]."""
+        return math.sqrt(max(self._contact_noise.slow, self._contact_noise.fast, LEAST_CONTACT_NOISE**2))
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the robot has been quiet for as long as rest is believed."""
+        return self._rest.duration > REST_TIME
+
+
+def _turned_with(then: Feet, feet: Feet, below: Array) -> Array:
+    """Where the points of round feet are relative to their frames, which have turned since: shape (n, 3)."""
+    if not below.any():
+        return np.zeros_like(feet.points)
+    moved: Array = np.einsum("nij,nkj->nik", feet.rotations, then.rotations) @ below
+    return moved

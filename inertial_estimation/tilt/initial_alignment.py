@@ -15,7 +15,9 @@ from inertial_estimation.signals import Array
 from inertial_estimation.tilt.error_state import rotation
 
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
-ACCELERATION_SIGMA = 1.0  # of the mean acceleration over the window, by which gamma differs from the mean force [m/s^2]
+ACCELERATION_SIGMA = (
+    1.0  # of the mean acceleration over the window, by which gamma differs from the mean force [m/s^2]
+)
 CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
 
 

@@ -8,6 +8,7 @@ from inertial_estimation.signals import Array
 
 MEMORY = 0.25  # time constant of mean and variance [s]
 QUIET_RATE, QUIET_FORCE = 0.02, 0.2  # largest standard deviations of quiet readings [rad/s, m/s^2]
+REST_TIME = 0.5  # for which the readings are quiet before rest is believed [s]
 LARGEST_RATE = 0.05  # largest mean rate, beyond the bias, of a body that is at rest [rad/s]
 
 

@@ -10,6 +10,7 @@ The error goes to zero from almost every start; the eigenvalues of the first sta
 that of the second is -gamma. A step is exact for readings that are constant in a frame that turns with the gyroscope.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +20,15 @@ from scipy.linalg import expm
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.error_state import rotation
+from inertial_estimation.tilt.initial_alignment import InitialAlignment
+from inertial_estimation.tilt.observer import Feet, TiltObserver, Uncertainty
+from inertial_estimation.tilt.rest import REST_TIME, RestDetector
+
+LONGEST_INTERVAL = 0.1  # between two looks at the contacts [s]
+UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
+TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]
 
 
 @dataclass(frozen=True)
@@ -27,13 +36,28 @@ class TwoStageConfig:
     """Gains of the observer."""
 
     alpha1: float = parameter(
-        20.0, "Gain alpha1, with which the velocity follows that of the contacts.", unit="1/s", lower=1e-3, upper=1e4, runtime=True
+        20.0,
+        "Gain alpha1, with which the velocity follows that of the contacts.",
+        unit="1/s",
+        lower=1e-3,
+        upper=1e4,
+        runtime=True,
     )
     alpha2: float = parameter(
-        100.0, "Gain alpha2, with which the intermediate vertical follows.", unit="1/s^2", lower=1e-3, upper=1e6, runtime=True
+        100.0,
+        "Gain alpha2, with which the intermediate vertical follows.",
+        unit="1/s^2",
+        lower=1e-3,
+        upper=1e6,
+        runtime=True,
     )
     gamma: float = parameter(
-        1.0, "Gain gamma, with which the vertical follows the intermediate one.", unit="1/s", lower=1e-3, upper=1e3, runtime=True
+        1.0,
+        "Gain gamma, with which the vertical follows the intermediate one.",
+        unit="1/s",
+        lower=1e-3,
+        upper=1e3,
+        runtime=True,
     )
 
 
@@ -83,28 +107,107 @@ def two_stage_step(
     return TwoStageState(x1, intermediate, vertical / np.linalg.norm(vertical))
 
 
-class TwoStageObserver:
-    """The observer with the interface of the filter: steps of readings and contact velocities.
+class TwoStageObserver(TiltObserver):
+    """The observer on readings and contacts: starts as the filter does, and takes the bias at rest.
 
     Attributes:
         config: Its gains; they may be changed.
         state: Velocity and verticals.
     """
 
-    def __init__(self, config: TwoStageConfig) -> None:
-        """Begin upright and at rest."""
-        self.config = config
-        self.begin(np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    def __init__(self, config: TwoStageConfig, startup: float, radius: float = 0.0) -> None:
+        """Begin with the alignment of the start.
 
-    def begin(self, velocity: Array, vertical: Array) -> None:
-        """Begin from a state."""
-        self.state = TwoStageState(velocity, vertical, vertical)
+        Args:
+            config: Gains.
+            startup: Time over which the vertical at the start is determined [s].
+            radius: Of round feet [m].
+        """
+        self.config, self._startup, self._radius = config, startup, radius
+        self.residual, self.doubt = np.zeros(3), math.inf
+        self.reset()
 
-    def step(self, h: float, rate: Array, force: Array, velocity: Array | None) -> None:
-        """Advance by one step; see `two_stage_step`."""
-        self.state = two_stage_step(self.state, self.config, h, rate, force, velocity)
+    def reset(self) -> None:
+        """Forget everything, including the bias."""
+        self._bias, self._bias_sigma = np.zeros(3), UNKNOWN_BIAS
+        self.restart()
+
+    def restart(self) -> None:
+        """Determine velocity and vertical anew."""
+        self._alignment: InitialAlignment | None = InitialAlignment()
+        self._contacts, self._rest = ContactVelocity(self._radius, LONGEST_INTERVAL), RestDetector()
+        up = np.array([0.0, 0.0, 1.0])
+        self.state = TwoStageState(np.zeros(3), up, up)
+
+    def looks_at_contacts(self, h: float) -> bool:
+        """Every step takes contacts."""
+        return True
+
+    def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
+        """Advance by one step; see `TiltObserver.step`."""
+        force, rate = reading[:3], reading[3:] - self._bias
+        self._rest.add(h, reading, self._bias)
+        if self.at_rest:
+            gain = min(h / REST_TIME, 1.0)
+            self._bias = self._bias + gain * rate
+            self._bias_sigma = max(self._bias_sigma * (1.0 - gain), KNOWN_BIAS)
+        self._contacts.turn(h, rate)
+        seen = None if feet is None else self._contacts.look(feet, self.state.vertical)
+        if self._alignment is None:
+            self.state = two_stage_step(
+                self.state, self.config, h, rate, force, None if seen is None else seen[1]
+            )
+            self.residual = np.zeros(3) if seen is None else seen[1] - self.state.velocity
+            return
+        self._alignment.turn(h, rate, force)
+        if seen is not None:
+            self._alignment.see(*seen)
+        if self._alignment.time >= self._startup:
+            velocity, vertical, _shown = self._alignment.solve()
+            self.state, self._alignment = TwoStageState(velocity, vertical, vertical), None
+
+    def doubt_bias(self) -> None:
+        """Make the bias as uncertain as at the start."""
+        self._bias_sigma = UNKNOWN_BIAS
+
+    @property
+    def aligning(self) -> bool:
+        """Whether the vertical at the start is still being determined."""
+        return self._alignment is not None
+
+    @property
+    def vertical(self) -> Array:
+        """The vertical x2, shape (3,)."""
+        return self.state.vertical
+
+    @property
+    def velocity(self) -> Array:
+        """The velocity x1 [m/s], shape (3,)."""
+        return self.state.velocity
+
+    @property
+    def bias(self) -> Array:
+        """Bias of the gyroscope by the last rest [rad/s], shape (3,)."""
+        return self._bias
 
     @property
     def bias_sensitivity(self) -> float:
         """Steady tilt error per constant bias of the gyroscope across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
         return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """Covariances by the steady error of the bias and a constant noise of contact velocities."""
+        tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
+        one = np.eye(3)
+        return Uncertainty(tilt * one, self.contact_noise**2 * one, self._bias_sigma**2 * one)
+
+    @property
+    def contact_noise(self) -> float:
+        """Assumed standard deviation of a contact velocity [m/s]."""
+        return CONTACT_NOISE
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the robot is at rest."""
+        return self._rest.duration > REST_TIME
