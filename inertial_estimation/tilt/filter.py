@@ -33,6 +33,7 @@ from inertial_estimation.tilt.error_state import (
     measure_contacts,
     propagate,
 )
+from inertial_estimation.tilt.bias_check import BiasCheck
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
 from inertial_estimation.tilt.observer import Feet, TiltObserver, Uncertainty
@@ -64,6 +65,9 @@ LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 JUDGED_TIME = 2.0  # over which corrections of the vertical are summed [s]
 LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
+DOUBTED_V, RESET_NOISE = 1.0, False
+DOUBTED_A, DOUBTED_T, DOUBTED_BIAS = 0.25, 2.0, 0.05
+BIAS_DOUBT, BD_A, BD_B = 12.0, 1.0, 1.0
 DOUBT = 12.0  # times the expected square of their sum, from which the bias is doubted
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
@@ -183,6 +187,7 @@ class TiltFilter(TiltObserver):
         self._first_contacts = ContactVelocity(self._radius, LONGEST_INTERVAL)
         self._carry(None)
         self._correlation, self._turn_variance = np.zeros(2), np.zeros((3, 3))
+        self._bias_check = BiasCheck()
         self.residual, self.doubt = np.zeros(3), math.inf
 
     def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
@@ -238,9 +243,12 @@ class TiltFilter(TiltObserver):
         Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
         motion does not.
         """
+        return float(min(max((self._correlated - UNCORRELATED) / (CORRELATED - UNCORRELATED), 0.0), 1.0))
+
+    @property
+    def _correlated(self) -> float:
         power, product = self._correlation
-        correlation = product / power if power > 0.0 else 1.0
-        return float(min(max((correlation - UNCORRELATED) / (CORRELATED - UNCORRELATED), 0.0), 1.0))
+        return min(max(product / power if power > 0.0 else 0.5, 0.0), 0.9)
 
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands on the ground is where it was: how far it is not, over the interval, is an error of velocity."""
@@ -248,12 +256,15 @@ class TiltFilter(TiltObserver):
         if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
             return
         before, last = self.state, self.residual
-        seen = Contacts(feet.points + _turned_with(then, feet, self._below), feet.shares)
+        seen, points = Contacts(feet.points + _turned_with(then, feet, self._below), feet.shares), self._carried.points
         memory = (*CONTACT_MEMORY, LEAST_CONTACT_NOISE**2)
         self.state, self._contact_noise, self.residual = measure_contacts(
-            before, seen, interval, self._contact_noise, memory, TAIL, self._carried
+            before, seen, interval, self._contact_noise, last, memory, TAIL, self._carried
         )
         self._expect(before)
+        residuals, arms = (points - seen.points) / interval, 0.5 * (points + seen.points)
+        weights = feet.shares / self.contact_noise**2
+        self._bias_check.points(interval, residuals, arms, weights, before.covariance[0:3, 0:3])
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
@@ -280,6 +291,7 @@ class TiltFilter(TiltObserver):
             )
             variance = SOLE_NOISE / (interval * float(feet.shares[k]))
             self._measure(BIAS_ROWS, 0.5 / interval * skewed, variance, TAIL)
+            self._bias_check.sole(0.5 / interval * skewed, variance)
 
     def _measure(self, H: Array, residual: Array, variance: float, tail: float) -> None:
         before = self.state
@@ -297,10 +309,21 @@ class TiltFilter(TiltObserver):
         self._turn_variance *= forgotten**2
         self.doubt += h
         variance = self._turn_variance + LEAST_TURN**2 * np.eye(3)
+        square, db = self._bias_check.found()
+        self.squares = square, float(turn @ np.linalg.solve(variance, turn)) / 3.0
+        c = self._correlated
+        if False and square > BIAS_DOUBT * (1 + c) / (1 - c):
+            P = self.state.covariance
+            P[6:9, 6:9] += BD_B * float(db @ db) * np.eye(3)
+            P[3:6, 3:6] += BD_A * 0.25 * float(db @ db) * np.eye(3)
+            self._bias_check.reset()
+            turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
         if float(turn @ np.linalg.solve(variance, turn)) / 3.0 > DOUBT:
             P = self.state.covariance
-            P[3:6, 3:6] += 0.25 * np.outer(turn, turn)
-            P[6:9, 6:9] += float(turn @ turn) / JUDGED_TIME**2 * np.eye(3)
+            P[0:3, 0:3] += DOUBTED_V * float(self.residual @ self.residual) * np.eye(3)
+            P[3:6, 3:6] += DOUBTED_A * float(turn @ turn) * np.eye(3)
+            if RESET_NOISE: self._contact_noise = ContactNoise(UNKNOWN_CONTACT_NOISE**2, UNKNOWN_CONTACT_NOISE**2, 0.0); self._correlation = np.zeros(2)
+            P[6:9, 6:9] += max(float(turn @ turn) / DOUBTED_T**2, DOUBTED_BIAS**2) * np.eye(3)
             turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
 
     def _carry(self, feet: Feet | None) -> None:
