@@ -19,7 +19,8 @@ from inertial_estimation.tilt.contact_shares import ContactShares
 from inertial_estimation.tilt.contact_view import ContactView
 from inertial_estimation.tilt.filter import TiltFilter
 from inertial_estimation.tilt.foot_radius import foot_radius
-from inertial_estimation.tilt.observer import Feet, TiltObserver
+from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver
+from inertial_estimation.tilt.spikes import SpikeGuard
 from inertial_estimation.tilt.torque_forces import TorqueForces
 from inertial_estimation.tilt.two_stage import TwoStageObserver
 
@@ -39,7 +40,6 @@ class BaseEstimator:
         track: Orientation and position of the base.
         steps: Number of steps; steps_without_joints: likewise.
         without_contact_s: Time for which no contact has carried the robot [s].
-        clipped: Whether the gyroscope is at the end of its range.
     """
 
     def __init__(
@@ -88,10 +88,11 @@ class BaseEstimator:
         if self._torques is not None:
             self._torques.reset()
         self._reading: Array | None = None
+        self._spikes = SpikeGuard()
         self._repeated, self._since_joints, self._seen = np.zeros(3, dtype=int), 0.0, False
         self._pose: tuple[Array, Array] | None = None
         self._imu_rate, self._imu_velocity = np.zeros(3), np.zeros(3)
-        self.without_contact_s, self.clipped = 0.0, False
+        self.without_contact_s, self._clipped = 0.0, NOT_CLIPPED
 
     def set_config(self, config: TiltPipelineConfig) -> None:
         """Take parameters of which only those that may change while running differ."""
@@ -100,7 +101,12 @@ class BaseEstimator:
         self.observer.config = own  # type: ignore[attr-defined]
 
     def step(
-        self, sample: AlignedSample, h: float, joints: Joints | None, R_reference: Array | None, inputs: RobotInputs
+        self,
+        sample: AlignedSample,
+        h: float,
+        joints: Joints | None,
+        R_reference: Array | None,
+        inputs: RobotInputs,
     ) -> BaseEstimate | None:
         """Advance by one step.
 
@@ -116,7 +122,7 @@ class BaseEstimator:
         """
         self.steps += 1
         self.steps_without_joints += joints is None
-        now = sample.driver
+        now = self._spikes.checked(h, sample.driver)
         mean = now if self._reading is None else 0.5 * (now + self._reading)
         self._look_for_clipping(now)
         self._reading = now
@@ -124,12 +130,14 @@ class BaseEstimator:
         if h <= 0.0:
             return None
         feet = self._feet(sample, h, joints, inputs)
-        self.observer.step(h, mean, feet, clipped=self.clipped)
+        self.observer.step(h, mean, feet, self._clipped)
         if self.observer.aligning:
             return None
         return self._estimate(sample.stamp_ns, h, mean[RATE], now[RATE], R_reference, feet)
 
-    def _feet(self, sample: AlignedSample, h: float, joints: Joints | None, inputs: RobotInputs) -> Feet | None:
+    def _feet(
+        self, sample: AlignedSample, h: float, joints: Joints | None, inputs: RobotInputs
+    ) -> Feet | None:
         """Return the contacts where the observer looks at them."""
         wanted = bool(self.shares.names) and (self.observer.looks_at_contacts(h) or self._torques is not None)
         if joints is None or not (wanted or self.view.imu_moves):
@@ -164,10 +172,16 @@ class BaseEstimator:
         if self._reading is not None:
             same = (reading[RATE] == self._reading[RATE]) & (np.abs(reading[RATE]) > CLIPPED_RATE)
             self._repeated = np.where(same, self._repeated + 1, 0)
-        self.clipped = bool((self._repeated >= CLIPPED_READINGS - 1).any())
+        self._clipped = self._repeated >= CLIPPED_READINGS - 1
 
     def _estimate(
-        self, stamp_ns: int, h: float, rate: Array, rate_now: Array, R_reference: Array | None, feet: Feet | None
+        self,
+        stamp_ns: int,
+        h: float,
+        rate: Array,
+        rate_now: Array,
+        R_reference: Array | None,
+        feet: Feet | None,
     ) -> BaseEstimate:
         observer, view, track = self.observer, self.view, self.track
         R_BI, p_BI, bias = view.R_BI, view.p_BI, observer.bias
@@ -230,6 +244,11 @@ class BaseEstimator:
     def imu_alone(self) -> bool:
         """Whether the robot has no contacts by its parameters."""
         return not self.shares.names
+
+    @property
+    def clipped(self) -> bool:
+        """Whether the gyroscope is at the end of its range."""
+        return bool(self._clipped.any())
 
     @property
     def aligning(self) -> bool:

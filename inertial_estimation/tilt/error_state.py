@@ -231,7 +231,6 @@ def measure_contacts(
     seen: Contacts,
     interval: float,
     noise: ContactNoise,
-    last: Column,
     memory: tuple[float, float, float],
     tail: float,
     carried: Carried,
@@ -251,7 +250,6 @@ def measure_contacts(
         seen: The contacts now.
         interval: T, since the contacts were seen last [s].
         noise: s^2 until now.
-        last: Mean residual at the last look [m/s], shape (3,).
         memory: Time constants of its slow and of its fast mean [s], and its least value [m^2/s^2].
         tail: Degrees of freedom of Student's t.
         carried: Points as they are expected; takes the correction of the vertical, changed.
@@ -272,8 +270,7 @@ def measure_contacts(
             H[:, 6:9] = cross_matrix(arms[k])
             weight = tail_weight(state, H, residuals[k], level / seen.shares[k], tail)
             known = np.trace(H @ state.covariance @ H.T)
-            change = residuals[k] - last
-            power += seen.shares[k] * (weight * 0.5 * (change @ change) - known) / 3.0
+            power += seen.shares[k] * (weight * (residuals[k] @ residuals[k]) - known) / 3.0
             mean += seen.shares[k] * residuals[k]
     power, time = max(power, 0.0), noise.time + interval
     slow = noise.slow + max(1.0 - math.exp(-interval / memory[0]), interval / (time + 0.3)) * (

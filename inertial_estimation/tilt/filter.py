@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.compilation import warm_up
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import log_so3
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.error_state import (
     ERRORS,
     Carried,
@@ -32,49 +33,34 @@ from inertial_estimation.tilt.error_state import (
     measure,
     measure_contacts,
     propagate,
+    rotation,
 )
-from inertial_estimation.tilt.bias_check import BiasCheck
-from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
-from inertial_estimation.tilt.observer import Feet, TiltObserver, Uncertainty
+from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
 from inertial_estimation.tilt.reading_noise import ReadingNoise
 from inertial_estimation.tilt.rest import REST_TIME, RestDetector
 
-CONTACT_INTERVAL = (
-    0.02  # between two looks at the contacts [s]: differences of encoders over less are mostly noise
-)
+CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 SHORTER = 1e-4  # by which steps may be shorter than they should [s]
 LONGEST_INTERVAL = 0.1  # beyond which points are not carried [s]
 CONTACT_MEMORY = (4.0, 0.1)  # over which the noise of contact velocities is averaged, slowly and fast [s]
-LEAST_CONTACT_NOISE, UNKNOWN_CONTACT_NOISE = (
-    0.02,
-    0.05,
-)  # standard deviations of a contact velocity, at best and at first [m/s]
+LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
+UNKNOWN_CONTACT_NOISE = 0.05  # the same before any is seen [m/s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
-UNCORRELATED, CORRELATED = (
-    0.3,
-    0.4,
-)  # of residuals: below, the accelerometer's shaking is motion; above, it is noise
-SCALE_ERROR, SCALE_TIME = (
-    0.003,
-    0.05,
-)  # of a gyroscope, and the time over which a turn has one direction [1, s]
+SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
+SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
-JUDGED_TIME = 2.0  # over which corrections of the vertical are summed [s]
-LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
-DOUBTED_V, RESET_NOISE = 1.0, False
-DOUBTED_A, DOUBTED_T, DOUBTED_BIAS = 0.25, 2.0, 0.05
-BIAS_DOUBT, BD_A, BD_B = 12.0, 1.0, 1.0
-DOUBT = 12.0  # times the expected square of their sum, from which the bias is doubted
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
+JUDGED_TIME = 0.5  # over which corrections of the vertical are summed [s]
+LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
+DOUBT = 12.0  # times the expected square of that sum, from which the gyroscope's bias is doubted
+DOUBTED_BIAS = 0.05  # standard deviation of a bias that is doubted [rad/s]
+DOUBTED_TIME = 0.5  # for which it has been wrong when it is doubted [s]
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
-CLIPPED_SIGMA, CLIPPED_TIME = (
-    2.0,
-    0.05,
-)  # excess of a rate beyond its range, and for how long it lasts [rad/s, s]
+CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
 VELOCITY_ROWS, BIAS_ROWS = np.eye(3, ERRORS), np.eye(3, ERRORS, 6)  # dv, db
 
@@ -84,7 +70,7 @@ class FilterConfig:
     """What the filter cannot measure itself."""
 
     velocity_drift: float = parameter(
-        0.02,
+        0.025,
         "Random walk of the velocity per square root of a second: slow errors of the contact velocities.",
         unit="m/s",
         lower=1e-4,
@@ -99,7 +85,7 @@ class FilterConfig:
         upper=1.0,
     )
     offset_drift: float = parameter(
-        0.001,
+        0.01,
         "Random walk of the accelerometer's offset per square root of a second.",
         unit="m/s^2",
         lower=0.0,
@@ -187,10 +173,9 @@ class TiltFilter(TiltObserver):
         self._first_contacts = ContactVelocity(self._radius, LONGEST_INTERVAL)
         self._carry(None)
         self._correlation, self._turn_variance = np.zeros(2), np.zeros((3, 3))
-        self._bias_check = BiasCheck()
         self.residual, self.doubt = np.zeros(3), math.inf
 
-    def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
+    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
         """Advance by one step; see `TiltObserver.step`."""
         self._noise.add(h, reading)
         self._rest.add(h, reading, self.state.bias)
@@ -198,6 +183,8 @@ class TiltFilter(TiltObserver):
             self._align(self._alignment, h, reading, feet)
             return
         self._propagate(h, reading, clipped)
+        if self._clipped.any() and self._since_look > CONTACT_INTERVAL - SHORTER:
+            self._take_clipping(feet)
         if feet is not None and self._since_look > CONTACT_INTERVAL - SHORTER:
             self._measure_contacts(feet)
             self._measure_soles(feet)
@@ -226,14 +213,13 @@ class TiltFilter(TiltObserver):
         self._alignment = None
         self._carry(feet)
 
-    def _propagate(self, h: float, reading: Array, clipped: bool) -> None:
+    def _propagate(self, h: float, reading: Array, clipped: Array) -> None:
         config, rate = self.config, float(np.linalg.norm(reading[3:]))
-        rotation = config.gyro_noise**2 + self._noise.rate + SCALE_TIME * (SCALE_ERROR * rate) ** 2
-        if clipped:
-            rotation += CLIPPED_TIME * CLIPPED_SIGMA**2
+        turning = config.gyro_noise**2 + self._noise.rate + SCALE_TIME * (SCALE_ERROR * rate) ** 2
         velocity = config.velocity_drift**2 + self._shaking * self._noise.force
-        noise = ProcessNoise(velocity, rotation, config.bias_drift**2, config.offset_drift**2)
+        noise = ProcessNoise(velocity, turning, config.bias_drift**2, config.offset_drift**2)
         self.state = propagate(self.state, h, reading[3:], reading[:3], noise, self._carried)
+        self._clipped += h * CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
         self._since_look += h
 
     @property
@@ -243,7 +229,7 @@ class TiltFilter(TiltObserver):
         Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
         motion does not.
         """
-        return float(min(max((self._correlated - UNCORRELATED) / (CORRELATED - UNCORRELATED), 0.0), 1.0))
+        return float(min(max((self._correlated - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0))
 
     @property
     def _correlated(self) -> float:
@@ -256,15 +242,12 @@ class TiltFilter(TiltObserver):
         if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
             return
         before, last = self.state, self.residual
-        seen, points = Contacts(feet.points + _turned_with(then, feet, self._below), feet.shares), self._carried.points
+        seen = Contacts(feet.points + _turned_with(then, feet, self._below), feet.shares)
         memory = (*CONTACT_MEMORY, LEAST_CONTACT_NOISE**2)
         self.state, self._contact_noise, self.residual = measure_contacts(
-            before, seen, interval, self._contact_noise, last, memory, TAIL, self._carried
+            before, seen, interval, self._contact_noise, memory, TAIL, self._carried
         )
         self._expect(before)
-        residuals, arms = (points - seen.points) / interval, 0.5 * (points + seen.points)
-        weights = feet.shares / self.contact_noise**2
-        self._bias_check.points(interval, residuals, arms, weights, before.covariance[0:3, 0:3])
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
@@ -278,20 +261,37 @@ class TiltFilter(TiltObserver):
             variance = max(self._rest.rate_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / h
             self._measure(BIAS_ROWS, reading[3:] - self.state.bias, variance, math.inf)
 
+    def _soles(self, feet: Feet | None) -> list[tuple[float, Array]]:
+        """Return what flat soles show: each one's share, and the rotation that the gyroscope has missed [rad].
+
+        With R the rotation of a vector fixed in the world, in the IMU frame, since the last look: R_sole R_gyro' =
+        exp(S(missed)).
+        """
+        then = self._feet
+        if feet is None or then is None or self._since_look > LONGEST_INTERVAL:
+            return []
+        flat = np.flatnonzero(feet.soles & (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE))
+        R_gyro = self._carried.rotation
+        return [
+            (float(feet.shares[k]), log_so3(feet.rotations[k] @ then.rotations[k].T @ R_gyro.T)) for k in flat
+        ]
+
     def _measure_soles(self, feet: Feet) -> None:
         """A flat sole on the ground does not turn: what the gyroscope turns beyond it is an error of its bias."""
-        then, interval = self._feet, self._since_look
-        if then is None or interval > LONGEST_INTERVAL:
-            return
-        flat = feet.soles & (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE)
-        for k in np.flatnonzero(flat):
-            turned = self._carried.rotation @ then.rotations[k] @ feet.rotations[k].T
-            skewed = np.array(
-                [turned[1, 2] - turned[2, 1], turned[2, 0] - turned[0, 2], turned[0, 1] - turned[1, 0]]
-            )
-            variance = SOLE_NOISE / (interval * float(feet.shares[k]))
-            self._measure(BIAS_ROWS, 0.5 / interval * skewed, variance, TAIL)
-            self._bias_check.sole(0.5 / interval * skewed, variance)
+        interval = self._since_look
+        for share, missed in self._soles(feet):
+            self._measure(BIAS_ROWS, missed / interval, SOLE_NOISE / (interval * share), TAIL)
+
+    def _take_clipping(self, feet: Feet | None) -> None:
+        """About axes on which the gyroscope is at the end of its range, soles tell the rotation, or nothing does."""
+        clipped, self._clipped = self._clipped, np.zeros(3)
+        if soles := self._soles(feet):
+            missed = sum(share * turn for share, turn in soles) / sum(share for share, _turn in soles)
+            R, state, carried = rotation(np.where(clipped > 0.0, missed, 0.0)), self.state, self._carried
+            self.state = state._replace(velocity=R @ state.velocity, vertical=R @ state.vertical)
+            carried.rotation[:], carried.points[:] = R @ carried.rotation, carried.points @ R.T
+            clipped = np.minimum(clipped, SOLE_NOISE * self._since_look)
+        self.state.covariance[3:6, 3:6] += np.diag(clipped)
 
     def _measure(self, H: Array, residual: Array, variance: float, tail: float) -> None:
         before = self.state
@@ -308,27 +308,28 @@ class TiltFilter(TiltObserver):
         turn *= forgotten
         self._turn_variance *= forgotten**2
         self.doubt += h
-        variance = self._turn_variance + LEAST_TURN**2 * np.eye(3)
-        square, db = self._bias_check.found()
-        self.squares = square, float(turn @ np.linalg.solve(variance, turn)) / 3.0
-        c = self._correlated
-        if False and square > BIAS_DOUBT * (1 + c) / (1 - c):
-            P = self.state.covariance
-            P[6:9, 6:9] += BD_B * float(db @ db) * np.eye(3)
-            P[3:6, 3:6] += BD_A * 0.25 * float(db @ db) * np.eye(3)
-            self._bias_check.reset()
+        expected = self._turn_variance + LEAST_TURN**2 * np.eye(3)
+        if float(turn @ np.linalg.solve(expected, turn)) / 3.0 > DOUBT:
+            self._doubt_bias(turn)
             turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
-        if float(turn @ np.linalg.solve(variance, turn)) / 3.0 > DOUBT:
-            P = self.state.covariance
-            P[0:3, 0:3] += DOUBTED_V * float(self.residual @ self.residual) * np.eye(3)
-            P[3:6, 3:6] += DOUBTED_A * float(turn @ turn) * np.eye(3)
-            if RESET_NOISE: self._contact_noise = ContactNoise(UNKNOWN_CONTACT_NOISE**2, UNKNOWN_CONTACT_NOISE**2, 0.0); self._correlation = np.zeros(2)
-            P[6:9, 6:9] += max(float(turn @ turn) / DOUBTED_T**2, DOUBTED_BIAS**2) * np.eye(3)
-            turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
+
+    def _doubt_bias(self, turn: Array) -> None:
+        """Let the bias have been wrong for a while: then the vertical is off by its error times that while.
+
+        What contacts showed meanwhile was no noise of theirs, so that it is measured anew.
+        """
+        P, wrong = self.state.covariance, DOUBTED_BIAS**2 * np.eye(3)
+        P[0:3, 0:3] += float(self.residual @ self.residual) * np.eye(3)
+        P[3:6, 3:6] += DOUBTED_TIME**2 * wrong + float(turn @ turn) * np.eye(3)
+        P[3:6, 6:9] -= DOUBTED_TIME * wrong
+        P[6:9, 3:6] -= DOUBTED_TIME * wrong
+        P[6:9, 6:9] += wrong
+        self._contact_noise = ContactNoise(UNKNOWN_CONTACT_NOISE**2, UNKNOWN_CONTACT_NOISE**2, 0.0)
+        self._correlation = np.zeros(2)
 
     def _carry(self, feet: Feet | None) -> None:
         """Carry the points of these contacts from here on."""
-        self._feet, self._since_look = feet, 0.0
+        self._feet, self._since_look, self._clipped = feet, 0.0, np.zeros(3)
         self._below = -self._radius * self.state.vertical
         points = np.zeros((0, 3)) if feet is None else feet.points + self._below
         turn = np.zeros(3) if self._alignment is not None else self._carried.turn

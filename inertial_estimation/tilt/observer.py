@@ -3,7 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import numpy as np
+
 from inertial_estimation.signals import Array
+
+NOT_CLIPPED = np.zeros(3, dtype=bool)
+NOT_CLIPPED.flags.writeable = False
 
 
 class Feet(NamedTuple):
@@ -60,14 +65,14 @@ class TiltObserver(ABC):
         """Return whether a step of this duration [s] takes contacts; else they are not needed."""
 
     @abstractmethod
-    def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
+    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
         """Advance by one step.
 
         Args:
             h: Its duration [s].
             reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
             feet: The contacts at its end; None where they are not known, or not looked at.
-            clipped: Whether the gyroscope is at the end of its range.
+            clipped: About which axes the gyroscope is at the end of its range, shape (3,).
         """
 
     @abstractmethod

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import contact_sources
 from inertial_estimation.inputs.imu import IMU
@@ -13,7 +11,7 @@ from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,

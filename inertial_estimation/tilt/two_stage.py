@@ -23,7 +23,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.error_state import rotation
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
-from inertial_estimation.tilt.observer import Feet, TiltObserver, Uncertainty
+from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
 from inertial_estimation.tilt.rest import REST_TIME, RestDetector
 
 LONGEST_INTERVAL = 0.1  # between two looks at the contacts [s]
@@ -143,7 +143,7 @@ class TwoStageObserver(TiltObserver):
         """Every step takes contacts."""
         return True
 
-    def step(self, h: float, reading: Array, feet: Feet | None, *, clipped: bool = False) -> None:
+    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
         """Advance by one step; see `TiltObserver.step`."""
         force, rate = reading[:3], reading[3:] - self._bias
         self._rest.add(h, reading, self._bias)

@@ -64,7 +64,8 @@ def test_the_covariance_is_propagated_by_the_derivative_of_the_motion():
     for k in range(ERRORS):
         d = step * np.eye(ERRORS)[k]
         ahead, behind = (
-            error_between(propagate(moved(state, s * d), h, rate, force, QUIET, carried()), after) for s in (1, -1)
+            error_between(propagate(moved(state, s * d), h, rate, force, QUIET, carried()), after)
+            for s in (1, -1)
         )
         F[:, k] = (ahead - behind) / (2.0 * step)
     # Of a rotation error only what is across the vertical can be seen in the vertical.
@@ -125,9 +126,7 @@ def test_measurements_never_enlarge_the_covariance(share):
 
 
 def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
-    state = TiltState(
-        np.zeros(3), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 1e-4 * np.eye(ERRORS)
-    )
+    state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 1e-4 * np.eye(ERRORS))
     H, quiet = np.eye(3, ERRORS), 1e-4
     moves = [
         np.linalg.norm(measure(state, H, np.array([size, 0.0, 0.0]), quiet, 3.0, carried()).velocity)

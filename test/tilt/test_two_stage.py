@@ -30,13 +30,18 @@ def simulate(state, gains, h=0.002, duration=20.0):
         middle, R1 = 0.5 * (t0 + t1), swaying(t1)
         Rm = swaying(middle)
         turn = swaying(t0).T @ R1
-        rate = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / (2.0 * h)
+        rate = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / (
+            2.0 * h
+        )
         v0, v1 = ((position(t + e) - position(t - e)) / (2.0 * e) for t in (t0, t1))
         force = Rm.T @ ((v1 - v0) / h + STANDARD_GRAVITY * UP)
         state = two_stage_step(state, gains, h, rate, force, R1.T @ v1)
         up = R1.T @ UP
         errors.append(
-            [np.linalg.norm(x) for x in (state.velocity - R1.T @ v1, state.intermediate - up, state.vertical - up)]
+            [
+                np.linalg.norm(x)
+                for x in (state.velocity - R1.T @ v1, state.intermediate - up, state.vertical - up)
+            ]
         )
     return np.array(errors), state
 
@@ -44,7 +49,9 @@ def simulate(state, gains, h=0.002, duration=20.0):
 @pytest.mark.parametrize("seed", range(6))
 def test_without_noise_all_errors_vanish_from_any_start(seed):
     rng = np.random.default_rng(seed)
-    start = TwoStageState(3.0 * rng.standard_normal(3), 2.0 * rng.standard_normal(3), unit(rng.standard_normal(3)))
+    start = TwoStageState(
+        3.0 * rng.standard_normal(3), 2.0 * rng.standard_normal(3), unit(rng.standard_normal(3))
+    )
     errors, _ = simulate(start, GAINS)
     assert errors[-1].max() < 2e-3
 
