@@ -46,7 +46,7 @@ _contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
-    Arguments are float, int, bool, tuples of these, and the five kinds of arrays above. A call converts what
+    Arguments are float, int, bool, the five kinds of arrays above, and tuples and NamedTuples of all these. A call converts what
     fits (an int to a float) and never compiles again.
 
     Args:
@@ -301,13 +301,16 @@ def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
         return scalars[hint]
     if get_origin(hint) is tuple and isinstance(hint, GenericAlias):
         return types.Tuple([_numba_type(function, item) for item in get_args(hint)])
+    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+        fields = get_type_hints(hint, include_extras=True).values()
+        return types.BaseTuple.from_types([_numba_type(function, field) for field in fields], hint)
     if get_origin(hint) is Annotated:
         array, dimensions, access = get_args(hint)
         entries = types.float64 if array == Array else types.int64
         return types.Array(entries, dimensions, "C", readonly=access == READ_ONLY)
     raise TypeError(
         f"'{function.__qualname__}' cannot be compiled for an argument annotated {hint}, expected float, "
-        "int, bool, a tuple of them, Column, Table, MutableColumn, MutableTable or Integers"
+        "int, bool, a tuple or NamedTuple of them, Column, Table, MutableColumn, MutableTable or Integers"
     )
 
 

@@ -218,6 +218,8 @@ class BaseEstimate:
         gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN: unknown.
         at_rest: Whether the robot has been at rest for the time over which the bias is averaged.
         contact_forces: Vertical force at each contact [N]; empty: unknown. contact_probabilities: likewise.
+        velocity_covariance_B: Of the velocity of the base [m^2/s^2], shape (3, 3); None: unknown.
+        position_variance: Of the position of the base, of one axis [m^2].
     """
 
     state: BaseState
@@ -232,6 +234,15 @@ class BaseEstimate:
     at_rest: bool = False
     contact_forces: tuple[float, ...] = ()
     contact_probabilities: tuple[float, ...] = ()
+    velocity_covariance_B: Array | None = None
+    position_variance: float = math.inf
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of the base state is finite, and its vertical a direction."""
+        state = self.state
+        numbers = (state.quaternion_xyzw, state.p_WB, state.v_WB_B, state.w_WB_B, self.tilt_B, self.tilt_covariance_B)
+        return all(np.isfinite(values).all() for values in numbers) and 0.99 < float(self.tilt_B @ self.tilt_B) < 1.01
 
     @property
     def stamp_ns(self) -> int:

@@ -1,0 +1,1 @@
+"""Orientation, velocity and position of the base of a legged robot."""

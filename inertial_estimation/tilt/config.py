@@ -1,0 +1,69 @@
+"""Parameters of the tilt observer."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.parameters import parameter, section
+from inertial_estimation.tilt.filter import FilterConfig
+from inertial_estimation.tilt.two_stage import TwoStageConfig
+
+
+@dataclass(frozen=True)
+class ContactConfig:
+    """Where it is known from which contacts carry the robot, and how they touch the ground."""
+
+    source: tuple[str, ...] = parameter(
+        ("wrench",),
+        "What tells that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor of force and "
+        "moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force (numbers that grow with "
+        "it), switch (on or off, or a probability), joint_torques (efforts of joint_states, no topic), desired (a "
+        "planner's wish, <contact>/desired_wrench) or none.",
+    )
+    radius: float = parameter(
+        -1.0,
+        "Radius of round feet, which roll: the contact point lies this far below the contact frame. Negative takes that "
+        "of a collision sphere at the contact frame in the URDF, zero where there is none.",
+        unit="m",
+        lower=-1.0,
+        upper=1.0,
+    )
+    observer_gain: float = parameter(
+        100.0,
+        "Gain of the momentum observer that turns joint torques into contact forces: a force is followed to 63 % in the "
+        "inverse of it. Larger is faster, and amplifies the noise of joint velocities.",
+        unit="1/s",
+        lower=1.0,
+        upper=1e4,
+    )
+
+
+@dataclass(frozen=True)
+class TiltPipelineConfig:
+    """All parameters of the tilt observer."""
+
+    robot: RobotConfig = section(RobotConfig, prefix="")
+    inputs: RobotInputConfig = section(RobotInputConfig, prefix="")
+    rate: float = parameter(
+        500.0,
+        "Highest rate of estimates; IMU readings that arrive faster are averaged.",
+        unit="Hz",
+        lower=1.0,
+        upper=10000.0,
+    )
+    observer: str = parameter(
+        "filter",
+        "What estimates the tilt: the error-state Kalman filter, or the two-stage observer of Benallegue et al.",
+        choices=("filter", "two_stage"),
+    )
+    filter: FilterConfig = section(FilterConfig)
+    two_stage: TwoStageConfig = section(TwoStageConfig)
+    contact: ContactConfig = section(ContactConfig)
+    yaw_timeout: float = parameter(
+        0.1,
+        "Age of a yaw reference beyond which the yaw is integrated from the gyroscope; 0 ignores references.",
+        unit="s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )

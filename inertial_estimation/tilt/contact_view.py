@@ -1,0 +1,72 @@
+"""Where the contacts are in the frame of the IMU, and the IMU in the base, by the joint positions."""
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.contact_kinematics import locked_robot, supporting_joints
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.signals import Array
+
+SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
+
+
+class ContactView:
+    """Forward kinematics over the joints between base, IMU and contacts alone.
+
+    Attributes:
+        soles: Whether each contact is moved by six joints or more, which can keep it flat on the ground, shape (n,).
+        points: Origins of the contact frames in the IMU frame [m], shape (n, 3).
+        rotations: IMU frame from each contact frame, shape (n, 3, 3).
+        wrench_rotations: IMU frame from each wrench frame, shape (n, 3, 3).
+        R_BI: Orientation of the IMU in the base, shape (3, 3).
+        p_BI: Position of the IMU in the base [m], shape (3,).
+        imu_moves: Whether joints move the IMU relative to the base.
+    """
+
+    def __init__(self, setup: RobotSetup) -> None:
+        """Resolve all frames.
+
+        Args:
+            setup: The robot, its contacts and its IMU.
+
+        Raises:
+            ConfigurationError: If the robot has no IMU.
+        """
+        robot, imu = setup.robot, setup.imu
+        if imu is None:
+            raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
+        frames = [contact.frame for contact in setup.contacts]
+        chain = supporting_joints(robot, (imu.frame, *frames))
+        self.soles = np.array(
+            [len(supporting_joints(robot, (f,))) >= SOLE_JOINTS for f in frames], dtype=bool
+        )
+        self.imu_moves = bool(supporting_joints(robot, (imu.frame,)))
+        self._joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
+        self._robot = locked_robot(robot, [name for name in robot.joint_names if name not in chain])
+        self._data = self._robot.model.createData()
+        self._imu = self._robot.frame_id(imu.frame)
+        self._frames = [self._robot.frame_id(name) for name in frames]
+        offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in setup.contacts]
+        self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
+        self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
+        self.update(np.zeros(robot.n_joints))
+
+    def update(self, q: Array) -> None:
+        """Compute all poses.
+
+        Args:
+            q: Joint positions in the robot's order [rad or m], shape (n_joints,).
+        """
+        model, data = self._robot.model, self._data
+        pin.forwardKinematics(model, data, self._robot.configuration(q[self._joints]))
+        T_BI = pin.updateFramePlacement(model, data, self._imu)
+        self.R_BI, self.p_BI = T_BI.rotation.copy(), T_BI.translation.copy()
+        poses = [pin.updateFramePlacement(model, data, frame) for frame in self._frames]
+        if poses:
+            p = np.array([T.translation for T in poses])
+            R = np.array([T.rotation for T in poses])
+            self.points, self.rotations = (p - self.p_BI) @ self.R_BI, self.R_BI.T @ R
+            self.wrench_rotations = self.rotations @ self._wrench_offsets
+        else:
+            self.wrench_rotations = self.rotations

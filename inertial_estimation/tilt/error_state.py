@@ -1,0 +1,292 @@
+"""The error-state Kalman filter of velocity, vertical, gyroscope bias and accelerometer offset of an IMU.
+
+All vectors are in the frame of the IMU. With w = gyroscope - b, f = accelerometer - c and gravity g,
+
+    v' = -w x v + f - g z        z' = -w x z        b' = 0        c' = 0
+
+for the velocity v of the IMU, the vertical z = R_WI' e_z, the gyroscope's bias b and the accelerometer's offset c.
+The errors, 12 numbers, are dv, a, db, dc with v_true = v + dv, z_true = exp(-a) z, b_true = b + db, c_true = c + dc:
+
+    dv' = -w x dv - g z x a - v x db - dc        a' = -w x a - db
+
+Each function here runs compiled where numba is installed, and as it is elsewhere.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+
+ERRORS = 12  # dv, a, db, dc
+LEAST_POWER = 1e-8  # of an innovation of contacts, so that its mean is never zero [m^2/s^2]
+
+
+class TiltState(NamedTuple):
+    """State and covariance of the filter.
+
+    Attributes:
+        velocity: v, of the IMU [m/s], shape (3,).
+        vertical: z, unit norm, shape (3,).
+        bias: b, of the gyroscope [rad/s], shape (3,).
+        offset: c, of the accelerometer [m/s^2], shape (3,).
+        covariance: Of dv, a, db, dc, shape (12, 12).
+    """
+
+    velocity: MutableColumn
+    vertical: MutableColumn
+    bias: MutableColumn
+    offset: MutableColumn
+    covariance: MutableTable
+
+
+class ProcessNoise(NamedTuple):
+    """Densities of what drives the errors, of one axis.
+
+    Attributes:
+        velocity: Of the accelerometer's noise and of velocity errors that wander [m^2/s^3].
+        rotation: Of the gyroscope's noise [rad^2/s].
+        bias: Of the drift of its bias [rad^2/s^3].
+        offset: Of the drift of the accelerometer's offset [m^2/s^5].
+    """
+
+    velocity: float
+    rotation: float
+    bias: float
+    offset: float
+
+
+class Carried(NamedTuple):
+    """What the IMU carries along since the last time that the contacts were seen; changed in place.
+
+    Attributes:
+        points: Points fixed in the world, as they are expected now [m], shape (n, 3).
+        rotation: Rotation of a vector fixed in the world since then, I_now from I_then, shape (3, 3).
+        turn: Recent corrections of the vertical, summed [rad], shape (3,).
+    """
+
+    points: MutableTable
+    rotation: MutableTable
+    turn: MutableColumn
+
+
+class Contacts(NamedTuple):
+    """Contact points as the joints see them.
+
+    Attributes:
+        points: Where those of the last time are now, each moved with its foot [m], shape (n, 3).
+        shares: Share of each contact in the weight, zero where it is not used, of sum one or zero, shape (n,).
+    """
+
+    points: MutableTable
+    shares: MutableColumn
+
+
+class ContactNoise(NamedTuple):
+    """Variance of a contact velocity that has all the weight, as innovations show it.
+
+    Attributes:
+        slow: Its mean over seconds [m^2/s^2].
+        fast: Its mean over a tenth of a second [m^2/s^2].
+        time: Time over which it has been seen [s].
+    """
+
+    slow: float
+    fast: float
+    time: float
+
+
+@inlined
+def cross_matrix(a: Array) -> Array:
+    """Return S(a), with S(a) b = a x b."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+@inlined
+def rotation(r: Array) -> Array:
+    """Return exp(S(r)), the rotation by the vector r [rad]."""
+    angle = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+    S = cross_matrix(r)
+    if angle < 1e-6:
+        return np.eye(3) + S + 0.5 * (S @ S)
+    half = math.sin(0.5 * angle) / (0.5 * angle)
+    return np.eye(3) + (math.sin(angle) / angle) * S + (0.5 * half * half) * (S @ S)
+
+
+@compiled
+def propagate(
+    state: TiltState, h: float, rate: Column, force: Column, noise: ProcessNoise, carried: Carried
+) -> TiltState:
+    """Advance the filter by one step, and what the IMU carries along.
+
+    Args:
+        state: At the begin of the step.
+        h: Its duration [s].
+        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
+        force: Mean reading of the accelerometer over it [m/s^2], shape (3,).
+        noise: Densities of the noise.
+        carried: Points and directions fixed in the world; changed.
+
+    Returns:
+        The state at the end.
+    """
+    w = rate - state.bias
+    E, middle = rotation(-h * w), rotation(-0.5 * h * w)
+    z_middle = middle @ state.vertical
+    velocity = E @ state.velocity + h * (middle @ (force - state.offset - STANDARD_GRAVITY * z_middle))
+    vertical = E @ state.vertical
+    vertical = vertical / math.sqrt(vertical @ vertical)
+    F = np.eye(ERRORS)
+    F[0:3, 0:3] = E
+    F[0:3, 3:6] = -h * STANDARD_GRAVITY * cross_matrix(z_middle)
+    F[0:3, 6:9] = -h * cross_matrix(state.velocity)
+    F[3:6, 3:6] = E
+    for i in range(3):
+        F[i, 9 + i] = -h
+        F[3 + i, 6 + i] = -h
+    P = F @ state.covariance @ F.T
+    for i in range(3):
+        P[i, i] += h * noise.velocity
+        P[3 + i, 3 + i] += h * noise.rotation
+        P[6 + i, 6 + i] += h * noise.bias
+        P[9 + i, 9 + i] += h * noise.offset
+    travel = (0.5 * h) * (middle @ (state.velocity + velocity))
+    for k in range(len(carried.points)):
+        carried.points[k] = E @ carried.points[k] - travel
+    carried.rotation[:] = E @ carried.rotation
+    carried.turn[:] = E @ carried.turn
+    return TiltState(velocity, vertical, state.bias, state.offset, P)
+
+
+@inlined
+def corrected(state: TiltState, H: Array, residual: Array, variance: float, carried: Carried) -> TiltState:
+    """Return the state after a measurement of three rows, residual = H (dv, a, db, dc) + noise.
+
+    The covariance is updated in Joseph's form.
+
+    Args:
+        state: Before it.
+        H: Shape (3, 12).
+        residual: Measured less predicted, shape (3,).
+        variance: Of the noise, of one row.
+        carried: Takes the correction of the vertical; changed.
+    """
+    P = state.covariance
+    PH = P @ H.T
+    K = np.linalg.solve(H @ PH + variance * np.eye(3), PH.T).T
+    d = K @ residual
+    A = np.eye(ERRORS) - K @ H
+    covariance = A @ P @ A.T + variance * (K @ K.T)
+    vertical = rotation(-d[3:6]) @ state.vertical
+    carried.turn[:] += d[3:6]
+    return TiltState(
+        state.velocity + d[0:3],
+        vertical / math.sqrt(vertical @ vertical),
+        state.bias + d[6:9],
+        state.offset + d[9:12],
+        0.5 * (covariance + covariance.T),
+    )
+
+
+@inlined
+def tail_weight(state: TiltState, H: Array, residual: Array, variance: float, tail: float) -> float:
+    """Return the weight of a residual under Student's t distribution, (n + 3) / (n + d^2).
+
+    Args:
+        state: Before the measurement.
+        H: Shape (3, 12).
+        residual: Measured less predicted, shape (3,).
+        variance: Of the noise, of one row.
+        tail: n, the degrees of freedom.
+    """
+    S = H @ state.covariance @ H.T + variance * np.eye(3)
+    return (tail + 3.0) / (tail + residual @ np.linalg.solve(S, residual))
+
+
+@compiled
+def measure(
+    state: TiltState, H: Table, residual: Column, variance: float, tail: float, carried: Carried
+) -> TiltState:
+    """Correct the state by a measurement of three rows whose noise has the tails of Student's t.
+
+    Args:
+        state: Before it.
+        H: Its matrix, residual = H (dv, a, db, dc) + noise, shape (3, 12).
+        residual: Measured less predicted, shape (3,).
+        variance: Of the noise, of one row.
+        tail: Degrees of freedom of the distribution of the noise; infinite for a normal one.
+        carried: Takes the correction of the vertical; changed.
+    """
+    if tail < math.inf:
+        variance = variance / tail_weight(state, H, residual, variance, tail)
+    return corrected(state, H, residual, variance, carried)
+
+
+@compiled
+def measure_contacts(
+    state: TiltState,
+    seen: Contacts,
+    interval: float,
+    noise: ContactNoise,
+    memory: tuple[float, float, float],
+    tail: float,
+    carried: Carried,
+) -> tuple[TiltState, ContactNoise, Array]:
+    """Correct the state by points that are fixed in the world.
+
+    A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where the
+    joints put it; the difference over the interval T is a velocity,
+
+        residual = (p_carried - p_seen) / T = dv + p x db + noise.
+
+    The variance of its noise is s^2 over the share of the contact in the weight; s^2 is the mean of what the
+    residuals show beyond the filter's own covariance (expectation maximisation, with the weights of Student's t).
+
+    Args:
+        state: Before it.
+        seen: The contacts now.
+        interval: T, since the contacts were seen last [s].
+        noise: s^2 until now.
+        memory: Time constants of its slow and of its fast mean [s], and its least value [m^2/s^2].
+        tail: Degrees of freedom of Student's t.
+        carried: Points as they are expected; takes the correction of the vertical, changed.
+
+    Returns:
+        The state after it, s^2 as it is now, and the mean residual [m/s], shape (3,).
+    """
+    count = len(seen.shares)
+    H = np.zeros((3, ERRORS))
+    for i in range(3):
+        H[i, i] = 1.0
+    residuals, arms = (carried.points - seen.points) / interval, 0.5 * (carried.points + seen.points)
+    level = max(noise.slow, noise.fast, memory[2])
+    power = -LEAST_POWER
+    mean = np.zeros(3)
+    for k in range(count):
+        if seen.shares[k] > 0.0:
+            H[:, 6:9] = cross_matrix(arms[k])
+            weight = tail_weight(state, H, residuals[k], level / seen.shares[k], tail)
+            known = np.trace(H @ state.covariance @ H.T)
+            power += seen.shares[k] * (weight * (residuals[k] @ residuals[k]) - known) / 3.0
+            mean += seen.shares[k] * residuals[k]
+    power, time = max(power, 0.0), noise.time + interval
+    slow = noise.slow + max(1.0 - math.exp(-interval / memory[0]), interval / (time + 0.3)) * (
+        power - noise.slow
+    )
+    fast = noise.fast + max(1.0 - math.exp(-interval / memory[1]), interval / (time + 0.1)) * (
+        power - noise.fast
+    )
+    level = max(slow, fast, memory[2])
+    before = state
+    for k in range(count):
+        if seen.shares[k] > 0.0:
+            S = cross_matrix(arms[k])
+            H[:, 6:9] = S
+            residual = residuals[k] - (state.velocity - before.velocity) - S @ (state.bias - before.bias)
+            variance = level / seen.shares[k]
+            variance = variance / tail_weight(state, H, residual, variance, tail)
+            state = corrected(state, H, residual, variance, carried)
+    return state, ContactNoise(slow, fast, time), mean

@@ -1,0 +1,61 @@
+"""What the tilt estimator says of itself, for diagnostics."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.errors import listing
+from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.tilt.base_estimator import BaseEstimator
+
+FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
+DOUBTED = 3.0  # for which a doubt of the gyroscope's bias is reported [s]
+WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should not trust [rad]
+
+
+def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: str) -> Health:
+    """Return the state of the estimator.
+
+    Args:
+        estimator: The estimator.
+        missing: Inputs that never arrived or are lost.
+        failed: What failed steps have to say; empty: none did.
+    """
+    found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
+    if estimator.aligning:
+        found.append(f"starting: determining the vertical over {estimator.config.filter.startup:g} s")
+        level = HealthLevel.WARN
+    if missing:
+        found.append(f"without {listing(missing)}: the tilt goes on from the other inputs, less certain")
+        level = HealthLevel.WARN
+    elif estimator.without_contact_s > FLIGHT and not estimator.imu_alone:
+        found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
+        level = HealthLevel.WARN
+    if estimator.doubt_s < DOUBTED:
+        found.append(
+            "the tilt was corrected more than the noise explains: the bias of the gyroscope is determined anew"
+        )
+        level = HealthLevel.WARN
+    if estimator.clipped:
+        found.append("the gyroscope is at the end of its range")
+        level = HealthLevel.WARN
+    if not estimator.aligning and estimator.tilt_sigma > WIDE:
+        found.append(f"the tilt is uncertain by {np.degrees(estimator.tilt_sigma):.1f} deg")
+        level = HealthLevel.WARN
+    return Health("estimator", level, "; ".join(found) or "estimating", figures(estimator))
+
+
+def figures(estimator: BaseEstimator) -> dict[str, str]:
+    """Return figures of the estimator as text, by name."""
+    bias, sigma = estimator.gyro_bias
+    return {
+        "steps": str(estimator.steps),
+        "steps without joints": str(estimator.steps_without_joints),
+        "contacts": ", ".join(estimator.shares.in_use) or "none",
+        "at rest": "yes" if estimator.at_rest else "no",
+        "gyro bias [rad/s]": " ".join(f"{value:.5f}" for value in bias),
+        "gyro bias sigma [rad/s]": f"{sigma:.5f}",
+        "tilt sigma [deg]": f"{np.degrees(estimator.tilt_sigma):.3f}",
+        "contact residual [m/s]": f"{np.linalg.norm(estimator.residual):.4f}",
+        "contact noise [m/s]": f"{estimator.contact_noise:.4f}",
+    }

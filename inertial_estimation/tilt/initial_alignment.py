@@ -1,0 +1,80 @@
+"""Velocity and vertical at the start, or after a gap, by least squares over a short window in any motion.
+
+In the frame of the IMU at the start of the window, to which the gyroscope carries all later vectors, the velocity is
+
+    v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
+
+Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a straight line
+whose slope is gravity. Without contacts, gamma is along the mean specific force, as for a body at rest.
+"""
+
+import numpy as np
+
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+from inertial_estimation.tilt.error_state import rotation
+
+VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
+ACCELERATION_SIGMA = (
+    1.0  # of the mean acceleration over the window, by which gamma differs from the mean force [m/s^2]
+)
+CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
+
+
+class InitialAlignment:
+    """Accumulates the rows of one window.
+
+    Attributes:
+        time: Length of the window until now [s].
+    """
+
+    def __init__(self) -> None:
+        """Begin a window."""
+        self.time = 0.0
+        self._R = np.eye(3)  # start of the window from now
+        self._F = np.zeros(3)
+        self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
+        self._right = np.zeros((2, 3))
+
+    def turn(self, h: float, rate: Array, force: Array) -> Array:
+        """Take the mean readings over a step; return its rotation, the frame at its end from that at its begin.
+
+        Args:
+            h: Duration of the step [s].
+            rate: Angular rate, bias removed [rad/s], shape (3,).
+            force: Specific force [m/s^2], shape (3,).
+        """
+        middle = self._R @ rotation(0.5 * h * rate)
+        self._F = self._F + h * (middle @ force)
+        self._R = self._R @ rotation(h * rate)
+        self.time += h
+        return rotation(-h * rate)
+
+    def see(self, interval: float, velocity: Array) -> None:
+        """Take the mean velocity that the contacts show over the last interval.
+
+        Args:
+            interval: Its length, up to now [s].
+            velocity: In the present frame of the IMU [m/s], shape (3,).
+        """
+        t = self.time - 0.5 * interval
+        row = np.array([1.0, -t]) / CONTACT_SIGMA
+        value = (self._R @ velocity - self._F * (t / max(self.time, 1e-9))) / CONTACT_SIGMA
+        self._normal += np.outer(row, row)
+        self._right += np.outer(row, value)
+
+    def solve(self) -> tuple[Array, Array, Array]:
+        """Return velocity and vertical in the present frame, and the covariance of their errors of one axis.
+
+        Returns:
+            Velocity [m/s], shape (3,); vertical, unit norm, shape (3,); covariance of (dv [m/s], tilt [rad]), shape (2, 2).
+        """
+        direction = self._F / max(float(np.linalg.norm(self._F)), 1e-9)
+        right = self._right.copy()
+        right[1] += STANDARD_GRAVITY * direction / ACCELERATION_SIGMA**2
+        covariance = np.linalg.inv(self._normal)
+        v0, gamma = covariance @ right
+        now = np.array([[1.0, -self.time], [0.0, 1.0 / STANDARD_GRAVITY]])
+        z = gamma / np.linalg.norm(gamma)
+        velocity = self._R.T @ (v0 + self._F - self.time * STANDARD_GRAVITY * z)
+        return velocity, self._R.T @ z, now @ covariance @ now.T

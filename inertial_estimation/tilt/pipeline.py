@@ -1,0 +1,186 @@
+"""Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
+
+from collections.abc import Mapping
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.contacts import contact_sources
+from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
+from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import (
+    Array,
+    BaseEstimate,
+    Health,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.tilt.base_estimator import BaseEstimator
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.health import estimator_health
+
+
+class TiltPipeline:
+    """Aligns IMU, joints and contact sensors by stamp and estimates the base at every IMU reading.
+
+    Attributes:
+        config: The parameters in force.
+        setup: The robot, its contacts and its IMU.
+        inputs: What takes the readings, as values or as messages.
+        estimator: What estimates the base from aligned readings.
+    """
+
+    def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If the robot has no floating base or no IMU, or a parameter does not fit it.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        _check(config)
+        self.config = config
+        self.setup = setup = robot_from_config(config.robot, urdf)
+        sources = contact_sources(config.contact.source, setup.contact_names)
+        self.estimator = BaseEstimator(config, setup, urdf, sources)
+        robot = config.robot
+        self.inputs = RobotInputs(
+            setup,
+            config.inputs,
+            driver=IMU,
+            rate=config.rate,
+            joints=bool(setup.contacts) or self.estimator.view.imu_moves,
+            efforts=self.estimator.shares.by_torques,
+            sources=sources,
+            yaw_reference=True,
+            corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
+        )
+        self._stepper: Stepper[BaseEstimate] = Stepper(
+            self.inputs,
+            on_step=self._step,
+            on_restart=self.estimator.reset,
+            on_gap=self.estimator.restart,
+            on_failure=self.estimator.restart,
+            defect=lambda estimate: "" if estimate.finite else "it is not finite",
+        )
+
+    @property
+    def robot(self) -> object:
+        """The robot's model."""
+        return self.setup.robot
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts, in the configured order."""
+        return self.setup.contact_names
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Add one IMU reading; IMU readings determine the times of the steps."""
+        self.inputs.push_imu(sample)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Add one joint state, which may have some of the joints."""
+        self.inputs.push_joints(reading)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Add the reading of the sensor of one contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        self.inputs.push_contact(contact, sample)
+
+    def push_yaw_reference(self, sample: OrientationSample) -> None:
+        """Add a reference orientation of the base, whose yaw is taken while references arrive."""
+        self.inputs.push_yaw_reference(sample)
+
+    def tick(self, now_ns: int) -> list[BaseEstimate]:
+        """Process all readings that have arrived.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; used only to withhold what is old.
+
+        Returns:
+            One estimate per completed step, in order.
+        """
+        return self._stepper.tick(now_ns)
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Report the health of every input and of the estimator.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
+        missing, failed = self.inputs.missing(now_ns), self._stepper.health_note(now_ns)
+        return [*self.inputs.health(now_ns), estimator_health(self.estimator, missing, failed)]
+
+    @property
+    def contact_loads(self) -> tuple[ContactLoad, ...]:
+        """Ground contacts at the last step that had joints; empty before the first one."""
+        return self.estimator.contact_loads
+
+    def calibrate_gyro(self) -> None:
+        """Make the gyroscope's bias uncertain, so that the next rest determines it again."""
+        self.estimator.calibrate_gyro()
+
+    def reset(self) -> None:
+        """Reset the state and discard buffered readings."""
+        self._stepper.clear()
+        self.inputs.reset()
+        self.estimator.reset()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
+
+        Raises:
+            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
+        """
+        changed = replace_runtime_value(self.config, name, value)
+        _check(changed)
+        self.config = changed
+        self.estimator.set_config(changed)
+        self.inputs.aligner.timeout = changed.inputs.inputs.timeout
+
+    def _step(self, sample: AlignedSample) -> BaseEstimate | None:
+        h = self._stepper.elapsed(sample) or 0.0
+        self._stepper.advance(sample)
+        return self.estimator.step(
+            sample, h, self._joints(sample.rows), self._reference(sample.time_ns), self.inputs
+        )
+
+    def _joints(self, rows: Mapping[str, Array | None]) -> tuple[Array, Array, Array | None] | None:
+        row = rows.get(JOINTS)
+        if row is None or self.inputs.joints is None:
+            return None
+        columns = self.inputs.joints.columns
+        return row[columns.q], row[columns.v], None if columns.tau is None else row[columns.tau]
+
+    def _reference(self, time_ns: int) -> Array | None:
+        timeout = self.config.yaw_timeout
+        row = self.inputs.aligner.latest(YAW_REFERENCE, time_ns, timeout) if timeout > 0.0 else None
+        return None if row is None else rotation_from_quaternion(row)
+
+
+def _check(config: TiltPipelineConfig) -> None:
+    problems = []
+    if not config.robot.floating_base:
+        problems.append("'floating_base' is false, but a fixed base has no tilt to observe")
+    if not config.robot.imus:
+        problems.append("'imu_frame' is empty, expected the link of the IMU")
+    if problems:
+        raise ConfigurationError("; ".join(problems))

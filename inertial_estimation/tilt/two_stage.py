@@ -1,0 +1,213 @@
+"""The two-stage tilt observer of Benallegue et al. (B 17), on the same inputs as the filter.
+
+With x1 the velocity of the IMU, x2' an unconstrained and x2 the unit-norm estimate of the vertical, all in its frame,
+
+    x1'  = -S(w) x1 - g x2' + f + alpha1 (y_v - x1)
+    x2'' = -S(w) x2' - (alpha2 / g) (y_v - x1)
+    x2^' = -S(w - gamma S(x2) x2') x2
+
+The error goes to zero from almost every start; the eigenvalues of the first stage are the roots of s^2 + alpha1 s + alpha2,
+that of the second is -gamma. A step is exact for readings that are constant in a frame that turns with the gyroscope.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import expm
+
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.tilt.error_state import rotation
+from inertial_estimation.tilt.initial_alignment import InitialAlignment
+from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
+from inertial_estimation.tilt.rest import REST_TIME, RestDetector
+
+LONGEST_INTERVAL = 0.1  # between two looks at the contacts [s]
+UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
+TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]
+
+
+@dataclass(frozen=True)
+class TwoStageConfig:
+    """Gains of the observer."""
+
+    alpha1: float = parameter(
+        20.0,
+        "Gain alpha1, with which the velocity follows that of the contacts.",
+        unit="1/s",
+        lower=1e-3,
+        upper=1e4,
+        runtime=True,
+    )
+    alpha2: float = parameter(
+        100.0,
+        "Gain alpha2, with which the intermediate vertical follows.",
+        unit="1/s^2",
+        lower=1e-3,
+        upper=1e6,
+        runtime=True,
+    )
+    gamma: float = parameter(
+        1.0,
+        "Gain gamma, with which the vertical follows the intermediate one.",
+        unit="1/s",
+        lower=1e-3,
+        upper=1e3,
+        runtime=True,
+    )
+
+
+class TwoStageState(NamedTuple):
+    """State of the observer, in the frame of the IMU.
+
+    Attributes:
+        velocity: x1 [m/s], shape (3,).
+        intermediate: x2', shape (3,).
+        vertical: x2, unit norm, shape (3,).
+    """
+
+    velocity: Array
+    intermediate: Array
+    vertical: Array
+
+
+def two_stage_step(
+    state: TwoStageState, gains: TwoStageConfig, h: float, rate: Array, force: Array, velocity: Array | None
+) -> TwoStageState:
+    """Advance (B 17) by one step.
+
+    Args:
+        state: At its begin.
+        gains: alpha1, alpha2, gamma.
+        h: Its duration [s].
+        rate: Angular rate, bias removed, mean over the step [rad/s], shape (3,).
+        force: Specific force, mean over the step [m/s^2], shape (3,).
+        velocity: y_v, of the IMU by the contacts, in its frame at the end [m/s], shape (3,); None without contact,
+            where the equations are integrated without a correction.
+
+    Returns:
+        The state at the end.
+    """
+    E, half = rotation(-h * rate), rotation(-0.5 * h * rate)
+    alpha1, alpha2 = (gains.alpha1, gains.alpha2) if velocity is not None else (0.0, 0.0)
+    # Of the first stage, in a frame that turns with the gyroscope: (x1, x2')' = A (x1, x2') + B (f, y_v).
+    A = np.zeros((4, 4))
+    A[0] = -alpha1, -STANDARD_GRAVITY, 1.0, alpha1
+    A[1] = alpha2 / STANDARD_GRAVITY, 0.0, 0.0, -alpha2 / STANDARD_GRAVITY
+    Phi = expm(h * A)
+    y_v = np.zeros(3) if velocity is None else velocity
+    first = np.stack([E @ state.velocity, E @ state.intermediate, half @ force, y_v])
+    x1, intermediate = Phi[:2] @ first
+    turn = rate - gains.gamma * np.cross(state.vertical, 0.5 * (state.intermediate + E.T @ intermediate))
+    vertical = rotation(-h * turn) @ state.vertical
+    return TwoStageState(x1, intermediate, vertical / np.linalg.norm(vertical))
+
+
+class TwoStageObserver(TiltObserver):
+    """The observer on readings and contacts: starts as the filter does, and takes the bias at rest.
+
+    Attributes:
+        config: Its gains; they may be changed.
+        state: Velocity and verticals.
+    """
+
+    def __init__(self, config: TwoStageConfig, startup: float, radius: float = 0.0) -> None:
+        """Begin with the alignment of the start.
+
+        Args:
+            config: Gains.
+            startup: Time over which the vertical at the start is determined [s].
+            radius: Of round feet [m].
+        """
+        self.config, self._startup, self._radius = config, startup, radius
+        self.residual, self.doubt = np.zeros(3), math.inf
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, including the bias."""
+        self._bias, self._bias_sigma = np.zeros(3), UNKNOWN_BIAS
+        self.restart()
+
+    def restart(self) -> None:
+        """Determine velocity and vertical anew."""
+        self._alignment: InitialAlignment | None = InitialAlignment()
+        self._contacts, self._rest = ContactVelocity(self._radius, LONGEST_INTERVAL), RestDetector()
+        up = np.array([0.0, 0.0, 1.0])
+        self.state = TwoStageState(np.zeros(3), up, up)
+
+    def looks_at_contacts(self, h: float) -> bool:
+        """Every step takes contacts."""
+        return True
+
+    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
+        """Advance by one step; see `TiltObserver.step`."""
+        force, rate = reading[:3], reading[3:] - self._bias
+        self._rest.add(h, reading, self._bias)
+        if self.at_rest:
+            gain = min(h / REST_TIME, 1.0)
+            self._bias = self._bias + gain * rate
+            self._bias_sigma = max(self._bias_sigma * (1.0 - gain), KNOWN_BIAS)
+        self._contacts.turn(h, rate)
+        seen = None if feet is None else self._contacts.look(feet, self.state.vertical)
+        if self._alignment is None:
+            self.state = two_stage_step(
+                self.state, self.config, h, rate, force, None if seen is None else seen[1]
+            )
+            self.residual = np.zeros(3) if seen is None else seen[1] - self.state.velocity
+            return
+        self._alignment.turn(h, rate, force)
+        if seen is not None:
+            self._alignment.see(*seen)
+        if self._alignment.time >= self._startup:
+            velocity, vertical, _shown = self._alignment.solve()
+            self.state, self._alignment = TwoStageState(velocity, vertical, vertical), None
+
+    def doubt_bias(self) -> None:
+        """Make the bias as uncertain as at the start."""
+        self._bias_sigma = UNKNOWN_BIAS
+
+    @property
+    def aligning(self) -> bool:
+        """Whether the vertical at the start is still being determined."""
+        return self._alignment is not None
+
+    @property
+    def vertical(self) -> Array:
+        """The vertical x2, shape (3,)."""
+        return self.state.vertical
+
+    @property
+    def velocity(self) -> Array:
+        """The velocity x1 [m/s], shape (3,)."""
+        return self.state.velocity
+
+    @property
+    def bias(self) -> Array:
+        """Bias of the gyroscope by the last rest [rad/s], shape (3,)."""
+        return self._bias
+
+    @property
+    def bias_sensitivity(self) -> float:
+        """Steady tilt error per constant bias of the gyroscope across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
+        return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """Covariances by the steady error of the bias and a constant noise of contact velocities."""
+        tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
+        one = np.eye(3)
+        return Uncertainty(tilt * one, self.contact_noise**2 * one, self._bias_sigma**2 * one)
+
+    @property
+    def contact_noise(self) -> float:
+        """Assumed standard deviation of a contact velocity [m/s]."""
+        return CONTACT_NOISE
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the robot is at rest."""
+        return self._rest.duration > REST_TIME
