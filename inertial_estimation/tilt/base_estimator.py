@@ -113,7 +113,8 @@ class BaseEstimator:
         Args:
             sample: IMU reading and contact sensors, aligned.
             h: Time since the last step [s]; zero at the first.
-            joints: Positions, velocities and, where needed, torques, in the model's order; None where missing.
+            joints: Positions, velocities and, where needed, torques, in the model's order; None where
+                missing.
             R_reference: Orientation of the base of which the yaw is taken; None without one.
             inputs: The inputs, for the axes of wrenches.
 

@@ -1,8 +1,9 @@
 """Orientation, position and velocity of the base, from velocity and vertical of the IMU.
 
-The tilt is that of the filter. The yaw is that of a reference, or the integral of the rate. The position is dead reckoning
-over contacts: one that comes into use gets an anchor, its position in the world at that time, and the base is at
-p_WB = sum_i s_i (anchor_i - R_WB p_BC,i). Without contact the velocity is integrated.
+The tilt is that of the filter. The yaw is that of a reference, or the integral of the rate. The position is
+dead reckoning
+over contacts: one that comes into use gets an anchor, its position in the world at that time, and the base
+is at p_WB = sum_i s_i (anchor_i - R_WB p_BC,i). Without contact the velocity is integrated.
 """
 
 import math

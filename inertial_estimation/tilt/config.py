@@ -15,23 +15,23 @@ class ContactConfig:
 
     source: tuple[str, ...] = parameter(
         ("wrench",),
-        "What tells that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor of force and "
-        "moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force (numbers that grow with "
-        "it), switch (on or off, or a probability), joint_torques (efforts of joint_states, no topic), desired (a "
-        "planner's wish, <contact>/desired_wrench) or none.",
+        "What tells that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor "
+        "of force and moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force (numbers "
+        "that grow with it), switch (on or off, or a probability), joint_torques (efforts of joint_states, no topic), "
+        "desired (a planner's wish, <contact>/desired_wrench) or none.",
     )
     radius: float = parameter(
         -1.0,
-        "Radius of round feet, which roll: the contact point lies this far below the contact frame. Negative takes that "
-        "of a collision sphere at the contact frame in the URDF, zero where there is none.",
+        "Radius of round feet, which roll: the contact point lies this far below the contact frame. "
+        "Negative takes that of a collision sphere at the contact frame in the URDF, zero where there is none.",
         unit="m",
         lower=-1.0,
         upper=1.0,
     )
     observer_gain: float = parameter(
         100.0,
-        "Gain of the momentum observer that turns joint torques into contact forces: a force is followed to 63 % in the "
-        "inverse of it. Larger is faster, and amplifies the noise of joint velocities.",
+        "Gain of the momentum observer that turns joint torques into contact forces: a force is followed "
+        "to 63 % in the inverse of it. Larger is faster, and amplifies the noise of joint velocities.",
         unit="1/s",
         lower=1.0,
         upper=1e4,
@@ -53,7 +53,8 @@ class TiltPipelineConfig:
     )
     observer: str = parameter(
         "filter",
-        "What estimates the tilt: the error-state Kalman filter, or the two-stage observer of Benallegue et al.",
+        "What estimates the tilt: the error-state Kalman filter, or the two-stage observer of Benallegue "
+        "et al.",
         choices=("filter", "two_stage"),
     )
     filter: FilterConfig = section(FilterConfig)

@@ -20,7 +20,8 @@ class ContactShares:
 
     Attributes:
         names: Names of the contacts.
-        forces: Vertical force at each at the last update, pushing up positive [N]; NaN: not known, shape (n,).
+        forces: Vertical force at each at the last update, pushing up positive [N]; NaN: not known, shape
+            (n,).
         shares: Share of each in the weight, of sum one or zero, shape (n,).
     """
 

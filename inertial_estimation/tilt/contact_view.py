@@ -15,7 +15,8 @@ class ContactView:
     """Forward kinematics over the joints between base, IMU and contacts alone.
 
     Attributes:
-        soles: Whether each contact is moved by six joints or more, which can keep it flat on the ground, shape (n,).
+        soles: Whether each contact is moved by six joints or more, which can keep it flat on the ground,
+            shape (n,).
         points: Origins of the contact frames in the IMU frame [m], shape (n, 3).
         rotations: IMU frame from each contact frame, shape (n, 3, 3).
         wrench_rotations: IMU frame from each wrench frame, shape (n, 3, 3).

@@ -4,8 +4,10 @@ All vectors are in the frame of the IMU. With w = gyroscope - b, f = acceleromet
 
     v' = -w x v + f - g z        z' = -w x z        b' = 0        c' = 0
 
-for the velocity v of the IMU, the vertical z = R_WI' e_z, the gyroscope's bias b and the accelerometer's offset c.
-The errors, 12 numbers, are dv, a, db, dc with v_true = v + dv, z_true = exp(-a) z, b_true = b + db, c_true = c + dc:
+for the velocity v of the IMU, the vertical z = R_WI' e_z, the gyroscope's bias b and the accelerometer's
+offset c.
+The errors, 12 numbers, are dv, a, db, dc with v_true = v + dv, z_true = exp(-a) z, b_true = b + db, c_true =
+c + dc:
 
     dv' = -w x dv - g z x a - v x db - dc        a' = -w x a - db
 
@@ -78,7 +80,8 @@ class Contacts(NamedTuple):
 
     Attributes:
         points: Where those of the last time are now, each moved with its foot [m], shape (n, 3).
-        shares: Share of each contact in the weight, zero where it is not used, of sum one or zero, shape (n,).
+        shares: Share of each contact in the weight, zero where it is not used, of sum one or zero, shape
+            (n,).
     """
 
     points: MutableTable
@@ -243,7 +246,8 @@ def measure_contacts(
         residual = (p_carried - p_seen) / T = dv + p x db + noise.
 
     The variance of its noise is s^2 over the share of the contact in the weight; s^2 is the mean of what the
-    residuals show beyond the filter's own covariance (expectation maximisation, with the weights of Student's t).
+    residuals show beyond the filter's own covariance (expectation maximisation, with the weights of
+    Student's t).
 
     Args:
         state: Before it.

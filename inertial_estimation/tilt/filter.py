@@ -3,8 +3,8 @@
 This module is the method on one page. A step
 
 1. propagates velocity and vertical by the readings of gyroscope and accelerometer,
-2. measures the velocity by the contacts: points of the world that the IMU has carried along against where the joints
-   see them now,
+2. measures the velocity by the contacts: points of the world that the IMU has carried along against where
+   the joints see them now,
 3. measures freedom: a body does not fly away, so that its velocity is zero within wide bounds,
 4. measures rest: the rate of a robot that stands still is zero,
 5. measures soles: a flat foot on the ground does not turn,
@@ -117,8 +117,8 @@ class FilterConfig:
     )
     freedom: float = parameter(
         0.14,
-        "Velocity that a body hardly exceeds for a second without contact: the smaller, the more the accelerometer "
-        "alone corrects the tilt.",
+        "Velocity that a body hardly exceeds for a second without contact: the smaller, the more the "
+        "accelerometer alone corrects the tilt.",
         unit="m/s",
         lower=0.01,
         upper=100.0,
@@ -226,8 +226,8 @@ class TiltFilter(TiltObserver):
     def _shaking(self) -> float:
         """Share of the accelerometer's white noise that moves the velocity.
 
-        Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
-        motion does not.
+        Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike;
+        shaking that is motion does not.
         """
         return float(min(max((self._correlated - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0))
 
@@ -264,8 +264,8 @@ class TiltFilter(TiltObserver):
     def _soles(self, feet: Feet | None) -> list[tuple[float, Array]]:
         """Return what flat soles show: each one's share, and the rotation that the gyroscope has missed [rad].
 
-        With R the rotation of a vector fixed in the world, in the IMU frame, since the last look: R_sole R_gyro' =
-        exp(S(missed)).
+        With R the rotation of a vector fixed in the world, in the IMU frame, since the last look: R_sole
+        R_gyro' = exp(S(missed)).
         """
         then = self._feet
         if feet is None or then is None or self._since_look > LONGEST_INTERVAL:

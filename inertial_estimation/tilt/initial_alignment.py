@@ -1,10 +1,12 @@
 """Velocity and vertical at the start, or after a gap, by least squares over a short window in any motion.
 
-In the frame of the IMU at the start of the window, to which the gyroscope carries all later vectors, the velocity is
+In the frame of the IMU at the start of the window, to which the gyroscope carries all later vectors, the
+velocity is
 
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
 
-Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a straight line
+Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
+straight line
 whose slope is gravity. Without contacts, gamma is along the mean specific force, as for a body at rest.
 """
 
@@ -67,7 +69,8 @@ class InitialAlignment:
         """Return velocity and vertical in the present frame, and the covariance of their errors of one axis.
 
         Returns:
-            Velocity [m/s], shape (3,); vertical, unit norm, shape (3,); covariance of (dv [m/s], tilt [rad]), shape (2, 2).
+            Velocity [m/s], shape (3,); vertical, unit norm, shape (3,); covariance of (dv [m/s], tilt
+            [rad]), shape (2, 2).
         """
         direction = self._F / max(float(np.linalg.norm(self._F)), 1e-9)
         right = self._right.copy()

@@ -17,7 +17,8 @@ class Feet(NamedTuple):
     Attributes:
         points: Contact points in the IMU frame [m], shape (n, 3).
         rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
-        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape (n,).
+        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
+            (n,).
         soles: Whether each contact is a sole that stands flat, shape (n,).
     """
 

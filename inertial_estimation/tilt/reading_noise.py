@@ -1,6 +1,7 @@
 """Noise densities of gyroscope and accelerometer, measured by the fourth differences of their readings.
 
-A fourth difference removes what is smooth over five readings: white noise of variance s^2 gives it the variance
+A fourth difference removes what is smooth over five readings: white noise of variance s^2 gives it the
+variance
 70 s^2, a motion at a tenth of the sampling rate 0.02 times its own. The density is s^2 times the step.
 """
 

@@ -1,7 +1,7 @@
 """Forces at the contacts of a robot without force sensors, from joint torques and the IMU.
 
-The momentum observer gives the torques of the environment, those of a limb the force at its contact. Neither tilt nor
-velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it carries.
+The momentum observer gives the torques of the environment, those of a limb the force at its contact. Neither
+tilt nor velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it carries.
 """
 
 import numpy as np
@@ -27,7 +27,8 @@ class TorqueForces:
             gain: Of the momentum observer [1/s].
 
         Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from torques.
+            ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
+            torques.
         """
         robot = setup.robot
         carrying = supporting_joints(robot, [contact.frame for contact in setup.contacts])
@@ -58,7 +59,8 @@ class TorqueForces:
             h: Time since the last joint state [s].
             view: Kinematics at this one.
             reading: Specific force and angular rate of the IMU [m/s^2, rad/s], shape (6,).
-            joints: Positions [rad], velocities [rad/s], torques [Nm] in the model's order, shape (n_joints,) each.
+            joints: Positions [rad], velocities [rad/s], torques [Nm] in the model's order, shape (n_joints,)
+                each.
             up_I: The vertical in the IMU frame, shape (3,).
         """
         q, v, tau = joints

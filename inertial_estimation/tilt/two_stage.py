@@ -1,13 +1,16 @@
 """The two-stage tilt observer of Benallegue et al. (B 17), on the same inputs as the filter.
 
-With x1 the velocity of the IMU, x2' an unconstrained and x2 the unit-norm estimate of the vertical, all in its frame,
+With x1 the velocity of the IMU, x2' an unconstrained and x2 the unit-norm estimate of the vertical, all in
+its frame,
 
     x1'  = -S(w) x1 - g x2' + f + alpha1 (y_v - x1)
     x2'' = -S(w) x2' - (alpha2 / g) (y_v - x1)
     x2^' = -S(w - gamma S(x2) x2') x2
 
-The error goes to zero from almost every start; the eigenvalues of the first stage are the roots of s^2 + alpha1 s + alpha2,
-that of the second is -gamma. A step is exact for readings that are constant in a frame that turns with the gyroscope.
+The error goes to zero from almost every start; the eigenvalues of the first stage are the roots of s^2 +
+alpha1 s + alpha2,
+that of the second is -gamma. A step is exact for readings that are constant in a frame that turns with the
+gyroscope.
 """
 
 import math
@@ -86,8 +89,8 @@ def two_stage_step(
         h: Its duration [s].
         rate: Angular rate, bias removed, mean over the step [rad/s], shape (3,).
         force: Specific force, mean over the step [m/s^2], shape (3,).
-        velocity: y_v, of the IMU by the contacts, in its frame at the end [m/s], shape (3,); None without contact,
-            where the equations are integrated without a correction.
+        velocity: y_v, of the IMU by the contacts, in its frame at the end [m/s], shape (3,); None without
+            contact, where the equations are integrated without a correction.
 
     Returns:
         The state at the end.
