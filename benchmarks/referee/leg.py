@@ -1,6 +1,5 @@
 """Forces at the foot of a leg from its joint torques alone, against the force sensor under it."""
 
-import contextlib
 import tempfile
 from pathlib import Path
 
@@ -49,9 +48,9 @@ def leg_rows(folder: Path) -> list[Row]:
 
 def _samples(folder, robot, config):
     """Yield positions, velocities, torques and the vertical force at each joint state."""
-    from inertial_estimation import BagRecording, MeasurementError
+    from inertial_estimation import BagRecording
     from inertial_estimation.commands.main import main
-    from inertial_estimation.models.joint_map import JointMap
+    from inertial_estimation.inputs.robot_inputs import joints_alone
 
     with tempfile.TemporaryDirectory() as place:
         files = [str(folder / name) for name in FILES]
@@ -59,9 +58,11 @@ def _samples(folder, robot, config):
         with BagRecording(Path(place, "bag")) as recording:
             joints = [entry.sample for entry in recording.entries(["/joint_states"])]
             forces = {e.sample.stamp_ns: e.sample.wrench_F[2] for e in recording.entries(["/foot/wrench"])}
-    joint_map = JointMap(robot, config, need_effort=True)
+    inputs = joints_alone(robot, config, efforts=True)
+    columns = inputs.joints.columns
     for reading in joints:
-        if reading.stamp_ns in forces:
-            with contextlib.suppress(MeasurementError):  # no velocity before the first window of positions
-                sample = joint_map.sample(reading)
-                yield sample.q, sample.v, sample.tau, float(forces[reading.stamp_ns])
+        inputs.push_joints(reading)
+        for sample in inputs.ready():
+            if sample.stamp_ns in forces:
+                q, v, tau = (sample.driver[part] for part in (columns.q, columns.v, columns.tau))
+                yield q, v, tau, float(forces[sample.stamp_ns])

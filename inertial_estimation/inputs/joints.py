@@ -123,6 +123,7 @@ class JointPart:
         source: str,
         name: str,
         *,
+        velocities: bool,
         efforts: bool | Collection[int],
     ) -> None:
         """Begin without a row; the name is that of the stream, other arguments are those of `JointInput`."""
@@ -138,7 +139,7 @@ class JointPart:
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish = self._finish
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
-        self._measured = config.inputs.joint_velocity == "measured"
+        self._velocities, self._measured = velocities, config.inputs.joint_velocity == "measured"
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         angles = np.isin(joints, robot.turning_joints)
         quantities = ("position", "velocity", "effort")[: 2 + effort]
@@ -158,7 +159,9 @@ class JointPart:
         m, width, places = len(self.joints), self.stream.spec.width, order.places
         row = np.empty(width)
         reading.position.take(places, out=row[:m])
-        if reading.velocity is not None:
+        if not self._velocities:
+            row[m : 2 * m] = math.nan
+        elif reading.velocity is not None:
             reading.velocity.take(places, out=row[m : 2 * m])
         elif self._measured:
             return self.stream.refuse(DropReason.UNFIT, NO_VELOCITY, arrival_ns)
@@ -182,6 +185,8 @@ class JointPart:
         q, v = row[:m], row[m : 2 * m]
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
+        if not self._velocities:
+            return None
         fault = self.checks.fault(time_ns, q, v) or self.velocity.complete(time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:
             return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
@@ -211,16 +216,20 @@ class JointInput:
         clocks: ClockGroup,
         corrections: JointCorrections | None = None,
         *,
+        velocities: bool = True,
         efforts: bool | Collection[int] = False,
         partial: bool = False,
     ) -> None:
         """Begin without a joint state; `partial` rows may lack joints, which are then NaN.
 
-        Efforts that are needed are those of all joints, or of some indices.
+        Velocities that are not needed are NaN. Efforts that are needed are those of all joints, or of some
+        indices.
         """
         n, effort = robot.n_joints, efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
-        self._make = functools.partial(JointPart, robot, config, corrections, clocks, efforts=efforts)
+        self._make = functools.partial(
+            JointPart, robot, config, corrections, clocks, velocities=velocities, efforts=efforts
+        )
         self._names = JointNames(robot, config.joint_names)
         self._whole = self._make(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
@@ -363,7 +372,7 @@ class _Join:
             newest = stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
                 continue  # it was joined before the parts were shared anew
-            if self._partial or not np.isnan(row).any():
+            if self._partial or not np.isnan(row[: len(self._owners)]).any():
                 stream.ring.append(sample.time_ns, sample.stamp_ns, row)
             elif any(self._ended(part, arrival_ns) for part in self._parts):
                 stream.drop(DropReason.UNFIT, "joints lack of which messages have ended")

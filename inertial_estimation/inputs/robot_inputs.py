@@ -25,8 +25,9 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.inputs.possible import DropReason, base_state_range, number_range
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
-from inertial_estimation.models.joint_corrections import JointCorrections
-from inertial_estimation.models.robot_config import RobotSetup, check_contact
+from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, check_contact
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     BaseState,
     ContactSample,
@@ -61,6 +62,7 @@ class RobotInputs:
         half_window: float = 0.0,
         imu: bool = True,
         joints: bool = True,
+        velocities: bool = True,
         efforts: bool | Collection[int] = False,
         partial_joints: bool = False,
         sources: Mapping[str, ContactSource] | None = None,
@@ -74,22 +76,21 @@ class RobotInputs:
         """Set up the streams of a robot.
 
         The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
-        one). Steps have the IMU, joints (with efforts, of all or those of some indices, the others zero where
-        they are not finite; `partial_joints` may lack those, NaN, of which no messages come), contacts by
-        their sources (None: wrenches of all) and base state that are asked for (with a `heading`: the x axis
-        of the world in the base, 12 numbers), and wait for them up to half a window [s] behind a step, but
-        not for yaw references, nor contacts that are not to be awaited. Corrections are offsets of joint
-        positions and gains of efforts; maps are those of custom messages (None: those of the parameters).
+        one). Steps have the IMU, joints (with velocities, NaN if not needed; with efforts, of all or those of
+        some indices, the others zero where they are not finite; `partial_joints` may lack those, NaN, of
+        which no messages come), contacts by their sources (None: wrenches of all) and base state that are
+        asked for (with a `heading`: the x axis of the world in the base, 12 numbers), and wait for them up to
+        half a window [s] behind a step, but not for yaw references, nor contacts that are not to be awaited.
+        Corrections are offsets of joint positions and gains of efforts; maps are those of custom messages
+        (None: those of the parameters).
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
         """
         robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
-        made = partial(
-            JointInput, robot, config, clocks, corrections, efforts=efforts, partial=partial_joints
-        )
-        self.joints = made() if joints else None
+        wanted: Any = {"velocities": velocities, "efforts": efforts, "partial": partial_joints}
+        self.joints = JointInput(robot, config, clocks, corrections, **wanted) if joints else None
         given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
         raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
         scale = RawScale(raw, STANDARD_GRAVITY * robot.total_mass)
@@ -275,3 +276,10 @@ class RobotInputs:
         if self.joints is not None:
             self.joints.reset()
         self._samples.clear()
+
+
+def joints_alone(robot: RobotModel, config: RobotConfig, **wanted: bool) -> RobotInputs:
+    """Return inputs of the corrected joint states of a robot alone; `velocities`, `efforts` as there."""
+    corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
+    setup, more = RobotSetup(robot, (), None), dict[str, Any](wanted)
+    return RobotInputs(setup, config, driver=JOINTS, imu=False, corrections=corrections, **more)

@@ -27,6 +27,8 @@ LEAST_TURN = 0.3  # rms rotation over it by a gyroscope in rad/s, from which deg
 BETTER = 0.5  # of the error with radians, that with degrees has at most
 BEYOND, MANY = 0.3, 0.2  # beyond the limits [rad]; share of positions there that are in another unit
 MOVING = 0.05  # rms speed of a joint, from which its velocity is compared with its positions [rad/s]
+LARGEST = 1e9  # number that a unit explains
+LONGEST_NS = 600 * NANOSECONDS  # between the first and the last of the rows
 TOO_STRONG, MILLI = 5.0, 60.0  # times the effort limit: in another unit; in thousandths of it
 
 
@@ -45,9 +47,9 @@ class UnitDetector:
 
         Rows are of specific force and angular rate, impossible ones included, shape (n, 6).
         """
-        finite = np.isfinite(rows).all(axis=1)
+        finite = (np.abs(rows) < LARGEST).all(axis=1)
         times_ns, rows = times_ns[finite], rows[finite]
-        if len(times_ns) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < LEAST_NS:
+        if len(times_ns) < FEWEST_ROWS or not LEAST_NS <= times_ns[-1] - times_ns[0] <= LONGEST_NS:
             return ""
         size, said = float(np.median(np.linalg.norm(rows[:, FORCE], axis=1))), {}
         sent = size / self._imu["force"]
@@ -67,6 +69,7 @@ class UnitDetector:
         Rows are of positions, velocities (NaN: none), possibly efforts, impossible ones included.
         """
         m, said = len(joints), dict[str, str]()
+        rows = np.where(np.abs(rows) < LARGEST, rows, np.nan)
         q, v = rows[:, :m], rows[:, m : 2 * m]
         if len(q) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < LEAST_NS or not np.isfinite(q).all():
             return ""

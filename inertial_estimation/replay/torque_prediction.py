@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import convolve1d
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
-from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.joint_middles import joint_middles
 from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.robot_config import RobotConfig
@@ -55,10 +57,9 @@ def prediction_error(
     Raises:
         MeasurementError: If there are too few readings, or one lacks effort.
     """
-    stamps, kept = np.unique([reading.stamp_ns for reading in readings], return_index=True)
+    stamps, signals = _signals(robot, readings, config or RobotConfig())
     if len(stamps) < 2:
         raise MeasurementError(f"{len(stamps)} joint states are too few to judge torques by")
-    signals = _signals(robot, [readings[index] for index in kept.tolist()], config or RobotConfig())
     q, tau, *v_measured = (low_pass_zero_phase(stamps, signal) for signal in signals)
     step = seconds(float(np.median(np.diff(stamps))))
     v = v_measured[0] if v_measured else np.gradient(q, step, axis=0)
@@ -86,19 +87,20 @@ def prediction_error(
     return float(np.linalg.norm(error) / np.linalg.norm(measured))
 
 
-def _signals(robot: RobotModel, readings: Sequence[JointReading], config: RobotConfig) -> list[Array]:
-    """Return positions, torques and, where every joint state has them, velocities, shape (k, n) each."""
+def _signals(
+    robot: RobotModel, readings: Sequence[JointReading], config: RobotConfig
+) -> tuple[NDArray[np.int64], list[Array]]:
+    """Return stamps [ns], and positions, torques and velocities if all have them, shape (k, n) each."""
     as_sent = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
-    sent = all(reading.velocity is not None for reading in readings)
-    joint_map = JointMap(robot, as_sent, need_velocity=sent, need_effort=True)
-    n = robot.n_joints
-    rows: Array = np.array([joint_map.row(reading) for reading in readings])
-    positions, velocities, torques = rows[:, :n], rows[:, n:-n], rows[:, -n:]
-    if not sent or not np.isfinite(velocities).all():
-        turning = robot.continuous_joints
-        positions[:, turning] = np.unwrap(positions[:, turning], axis=0)
-        return [positions, torques]
-    return [positions, torques, velocities]
+    sent = all(r.velocity is not None and np.isfinite(r.velocity).all() for r in readings)
+    inputs, samples = joints_alone(robot, as_sent, velocities=sent, efforts=True), list[AlignedSample]()
+    for reading in readings:
+        inputs.push_joints(reading)
+        samples += inputs.ready()
+    n, rows = robot.n_joints, np.array([sample.driver for sample in samples]).reshape(len(samples), -1)
+    stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
+    velocities = [rows[:, n : 2 * n]] if sent else []
+    return stamps, [rows[:, :n], rows[:, 2 * n :], *velocities]
 
 
 def _smoothed_as_recorded(torques: Array, window: float) -> Array:

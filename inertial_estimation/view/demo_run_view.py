@@ -10,13 +10,14 @@ import numpy as np
 import rerun as rr
 
 from inertial_estimation.configuration.urdf_source import mesh_folders
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene
-from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading, LinkInertia, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, LinkInertia, seconds
 from inertial_estimation.view.moment import Moment, ShownLink, Truth
 from inertial_estimation.view.robot_view import RobotView
 
@@ -56,7 +57,7 @@ class DemoRunView:
         self._adaptation, self._name = adaptation, _name(adaptation)
         self._root = root_of_run(adaptation)
         self._place = (0.0, -APART / 2 if adaptation else APART / 2, 0.0)
-        self._joints = JointMap(setup.robot, need_velocity=False)
+        self._joints = joints_alone(setup.robot, RobotConfig(), velocities=False)
         self._bodies = BodyPlacements(setup.robot)
         self._view: RobotView | None = None
 
@@ -70,7 +71,9 @@ class DemoRunView:
         view = self._view = self._view or self._begun(released_ns)
         for reading in self.heard.joints:
             if view.due(reading.stamp_ns):
-                self._show(view, reading, record, released_ns)
+                self._joints.push_joints(reading)
+                for sample in self._joints.ready():
+                    self._show(view, sample, record, released_ns)
         self.heard.joints.clear()
         del self.heard.bases[:-1]
 
@@ -97,8 +100,9 @@ class DemoRunView:
         view.tell(weight_ns, f"{self._name}: {scene.payload:.2f} kg attached to {scene.link}")
         return view
 
-    def _show(self, view: RobotView, reading: JointReading, record: LiveRecord, released_ns: int) -> None:
-        q, stamp_ns, scene = self._joints.row(reading), reading.stamp_ns, self._scene
+    def _show(self, view: RobotView, sample: AlignedSample, record: LiveRecord, released_ns: int) -> None:
+        robot, stamp_ns, scene = self._setup.robot, sample.stamp_ns, self._scene
+        q = sample.driver[: robot.n_joints]
         true_mass = scene.mass(seconds(stamp_ns - released_ns))
         moment = Moment(
             stamp_ns,
@@ -108,7 +112,7 @@ class DemoRunView:
             truth=Truth(masses={scene.link: true_mass}),
         )
         view.show(q, moment)
-        angle = float(reading.position[reading.names.index(scene.joint)])
+        angle = float(q[robot.joint_index(scene.joint)])
         view.plot(ELBOW, "elbow", stamp_ns, math.degrees(angle - scene.home))
 
     def _loads(self, q: Array) -> tuple[ContactLoad, ...]:

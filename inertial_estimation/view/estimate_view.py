@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate, JointReading
 from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk
@@ -25,7 +24,7 @@ class EstimateView(ReplayWatcher):
     def __init__(
         self,
         view: RobotView,
-        joints: JointMap,
+        joints: RobotInputs,
         contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
         truth: Callable[[int], Truth] = nothing_known,
     ) -> None:
@@ -33,7 +32,7 @@ class EstimateView(ReplayWatcher):
 
         Args:
             view: Where the moments are shown.
-            joints: Orders the joint states; without velocities and efforts.
+            joints: Takes the joint states.
             contact_loads: Returns the newest contact points and forces.
             truth: Returns what is true at a stamp [ns].
         """
@@ -49,12 +48,10 @@ class EstimateView(ReplayWatcher):
         """Show the moment of a joint state; one that does not fit the robot is left out."""
         if not self._view.due(reading.stamp_ns):
             return
-        try:
-            q = self._joints.row(reading)
-        except MeasurementError:
-            return
-        if np.isfinite(q).all():
-            self._view.show(q, self._moment(reading.stamp_ns))
+        self._joints.push_joints(reading)
+        for sample in self._joints.ready():
+            assert self._joints.joints is not None
+            self._view.show(sample.driver[self._joints.joints.columns.q], self._moment(sample.stamp_ns))
             self._nis = math.nan
 
     def see(

@@ -10,8 +10,8 @@ import rerun.blueprint as rrb
 
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.files.outputs import PARTIAL
+from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
@@ -52,7 +52,7 @@ def recorded_view(
     name = robot.model.name
     with rerun_file(path, blueprint(panels, eye_of(robot)), name) as stream:
         view = RobotView(stream, robot, urdf, origin_ns=origin_ns, folders=mesh_folders())
-        yield EstimateView(view, JointMap(robot, config, need_velocity=False), contact_loads, truth), view
+        yield EstimateView(view, joints_alone(robot, config, velocities=False), contact_loads, truth), view
         view.finish()
 
 

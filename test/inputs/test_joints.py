@@ -182,6 +182,16 @@ def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named(config, e
     assert said in robot.streams[JOINTS].drops.summary
 
 
+def test_efforts_that_nobody_needs_may_be_missing():
+    robot = inputs(efforts=(0, 1), driver=JOINTS, imu=False)
+    robot.push_joints(joints(START, tau=(1.0, 2.0, np.nan, np.inf)), START)
+    (sample,) = robot.ready()
+    assert sample.driver[robot.joints.columns.tau].tolist() == [1.0, 2.0, 0.0, 0.0]
+    robot.push_joints(joints(START + MS, tau=(np.nan, 2.0, 3.0, 4.0)), START + MS)
+    assert robot.ready() == []
+    assert "effort of L_hip is nan" in robot.streams[JOINTS].drops.summary
+
+
 def test_parameters_that_name_no_joint_are_refused():
     with pytest.raises(ConfigurationError, match=r"'L_hib', which is no joint.*L_hip"):
         inputs(parameters(joint_names__map=["x=L_hib"]))

@@ -47,6 +47,7 @@ class InertialPipeline:
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
         on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
+        input_names: Names of the inputs, for messages.
         inputs: What takes the readings, as values or as messages.
         checks: Checks of the data against the description.
     """
@@ -68,7 +69,8 @@ class InertialPipeline:
         needed = NeededInputs.of(config, setup)
         model = EstimationModel.build(config, setup, needed.imu, urdf)
         self.row_names = model.measurement.row_names
-        self.estimator = InertialEstimator(config, model, needed.names(self.robot))
+        self.input_names = needed.names(self.robot)
+        self.estimator = InertialEstimator(config, model, self.input_names)
         self.on_update: Callable[[MeasuredStep, FilterUpdate], None] | None = None
         self._restarted = False
         self.inputs = needed.inputs(config, setup)

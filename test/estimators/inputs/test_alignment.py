@@ -152,17 +152,6 @@ def test_a_short_step_back_of_all_clocks_discards_nothing_and_a_longer_one_is_na
     assert aligner.resets == 0
 
 
-def test_keeping_the_state_waits_for_time_to_catch_up():
-    aligner = make(replace(CONFIG, on_jump="keep"))
-    feed(aligner, ["imu", "joints", "foot"], range(5000, 5050))
-    aligner.pop_ready()
-    feed(aligner, ["imu", "joints", "foot"], range(10))
-    assert aligner.pop_ready() == []
-    feed(aligner, ["imu", "joints", "foot"], range(5050, 5060))
-    assert {s.continuity for s in aligner.pop_ready()} == {Continuity.CONTINUOUS}
-    assert aligner.resets == 0
-
-
 def test_one_stream_that_comes_back_is_no_jump():
     aligner = make()
     feed(aligner, ["imu", "joints", "foot"], range(50))

@@ -210,7 +210,7 @@ def test_a_range_has_sharp_ends(share, column, high):
 
 def test_a_position_is_compared_with_the_end_it_is_beyond():
     robot = RobotModel.from_urdf(KNEE)
-    plausible = joint_range(RangeConfig(position_margin=1.0), robot)
+    plausible = joint_range(RangeConfig(), robot)
     assert plausible.fault(np.array([-3.9, 0.0])) is None
     assert plausible.fault(np.array([1.6, 0.0]))[0] is DropReason.OUT_OF_RANGE
     assert plausible.fault(np.array([-4.1, 0.0]))[1].endswith("limit -4")
@@ -227,7 +227,7 @@ def test_a_joint_that_may_turn_once_may_turn_further():
 
 
 def test_contact_forces_are_limited_by_the_weight():
-    plausible = wrench_range(RangeConfig(force_factor=8.0), ROBOT)
+    plausible = wrench_range(RangeConfig(), ROBOT)
     weight = GRAVITY * ROBOT.total_mass
     assert plausible.fault(np.array([0.0, 0.0, 5.0 * weight, 0.0, 0.0, 0.0])) is None
     largest = max(8.1 * weight, 301.0)
