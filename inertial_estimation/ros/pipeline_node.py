@@ -119,7 +119,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         polled = options.trigger == TIMER
         checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if polled else self._take_inputs
-        self._inputs.arrival = self._arrival
+        clock = self.get_clock()  # of the stamps: that of the machine, which the middleware has, or simulated
+        self._inputs.arrival = lambda at: self._now_ns if clock.ros_time_is_active or not at else at
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
@@ -153,11 +154,6 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         kind = message_class(chosen)
         take = self.pipeline.inputs.connect(name, chosen, deserializer(kind))
         self._connected[name] = chosen, self.subscribe(kind, topic, take)
-
-    def _arrival(self, received_ns: int) -> int:
-        """Return when a message arrived on the clock of the stamps [ns]."""
-        simulated = self.get_clock().ros_time_is_active
-        return self._now_ns if simulated or not received_ns else received_ns
 
     def _on_timer(self) -> None:
         begin_ns, self._completed_ns = time.time_ns(), 0
