@@ -1,10 +1,9 @@
 """Wrenches in the axes of their sensors, also where messages have them in those of the base."""
 
-import pinocchio as pin
-
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.contacts import WrenchAxes
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 
@@ -13,8 +12,7 @@ class SensorAxes:
     """Turns the wrenches of a robot into the axes of their wrench frames."""
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
-        self._robot, self._contacts, self._inputs = setup.robot, setup.contacts, inputs
-        self._data = setup.robot.model.createData()
+        self._contacts, self._inputs, self._bodies = setup.contacts, inputs, BodyPlacements(setup.robot)
 
     @property
     def unknown(self) -> list[str]:
@@ -41,12 +39,10 @@ class SensorAxes:
         ]
         if WrenchAxes.BASE not in axes:
             return wrenches
-        model = self._robot.model
         turned: Array = wrenches.copy()
-        pin.forwardKinematics(model, self._data, self._robot.configuration(q))
+        self._bodies.update(q)
         for i, contact in enumerate(self._contacts):
             if axes[i] is WrenchAxes.BASE:
-                frame = self._robot.frame_id(contact.wrench_frame)
-                R_BF = pin.updateFramePlacement(model, self._data, frame).rotation
+                R_BF, _position = self._bodies.frame_B(contact.wrench_frame)
                 turned[i] = (wrenches[i].reshape(2, 3) @ R_BF).ravel()
         return turned

@@ -6,24 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
-from inertial_estimation.estimators.inputs.input_stream import StreamSpec
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    WRENCH_TYPE,
-)
-from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.inputs.config import JOINT_UNITS, unit_factors
+from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.joints import JOINTS, NO_EFFORT, NO_VELOCITY, JointNames, JointOrder
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
+from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.uniform_resampler import GridPart, UniformGrid
+from inertial_estimation.offline.uniform_resampler import GridInput, GridPart, UniformGrid
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds
 
 BLOCK_S = 10.0  # length of a block [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
-JOINTS, IMU = "joint_states", "imu/data"
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class SignalNeeds:
 class BlockStream:
     """Reads a recording once, topic by topic in the order of its log, and yields blocks.
 
-    Joint states, picked by name and corrected as online (`JointMap`), set the grid; IMU and wrenches are
+    Joint states, picked by name and corrected as online, set the grid; IMU and wrenches are
     interpolated onto it (`UniformGrid`). Angles of continuous joints are unwrapped. Velocities are those
     measured: where there are none, positions are differentiated later, and better, over a window that looks
     ahead as well.
@@ -87,8 +84,7 @@ class BlockStream:
         self._needs = needs
         self._topics = topics
         self._block_s = block_s
-        measured = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
-        self._map = JointMap(robot, measured, need_velocity=needs.velocity, need_effort=needs.effort)
+        self._rows = _JointRows(robot, config, needs)
         self._n = robot.n_joints
         self._continuous = robot.continuous_joints
         self._without_velocity = False
@@ -96,10 +92,10 @@ class BlockStream:
         self._wrench_of = {topics.wrenches[c]: f"{c}/wrench" for c in needs.contacts}
         self._check_topics(recording)
         inputs = config.inputs
-        others = [StreamSpec(IMU, 6, inputs.imu_delay)] if needs.imu else []
-        others += [StreamSpec(name, 6, inputs.wrench_delay) for name in self._wrench_of.values()]
+        others = [GridInput(IMU, 6, inputs.imu_delay)] if needs.imu else []
+        others += [GridInput(name, 6, inputs.wrench_delay) for name in self._wrench_of.values()]
         width = (1 + needs.velocity + needs.effort) * robot.n_joints
-        driver = StreamSpec(JOINTS, width, inputs.joint_delay)
+        driver = GridInput(JOINTS, width, inputs.joint_delay)
         gap = inputs.max_gap if max_gap_s is None else max_gap_s
         self._grid = UniformGrid(driver, others, inputs, max_gap_s=gap)
         self.samples = 0
@@ -153,7 +149,7 @@ class BlockStream:
         if self._needs.velocity and not self._grid.kept[JOINTS]:
             self._without_velocity = _lacks_velocity(reading)
         try:
-            row = self._map.row(reading)
+            row = self._rows.row(reading)
         except MeasurementError as error:
             self._grid.drop(JOINTS, str(error))
             if not self._grid.kept[JOINTS] and sum(self._grid.dropped.values()) >= MOST_DROPPED_AT_START:
@@ -185,6 +181,46 @@ class BlockStream:
         if self._without_velocity and not self._grid.kept[JOINTS]:
             hint = "; without joint velocities, 'smoothing.differentiate: position' needs none"
         return f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}{hint}"
+
+
+class _JointRows:
+    """Positions and, where needed, velocities and efforts of the joints of a model, as rows."""
+
+    def __init__(self, robot: RobotModel, config: RobotConfig, needs: SignalNeeds) -> None:
+        self._names, self._needs = JointNames(robot, config.joint_names), needs
+        self._order: tuple[tuple[str, ...], JointOrder] | None = None  # names of the last joint state
+        self._joints = robot.joint_names
+        corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
+        factors = unit_factors(config.joint_states.units, JOINT_UNITS)
+        turning = np.isin(np.arange(robot.n_joints), robot.turning_joints)
+        position, velocity, effort = (
+            np.where(turning, factors.get(what, 1.0), 1.0) for what in ("position", "velocity", "effort")
+        )
+        self._offset, self._scales = corrections.offset, (position, velocity, effort * corrections.gain)
+
+    def row(self, reading: JointReading) -> Array:
+        """Return the row of a joint state; a joint without a finite number is refused later.
+
+        Raises:
+            MeasurementError: If it lacks a joint of the model, or a quantity that is needed.
+        """
+        if self._order is None or self._order[0] != reading.names:
+            self._order = reading.names, self._names.order(reading.names)
+        order = self._order[1]
+        if len(order.joints) < len(self._joints):
+            missing = listing(np.delete(np.array(self._joints), order.joints).tolist())
+            raise MeasurementError(f"the joint state misses {missing}; it has {listing(reading.names)}")
+        q_scale, v_scale, tau_scale = self._scales
+        parts = [reading.position[order.places] * q_scale + self._offset]
+        for needed, sent, scale, lacks in (
+            (self._needs.velocity, reading.velocity, v_scale, NO_VELOCITY),
+            (self._needs.effort, reading.effort, tau_scale, NO_EFFORT),
+        ):
+            if needed and sent is None:
+                raise MeasurementError(lacks)
+            if needed and sent is not None:
+                parts.append(sent[order.places] * scale)
+        return np.concatenate(parts)
 
 
 def _lacks_velocity(reading: JointReading) -> bool:

@@ -1,14 +1,16 @@
 """Rows of several inputs, each with its own stamps, resampled onto one uniform grid in bounded memory."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.estimators.inputs.input_stream import StreamClock, StreamSpec
-from inertial_estimation.estimators.inputs.stamped_buffer import interpolated_rows
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.even_times import EvenTimes
+from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array
 
 Stamps = NDArray[np.int64]
@@ -17,6 +19,14 @@ MOST_WAITING_ROWS = 50 * CHUNK_ROWS  # rows kept while the driver has too few to
 FEWEST_ROWS_FOR_STEP = 20  # rows of the driver to find a step from
 WAIT_NS = 2_000_000_000  # an input this far behind the newest one is missing
 BURST_RATIO = 0.5  # of the mean step: a median below it is that of stamps in bursts
+
+
+class GridInput(NamedTuple):
+    """One of the inputs that are resampled."""
+
+    name: str
+    width: int  # numbers in a row
+    delay: float  # age of a row at its stamp [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +52,7 @@ class UniformGrid:
     the driver's first row for which every input is there. Rows that are in the way of it are dropped and
     counted. How often `pop` is called does not change the result.
 
-    Times are stamps regularised as online (`StampRegulator`), less the input's delay.
+    Times are stamps made even as online (`EvenTimes`), less the delay of the input.
 
     Attributes:
         step_ns: Time between samples [ns]; 0 until known.
@@ -51,7 +61,7 @@ class UniformGrid:
     """
 
     def __init__(
-        self, driver: StreamSpec, others: Sequence[StreamSpec], inputs: InputConfig, *, max_gap_s: float
+        self, driver: GridInput, others: Sequence[GridInput], inputs: InputConfig, *, max_gap_s: float
     ) -> None:
         """Begin without a row.
 
@@ -62,7 +72,7 @@ class UniformGrid:
             max_gap_s: Widest distance of neighbours that is interpolated over [s].
         """
         self._inputs = inputs
-        self._streams = {spec.name: _Stream(spec, inputs) for spec in (driver, *others)}
+        self._streams = {one.name: _Stream(one, inputs) for one in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._gap_ns = round(max_gap_s * NANOSECONDS)
         self._wait_ns = max(WAIT_NS, 2 * self._gap_ns)
@@ -99,7 +109,7 @@ class UniformGrid:
             self.drop(stream, "jumps back of its clock")
             self._restart()
         elif last is not None and stamp_ns - last > self._inputs.jump * NANOSECONDS:
-            target.regulator.reset()
+            target.even.reset()
         target.append(stamp_ns, row)
         self.kept[stream] += 1
         return True
@@ -134,8 +144,8 @@ class UniformGrid:
         if horizon is None:
             return
         if not self.step_ns and (final or len(self._driver.times) >= FEWEST_ROWS_FOR_STEP):
-            regulator = self._driver.regulator
-            self.step_ns = regulator.period_ns if regulator.active else _nominal_step(self._driver.times)
+            even = self._driver.even
+            self.step_ns = even.period_ns if even.even else _nominal_step(self._driver.times)
         while self.step_ns and self._stretch(horizon):
             pass
         for stream in self._streams.values():
@@ -166,7 +176,7 @@ class UniformGrid:
             return False
         index = self._index + np.arange(count)
         times = self._origin + np.round(index * self.step_ns).astype(np.int64)
-        made = {s.spec.name: s.at(times, self._gap_ns) for s in self._streams.values()}
+        made = {s.name: s.at(times, self._gap_ns) for s in self._streams.values()}
         good = np.logical_and.reduce([valid for _rows, valid in made.values()])
         end = count if good.all() else int(np.argmin(good))
         if end:
@@ -195,7 +205,7 @@ class UniformGrid:
                 first = int(np.argmax(waiting & valid)) if (waiting & valid).any() else len(times)
                 lacking = waiting & ~valid
                 lacking[first:] = False
-                self.drop(self._driver.spec.name, f"no {stream.spec.name} at its time", int(lacking.sum()))
+                self.drop(self._driver.name, f"no {stream.name} at its time", int(lacking.sum()))
                 waiting &= valid
         if not waiting.any():
             self._after = int(times[-1])
@@ -203,22 +213,35 @@ class UniformGrid:
         return int(times[np.argmax(waiting)])
 
 
-class _Stream(StreamClock):
+class _Stream:
     """Rows of one input: new ones in lists, older ones in arrays."""
 
-    def __init__(self, spec: StreamSpec, inputs: InputConfig) -> None:
-        super().__init__(spec, inputs)
+    def __init__(self, one: GridInput, inputs: InputConfig) -> None:
+        self.name, self._width = one.name, one.width
+        self.even = EvenTimes("auto" if inputs.stamps == "arrival" else inputs.stamps)
+        self._delay_ns, self._jump_ns = (round(NANOSECONDS * s) for s in (one.delay, inputs.jump))
         self.clear()
 
     def clear(self) -> None:
-        self.restart()
+        self.even.reset()
+        self.last_stamp_ns: int | None = None  # of the last row that was kept
         self.new_times: list[int] = []
         self._new_rows: list[Array] = []
         self.times: Stamps = np.empty(0, dtype=np.int64)
-        self._rows: Array = np.empty((0, self.spec.width))
+        self._rows: Array = np.empty((0, self._width))
+
+    def refusal(self, stamp_ns: int, row: Array) -> DropReason | None:
+        """Return the reason for which a row is refused; None if it is kept, also after a clock jump."""
+        if not math.isfinite(row.dot(row)):
+            return DropReason.NOT_FINITE
+        step = 1 if self.last_stamp_ns is None else stamp_ns - self.last_stamp_ns
+        if step == 0:
+            return DropReason.EQUAL_STAMP
+        return DropReason.BACKWARD_STAMP if -self._jump_ns <= step < 0 else None
 
     def append(self, stamp_ns: int, row: Array) -> None:
-        self.new_times.append(self.advance(stamp_ns))
+        self.last_stamp_ns = stamp_ns
+        self.new_times.append(self.even.time_of(stamp_ns) - self._delay_ns)
         self._new_rows.append(row)
 
     def settle(self) -> None:
@@ -228,8 +251,17 @@ class _Stream(StreamClock):
             self.new_times, self._new_rows = [], []
 
     def at(self, times: Stamps, gap_ns: int) -> tuple[Array, NDArray[np.bool_]]:
-        """Interpolate; also whether each time has neighbours close enough."""
-        return interpolated_rows(self.times, self._rows, times, gap_ns)
+        """Interpolate; also whether each time is that of a row or has neighbours close enough."""
+        own, rows, last = self.times, self._rows, len(self.times) - 1
+        if last < 0:
+            return np.zeros((len(times), self._width)), np.zeros(len(times), dtype=bool)
+        before = np.searchsorted(own, times, side="right") - 1
+        low, high = np.clip(before, 0, last), np.clip(before + 1, 0, last)
+        exact, width = (before >= 0) & (own[low] == times), own[high] - own[low]
+        between = (before >= 0) & (before < last) & (width <= gap_ns) & ~exact
+        weight = np.where(between, (times - own[low]) / np.maximum(width, 1), 0.0)[:, None]
+        interpolated: Array = (1.0 - weight) * rows[low] + weight * rows[high]
+        return interpolated, exact | between
 
     def trim(self, time_ns: int) -> None:
         """Forget what lies before the last row at or before a time."""
