@@ -183,7 +183,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
         counters = self._inputs.counters
         for counter in counters:
-            counter.required = counter.topic in awaited
+            counter.required = counter.required or counter.topic in awaited
         self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def clean_up(self) -> None:

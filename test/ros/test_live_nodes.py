@@ -14,7 +14,7 @@ from geometry_msgs.msg import InertiaStamped, QuaternionStamped, TransformStampe
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.inputs.messages import stamp_from_msg
@@ -113,6 +113,14 @@ def test_an_input_has_the_type_that_is_published(world):
     (subscription,) = world.node.get_subscriptions_info_by_topic("/foot/wrench")
     assert subscription.topic_type == "geometry_msgs/msg/Wrench"
     assert node.stop(signal.SIGTERM) == 0, node.output
+
+
+def test_a_topic_of_another_type_is_named_with_what_mends_it(world):
+    world.publish("foot/wrench", Bool(data=True))
+    node = world.start("inertial_ekf", links="[leg]")
+    said = "topic 'foot/wrench' has type std_msgs/msg/Bool, expected geometry_msgs/msg/WrenchStamped or"
+    assert world.run(lambda: said in node.output, leave_out=("foot/wrench",)), node.output
+    assert "contact.source: switch" in node.output
 
 
 def test_with_auto_a_load_of_unknown_place_is_located_and_published(world):
