@@ -64,14 +64,7 @@ def hyq_short():
 
 def talos_short():
     made = scenes.moving("talos", 3.0, 5.0, ("torso_2_link",))
-    messages = []
-    for message in made.messages:
-        messages.append(message)
-        if message.stream == "base_state":
-            state = message.sample
-            sample = scenes.ie.OrientationSample(state.stamp_ns, state.quaternion_xyzw)
-            messages.append(Message(message.arrival_ns, "orientation", sample, message.clock_ns))
-    return Recorded(tuple(messages), made.stamps_ns, made.up_B, made.masses)
+    return Recorded(made.messages, made.stamps_ns, made.up_B, made.masses)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, nanosecon
 from inertial_estimation.signals import NANOSECONDS, Array
 
 SENSORS = ("imu", "joints", "wrench")
-INPUTS = (*SENSORS, "base_state", "orientation")
+INPUTS = (*SENSORS, "base_state")
 LOOKED_AT = 400  # first messages, in which every stream of a scene occurs
 Change = Callable[[Array], Array]
 Stamp = Callable[[Message, int], int]

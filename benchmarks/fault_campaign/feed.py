@@ -90,7 +90,7 @@ class Feed:
         clock_ns = self._now_ns + self._offset_ns
         begin = time.process_time()
         if message is not None:
-            self._pushed(message)
+            self._pushed(message, clock_ns)
         results = self.adapter.pipeline.tick(clock_ns)
         duration_s = (time.process_time() - begin) / max(1, len(results))
         self._calls += 1
@@ -104,7 +104,7 @@ class Feed:
             self._health_ns = self._now_ns + HEALTH_NS
             self.record.health.append(self._health(clock_ns))
 
-    def _pushed(self, message: Message) -> None:
+    def _pushed(self, message: Message, clock_ns: int) -> None:
         """Push a value, or a message as a node does, which drops one that cannot be read."""
         push = self._push.get(message.stream)
         if push is None:
@@ -115,7 +115,7 @@ class Feed:
                 sample = message_reader(sample.message_type)(sample.data)
             except MeasurementError:
                 return
-        push(sample)
+        push(sample, clock_ns)
 
     def _health(self, clock_ns: int) -> HealthSample:
         entries = self.adapter.pipeline.health(clock_ns)

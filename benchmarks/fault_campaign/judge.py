@@ -218,7 +218,7 @@ def _topic(stream: str) -> str:
     """Return how health calls a stream."""
     kind, _, which = stream.partition(":")
     names = {"imu": "imu/data", "joints": "joint_states", "wrench": f"{which}/wrench"}
-    return {**names, "orientation": "base_orientation"}.get(kind, kind)
+    return names.get(kind, kind)
 
 
 def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors, expected: Array) -> float:

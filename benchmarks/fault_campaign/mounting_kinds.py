@@ -113,8 +113,8 @@ def not_sent(f: Injection) -> list[Message]:
     return f.edit("joints", lambda m: replace(m, sample=replace(m.sample, **{field: None})))
 
 
-@kind("base_state", "orientation")
+@kind("base_state")
 def quaternion_not_unit(f: Injection) -> list[Message]:
     """The quaternion of the base is scaled, down to zero."""
-    stream, factor = f.stream("base_state", "orientation"), f.some(0.0, 1e-3, 0.5, 1.1, 2.0, 100.0)
+    stream, factor = f.stream("base_state"), f.some(0.0, 1e-3, 0.5, 1.1, 2.0, 100.0)
     return f.change(stream, lambda v: factor * v, "quaternion_xyzw")

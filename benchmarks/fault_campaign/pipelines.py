@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 from xml.etree import ElementTree
 
@@ -60,15 +61,20 @@ class Adapter(ABC):
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         self.pipeline, self.data, self.urdf = pipeline, data, urdf
 
-    def push(self, stream: str) -> Callable[[Any], Any]:
-        """Return what takes the samples of a stream."""
+    def push(self, stream: str) -> Callable[[Any, int], Any]:
+        """Return what takes the samples of a stream, and their arrivals on the clock of the node [ns]."""
         kind, _, name = stream.partition(":")
+        inputs = self.pipeline.inputs
         if kind == "wrench":
-            return lambda sample: self.pipeline.push_wrench(name, sample)
+            return partial(inputs.push_contact, name)
+        if kind in ("base_state", "yaw_reference"):
+            return partial(inputs.push_orientation, kind)
+        if kind in ("imu", "joints"):
+            taken: Callable[[Any, int], Any] = getattr(inputs, f"push_{kind}")
+            return taken
         if kind == "inertia":
-            return lambda sample: self.pipeline.push_inertia(sample.stamp_ns, sample.inertia)
-        method: Callable[[Any], Any] = getattr(self.pipeline, f"push_{kind}")
-        return method
+            return lambda sample, _at: self.pipeline.push_inertia(sample.stamp_ns, sample.inertia)
+        return lambda sample, _at: getattr(self.pipeline, f"push_{kind}")(sample)
 
     def stamp_ns(self, result: Any) -> int:
         """Return the stamp of a result [ns]."""

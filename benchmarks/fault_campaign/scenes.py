@@ -187,10 +187,9 @@ def simulated(
         true = loop.simulation.truth(links)
         truth.append(true.base)
         base = noisy(true.base, rng)
-        orientation = ie.OrientationSample(base.stamp_ns, base.quaternion_xyzw)
         samples = {"imu": readings.imu, "joints": readings.joints}
         samples |= {f"wrench:{contact}": wrench for contact, wrench in readings.wrenches.items()}
-        samples |= {"orientation": orientation, "base_state": base}
+        samples["base_state"] = base
         samples |= {
             f"inertia:{n}": StampedInertia(base.stamp_ns, *astuple(i)) for n, i in true.inertias.items()
         }
@@ -263,7 +262,7 @@ SOURCES: dict[str, Source] = {
 }
 JOINTS = ("joints",)
 ON_FEET = (*SENSORS, "base_state")
-CONTROL = ("joints", "wrench", "base_state", "orientation")
+CONTROL = ("joints", "wrench", "base_state")
 REQUESTS = (*CONTROL, "inertia", "base_reference", "joint_reference")
 STEPS = (*CONTROL, "walk_command")
 ARMS = {"links": PANDA, "friction.joints": ()}

@@ -78,8 +78,7 @@ class ControllerPipeline:
         self.inputs = self._states.robot
         self._waiting: deque[AlignedSample] = deque(maxlen=MOST_WAITING)
         self.last: ControlResult | None = None
-        self._last_stamp_ns: int | None = None  # of the last command
-        self._interrupted = False  # whether all inputs were, since then
+        self._last_stamp_ns: int | None = None  # of the last command since the last gap of all inputs
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
         dynamics = self.controller.dynamics
         tau_max = config.torque_scale * dynamics.torque_limits
@@ -225,21 +224,22 @@ class ControllerPipeline:
         max_age = self.config.inertias.max_age
         while self._waiting and not self._inertias.to_come(self._waiting[0].stamp_ns, max_age):
             sample = self._waiting.popleft()
-            if sample.continuity is Continuity.RESTARTED and self._last_stamp_ns is not None:
+            if sample.continuity is Continuity.RESTARTED and self.last is not None:
                 self._start_over()
             if sample.continuity is Continuity.AFTER_GAP:
-                self._last_stamp_ns, self._interrupted = None, True
+                self._last_stamp_ns = None
             if sample.missing:
                 self.supervisor.counts.unmatched += 1
             elif self._is_due(sample.stamp_ns):
                 yield sample
 
     def _answer(self, sample: AlignedSample) -> TorqueCommand:
-        last, interrupted, self._interrupted = self._last_stamp_ns, self._interrupted, False
-        h = 0.0 if last is None else seconds(sample.stamp_ns - last)
+        first = self._last_stamp_ns is None
+        h = 0.0 if self._last_stamp_ns is None else seconds(sample.stamp_ns - self._last_stamp_ns)
         base, joints = self._states.base(sample), self._states.joints(sample)
         forces = self._states.normal_forces(sample)
-        result = self.supervisor.step(math.inf if interrupted else h, base, joints, forces)
+        after_gap = first and self.last is not None
+        result = self.supervisor.step(math.inf if after_gap else h, base, joints, forces)
         if self._adaptation.active:
             sliding = self.controller.sliding_error(joints)
             adapted = self._adaptation.advance(h, base, joints, sliding, result)

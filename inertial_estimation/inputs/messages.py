@@ -307,7 +307,8 @@ class MessageReader:
                 sec, nanosec, length = _head(body)
                 begin = FRAME + length
                 if body[FRAME:begin] != self._frame:
-                    self._frame, self.frame_id = body[FRAME:begin], body[FRAME : begin - 1].decode()
+                    self._frame = body[FRAME:begin]
+                    self.frame_id = self._frame[:-1].decode(errors="replace")
                 return self._decode(body, sec * NANOSECONDS + nanosec, begin)
             if self._deserialize is None:
                 raise DamagedMessageError(f"serialised {self._type} cannot be read here")

@@ -224,8 +224,8 @@ class RobotInputs:
             raise ConfigurationError(f"topic '{topic}' has type {message_type}, {expected}")
         reader = MessageReader(message_type, deserialize, (lambda msg: msg) if topic in self._maps else None)
         stream = self.streams.get(topic, self.aligner.driver)
-        if topic in self.streams and not reader.stamped:
-            stream.clock.by_arrival = True
+        if topic in self.streams:
+            stream.clock.by_arrival = stream.by_arrival or not reader.stamped
 
         def take(message: Any, arrival_ns: int) -> None:
             try:

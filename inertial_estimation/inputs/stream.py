@@ -36,8 +36,8 @@ class Stream:
     def __init__(self, spec: StreamSpec, config: InputConfig, clocks: ClockGroup) -> None:
         """Begin without a row; the clocks are those of the inputs of the robot."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
-        by_arrival = config.stamps == "arrival" or spec.name in config.arrival
-        self.clock = StreamClock(config, spec.delay, by_arrival=by_arrival)
+        self.by_arrival = config.stamps == "arrival" or spec.name in config.arrival  # by the parameters
+        self.clock = StreamClock(config, spec.delay, by_arrival=self.by_arrival)
         self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)  # arrivals and impossible rows
         self.received, self.arrival_ns = 0, 0  # number of readings, and arrival of the last one [ns]
         self.remarks: dict[str, str] = {}  # what is odd about readings that are used, by what it is about

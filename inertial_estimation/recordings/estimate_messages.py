@@ -1,6 +1,6 @@
 """Conversions of estimates to messages, as the nodes publish them and a replay writes them into a bag.
 
-As in `message_conversion`, fields are read and written by name, so each function serves the message classes
+As in `inputs.messages`, fields are read and written by name, so each function serves the message classes
 of rclpy and those of `rosbags`. `*_to_msg` writes into a message that exists, which may be used again.
 """
 

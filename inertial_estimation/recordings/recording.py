@@ -262,10 +262,13 @@ class BagRecording(AbstractContextManager["BagRecording"]):
     def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample | None]:
         """Return the reader of the serialised messages of a topic; it counts those that are malformed."""
         if message_type not in CONVERSIONS:
-            raise RecordingError(
-                f"topic '{topic}' of '{self.name}' has type {message_type}, "
-                f"expected one of {listing(CONVERSIONS)}"
-            )
+            known = f"expected one of {listing(CONVERSIONS)}"
+            problem = f"topic '{topic}' of '{self.name}' has type {message_type}, {known}"
+
+            def refuse(_data: bytes) -> None:
+                raise RecordingError(problem)
+
+            return refuse
         deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
         decode = MessageReader(message_type, deserialize).read
 

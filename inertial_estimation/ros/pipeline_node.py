@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
 from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
@@ -73,6 +74,7 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 HANDOVER = 0.0002  # that subscribers have to take the results, where they run on the same processor [s]
 REGULAR = 10  # periods with a step each, after which one that has none looks for its inputs again
 LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
+TOLD_AGAIN_S = 10.0  # that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
@@ -119,7 +121,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         polled = options.trigger == TIMER
         checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if polled else self._take_inputs
-        self._inputs.arrival = self._arrival
+        clock = self.get_clock()  # of the stamps: that of the machine, which the middleware has, or simulated
+        self._inputs.arrival = lambda at: self._now_ns if clock.ros_time_is_active or not at else at
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
@@ -140,10 +143,16 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _connect(self, name: str) -> None:
         """Subscribe to an input with the type that is published, or else the first that it may have."""
-        types = self.pipeline.inputs.topics[name][0]
+        inputs, types = self.pipeline.inputs, self.pipeline.inputs.topics[name][0]
         topic = "/".join(map(topic_token, name.split("/")))
         publishers = self.get_publishers_info_by_topic(self.resolve_topic_name(topic))
-        chosen = next((one.topic_type for one in publishers if one.topic_type in types), types[0])
+        published = [one.topic_type for one in publishers]
+        chosen = next((kind for kind in published if kind in types), types[0])
+        if published and chosen not in published:
+            try:
+                inputs.connect(name, published[0])
+            except ConfigurationError as error:  # says which types it may have, and perhaps what to set
+                self.get_logger().warning(str(error), throttle_duration_sec=TOLD_AGAIN_S)
         known = self._connected.get(name)
         if known is not None:
             if known[0] == chosen or known[1].counter.received:
@@ -151,13 +160,10 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._inputs.remove(known[1])
             self.destroy_subscription(known[1].subscription)
         kind = message_class(chosen)
-        take = self.pipeline.inputs.connect(name, chosen, deserializer(kind))
-        self._connected[name] = chosen, self.subscribe(kind, topic, take)
-
-    def _arrival(self, received_ns: int) -> int:
-        """Return when a message arrived on the clock of the stamps [ns]."""
-        simulated = self.get_clock().ros_time_is_active
-        return self._now_ns if simulated or not received_ns else received_ns
+        node_input = self.subscribe(kind, topic, inputs.connect(name, chosen, deserializer(kind)))
+        spec = inputs.streams[name].spec if name in inputs.streams else None  # none of a part, or a map
+        node_input.counter.required = spec is None or (spec.required and not spec.holds)
+        self._connected[name] = chosen, node_input
 
     def _on_timer(self) -> None:
         begin_ns, self._completed_ns = time.time_ns(), 0

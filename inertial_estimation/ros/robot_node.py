@@ -183,7 +183,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
         counters = self._inputs.counters
         for counter in counters:
-            counter.required = counter.topic in awaited
+            counter.required = counter.required or counter.topic in awaited
         self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def clean_up(self) -> None:
@@ -215,7 +215,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     def _all_health(self) -> list[Health]:
         if not self._configured:
-            message = self._why_unconfigured()
+            message = "unconfigured" if self.managed else "no robot description yet"
+            if self.finalized:
+                message = "finalized: shut down for good, start the node anew"
             state = Health(self.name, HealthLevel.WARN, message)
             return [state, *self._description.health(), self._rivals.health(self._outputs)]
         self._take_inputs()  # empties the queues after a stall before they overflow
@@ -225,11 +227,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         parts += [*self._description.health(), self._inputs.delay.health()]
         parts.append(self._rivals.health(self._outputs))
         return [*parts, *(counter.health() for counter in self._inputs.counters)]
-
-    def _why_unconfigured(self) -> str:
-        if self.finalized:
-            return "finalized: shut down for good, start the node anew"
-        return "unconfigured" if self.managed else "no robot description yet"
 
     def _waits_for(self) -> list[str]:
         if self.finalized:

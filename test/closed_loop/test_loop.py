@@ -78,7 +78,7 @@ def test_a_loop_without_commands_says_what_is_missing(monkeypatch: pytest.Monkey
     loop = robot.build()
     loop.tilt = None  # nobody observes, and the truth is withheld
     loop._push_base = lambda state: None  # type: ignore[method-assign]
-    with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_orientation"):
+    with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_state"):
         loop.release(0.0)
 
 

@@ -109,3 +109,13 @@ def test_lengths_that_do_not_fit_and_unknown_types_are_refused(store):  # noqa: 
         MessageReader("std_msgs/msg/String")
     with pytest.raises(DamagedMessageError, match="cannot be read here"):
         MessageReader("sensor_msgs/msg/Imu").read(struct.pack(">HH", 0, 0) + bytes(400))
+
+
+def test_a_frame_whose_name_is_no_text_loses_no_reading(store):  # noqa: F811
+    name = "sensor_msgs/msg/Imu"
+    data = bytes(
+        store.serialize_cdr(CONVERSIONS[name].to_msg(VALUES[name], empty(store, name), "frame"), name)
+    )
+    reader = MessageReader(name)
+    same(VALUES[name], reader.read(data.replace(b"frame", b"fr\xe4me")))
+    assert reader.frame_id == "fr\ufffdme"

@@ -10,11 +10,11 @@ pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped, TransformStamped, Vector3Stamped
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, TransformStamped, Vector3Stamped, Wrench
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.inputs.messages import stamp_from_msg
@@ -95,6 +95,32 @@ def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
     assert world.call(SetBool, "inertial_ekf/set_enabled", SetBool.Request(data=False)).success
     assert node.stop(signal.SIGTERM) == 0, node.output
     assert "Traceback" not in node.output
+
+
+def test_an_input_has_the_type_that_is_published(world):
+    """A wrench without a stamp, whose publisher comes later than the node."""
+    node = world.start("inertial_ekf", links="[leg]")
+    inertias = world.listen(InertiaStamped, "link_inertias/leg")
+    world.run(lambda: False, timeout=3.0, leave_out=("foot/wrench",))
+    force = Wrench()
+    force.force.z = 10.0 * 9.80665
+
+    def estimated():
+        world.publish("foot/wrench", force)
+        return len(inertias) > 20
+
+    assert world.run(estimated, leave_out=("foot/wrench",)), node.output
+    (subscription,) = world.node.get_subscriptions_info_by_topic("/foot/wrench")
+    assert subscription.topic_type == "geometry_msgs/msg/Wrench"
+    assert node.stop(signal.SIGTERM) == 0, node.output
+
+
+def test_a_topic_of_another_type_is_named_with_what_mends_it(world):
+    world.publish("foot/wrench", Bool(data=True))
+    node = world.start("inertial_ekf", links="[leg]")
+    said = "topic 'foot/wrench' has type std_msgs/msg/Bool, expected geometry_msgs/msg/WrenchStamped or"
+    assert world.run(lambda: said in node.output, leave_out=("foot/wrench",)), node.output
+    assert "contact.source: switch" in node.output
 
 
 def test_with_auto_a_load_of_unknown_place_is_located_and_published(world):
