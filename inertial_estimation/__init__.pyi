@@ -29,8 +29,8 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_pipeline import (
     TrunkPayloadPipeline as TrunkPayloadPipeline,
 )
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig as TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline as TiltPipeline
+from inertial_estimation.tilt.config import TiltPipelineConfig as TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline as TiltPipeline
 from inertial_estimation.identification.identification_config import (
     IdentificationConfig as IdentificationConfig,
 )

@@ -46,8 +46,8 @@ _contexts: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
-    Arguments are float, int, bool, the five kinds of arrays above, and tuples and NamedTuples of all these. A call converts what
-    fits (an int to a float) and never compiles again.
+    Arguments are float, int, bool, the five kinds of arrays above, and tuples and NamedTuples of all these.
+    A call converts what fits (an int to a float) and never compiles again.
 
     Args:
         function: Function with annotated arguments, which calls only `inlined` and `compiled` ones. Constants

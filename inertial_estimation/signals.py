@@ -241,8 +241,9 @@ class BaseEstimate:
     def finite(self) -> bool:
         """Whether all of the base state is finite, and its vertical a direction."""
         state = self.state
-        numbers = (state.quaternion_xyzw, state.p_WB, state.v_WB_B, state.w_WB_B, self.tilt_B, self.tilt_covariance_B)
-        return all(np.isfinite(values).all() for values in numbers) and 0.99 < float(self.tilt_B @ self.tilt_B) < 1.01
+        numbers = (state.quaternion_xyzw, state.p_WB, state.v_WB_B, state.w_WB_B, self.tilt_covariance_B)
+        direction = 0.99 < float(self.tilt_B @ self.tilt_B) < 1.01
+        return direction and all(np.isfinite(values).all() for values in numbers)
 
     @property
     def stamp_ns(self) -> int:

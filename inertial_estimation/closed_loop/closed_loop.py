@@ -17,7 +17,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
+from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,

@@ -16,9 +16,9 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
-from inertial_estimation.models.contacts import ContactSource
+from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
@@ -69,17 +69,22 @@ class Pipelines:
 
     @property
     def use_wrenches(self) -> bool:
-        """Whether any of them needs the sensed wrenches of the contacts."""
+        """Whether any of them needs the sensors of the contacts."""
         return (
             (self.payload is not None and self.payload.config.ground_forces == "measured")
-            or (self.tilt is not None and self.tilt.source is ContactSource.WRENCH)
+            or any(source.width and source is not ContactSource.DESIRED for source in self._tilt_sources)
             or (self.inertial is not None and self.inertial.config.needs_wrenches)
         )
 
     @property
     def use_desired(self) -> bool:
         """Whether any of them needs the wrenches that a planner wants at the contacts."""
-        return self.tilt is not None and self.tilt.source is ContactSource.DESIRED
+        return ContactSource.DESIRED in self._tilt_sources
+
+    @property
+    def _tilt_sources(self) -> set[ContactSource]:
+        """Where the tilt observer has contacts from."""
+        return set() if self.tilt is None else {one.source for one in self.tilt.inputs.contacts.values()}
 
     def topics(self, remappings: Mapping[str, str]) -> RecordedTopics:
         """Return the topics of the inputs that they need.

@@ -17,7 +17,7 @@ from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
 from inertial_estimation.experiments.biped import SOLE, biped_urdf
 from inertial_estimation.experiments.biped_push import RATE, PushRecord, robot_config

@@ -13,7 +13,7 @@ from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
+from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
 from inertial_estimation.recordings.marker_messages import MarkerPace

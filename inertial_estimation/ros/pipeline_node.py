@@ -13,7 +13,7 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import iterate_parameters

@@ -58,7 +58,7 @@ class BaseEstimator:
         """
         self.config, self._setup = config, setup
         self.view = ContactView(setup)
-        self.shares = ContactShares(setup, sources, config.inputs.inputs.timeout)
+        self.shares = ContactShares(setup, sources, config.robot.inputs.timeout)
         self.track = BaseTrack(len(setup.contacts))
         gain = config.contact.observer_gain
         self._torques = TorqueForces(setup, config.robot, gain) if self.shares.by_torques else None
@@ -218,7 +218,7 @@ class BaseEstimator:
         )
 
     def _imu_turning(self, h: float) -> Array:
-        """Mean angular velocity of the IMU relative to the base over the step, and its velocity, base frame."""
+        """Mean angular velocity of the IMU relative to the base over the step; keeps it and the velocity."""
         if not self.view.imu_moves or not self._seen:
             return self._imu_rate
         pose = self.view.R_BI, self.view.p_BI

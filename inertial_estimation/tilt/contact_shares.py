@@ -8,7 +8,7 @@ from inertial_estimation.inputs.contacts import ContactInput, ContactSource, Wre
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.signals import Array
 from inertial_estimation.tilt.contact_view import ContactView
 
 CLOSED = 0.05  # of the weight, from which a contact is used
@@ -79,7 +79,7 @@ class ContactShares:
                 stream = contact.stream.spec.name
                 row = rows.get(stream)
                 if source is ContactSource.DESIRED:
-                    row = inputs.aligner.latest(stream, time_ns, round(self._timeout * NANOSECONDS))
+                    row = inputs.aligner.latest(stream, time_ns, self._timeout)
                 if row is not None:
                     value = self._vertical(contact, row, k, view, up_I)
             self.forces[k] = value

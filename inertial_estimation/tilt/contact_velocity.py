@@ -8,7 +8,7 @@ from inertial_estimation.tilt.observer import Feet
 
 
 class ContactVelocity:
-    """Turns contact points with the gyroscope alone: how far they then are from where the joints see them is motion."""
+    """Turns contact points with the gyroscope alone: the distance to where joints see them is motion."""
 
     def __init__(self, radius: float, longest: float) -> None:
         """Begin without a look.
@@ -27,7 +27,7 @@ class ContactVelocity:
         self._time += h
 
     def look(self, feet: Feet, up_I: Array) -> tuple[float, Array] | None:
-        """Return the interval since the last look [s], and the mean velocity over it in the present frame [m/s].
+        """Return the interval since the last look [s], and the mean velocity over it in this frame [m/s].
 
         Args:
             feet: The contacts now.

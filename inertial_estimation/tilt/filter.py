@@ -1,4 +1,4 @@
-"""The tilt filter: velocity and vertical of an IMU, from its readings and from points that stand on the ground.
+"""The tilt filter: velocity and vertical of an IMU, from its readings and from points on the ground.
 
 This module is the method on one page. A step
 
@@ -143,6 +143,9 @@ class TiltFilter(TiltObserver):
         doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
     """
 
+    _clipped: Array
+    _carried: Carried
+
     def __init__(self, config: FilterConfig, radius: float = 0.0) -> None:
         """Begin with the alignment of the start.
 
@@ -237,7 +240,7 @@ class TiltFilter(TiltObserver):
         return min(max(product / power if power > 0.0 else 0.5, 0.0), 0.9)
 
     def _measure_contacts(self, feet: Feet) -> None:
-        """What stands on the ground is where it was: how far it is not, over the interval, is an error of velocity."""
+        """What stands is where it was: how far it is not, over the interval, is an error of the velocity."""
         then, interval = self._feet, self._since_look
         if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
             return
@@ -262,7 +265,7 @@ class TiltFilter(TiltObserver):
             self._measure(BIAS_ROWS, reading[3:] - self.state.bias, variance, math.inf)
 
     def _soles(self, feet: Feet | None) -> list[tuple[float, Array]]:
-        """Return what flat soles show: each one's share, and the rotation that the gyroscope has missed [rad].
+        """Return what flat soles show: each one's share, and the rotation that the gyroscope missed [rad].
 
         With R the rotation of a vector fixed in the world, in the IMU frame, since the last look: R_sole
         R_gyro' = exp(S(missed)).
@@ -270,20 +273,21 @@ class TiltFilter(TiltObserver):
         then = self._feet
         if feet is None or then is None or self._since_look > LONGEST_INTERVAL:
             return []
-        flat = np.flatnonzero(feet.soles & (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE))
+        standing = (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE)
+        flat = np.flatnonzero(feet.soles * standing)
         R_gyro = self._carried.rotation
         return [
             (float(feet.shares[k]), log_so3(feet.rotations[k] @ then.rotations[k].T @ R_gyro.T)) for k in flat
         ]
 
     def _measure_soles(self, feet: Feet) -> None:
-        """A flat sole on the ground does not turn: what the gyroscope turns beyond it is an error of its bias."""
+        """A flat sole does not turn: what the gyroscope turns beyond it is an error of its bias."""
         interval = self._since_look
         for share, missed in self._soles(feet):
             self._measure(BIAS_ROWS, missed / interval, SOLE_NOISE / (interval * share), TAIL)
 
     def _take_clipping(self, feet: Feet | None) -> None:
-        """About axes on which the gyroscope is at the end of its range, soles tell the rotation, or nothing does."""
+        """About axes at the end of the gyroscope's range, soles tell the rotation, or nothing does."""
         clipped, self._clipped = self._clipped, np.zeros(3)
         if soles := self._soles(feet):
             missed = sum(share * turn for share, turn in soles) / sum(share for share, _turn in soles)
@@ -299,11 +303,11 @@ class TiltFilter(TiltObserver):
         self._expect(before)
 
     def _expect(self, before: TiltState) -> None:
-        """Add the covariance of a correction of the vertical, by which that of the vertical has become smaller."""
+        """Add the covariance of a correction of the vertical, by which its own has become smaller."""
         self._turn_variance += before.covariance[3:6, 3:6] - self.state.covariance[3:6, 3:6]
 
     def _judge(self, h: float) -> None:
-        """Doubt the bias where the corrections of the vertical have one direction for longer than noise gives them."""
+        """Doubt the bias where corrections of the vertical have one direction for longer than by noise."""
         turn, forgotten = self._carried.turn, math.exp(-h / JUDGED_TIME)
         turn *= forgotten
         self._turn_variance *= forgotten**2

@@ -13,7 +13,7 @@ OFF_CENTRE = 0.5  # of the radius, by which a contact frame may differ from the 
 
 
 def foot_radius(setup: RobotSetup, urdf: str) -> float:
-    """Return the mean radius of the collision spheres whose centres are the contact frames [m]; zero without any.
+    """Return the mean radius of the collision spheres centred at the contact frames [m]; zero without any.
 
     A contact frame on the surface of a foot, or on a flat one, has no such sphere.
 

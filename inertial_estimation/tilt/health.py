@@ -33,7 +33,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
         level = HealthLevel.WARN
     if estimator.doubt_s < DOUBTED:
         found.append(
-            "the tilt was corrected more than the noise explains: the bias of the gyroscope is determined anew"
+            "the tilt was corrected more than noise explains: the bias of the gyroscope is determined anew"
         )
         level = HealthLevel.WARN
     if estimator.clipped:

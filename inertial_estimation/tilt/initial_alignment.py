@@ -39,7 +39,7 @@ class InitialAlignment:
         self._right = np.zeros((2, 3))
 
     def turn(self, h: float, rate: Array, force: Array) -> Array:
-        """Take the mean readings over a step; return its rotation, the frame at its end from that at its begin.
+        """Take the mean readings over a step; return its rotation, frame at its end from frame at its begin.
 
         Args:
             h: Duration of the step [s].

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from inertial_estimation.data_checks.live_checks import LiveChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import contact_sources
@@ -12,6 +13,7 @@ from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
@@ -36,6 +38,7 @@ class TiltPipeline:
         setup: The robot, its contacts and its IMU.
         inputs: What takes the readings, as values or as messages.
         estimator: What estimates the base from aligned readings.
+        checks: Checks of the data against the description; None without joints.
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
@@ -57,7 +60,7 @@ class TiltPipeline:
         robot = config.robot
         self.inputs = RobotInputs(
             setup,
-            config.inputs,
+            robot,
             driver=IMU,
             rate=config.rate,
             joints=bool(setup.contacts) or self.estimator.view.imu_moves,
@@ -66,6 +69,7 @@ class TiltPipeline:
             yaw_reference=True,
             corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
         )
+        self.checks = LiveChecks(setup, robot, self.inputs) if self.inputs.joints is not None else None
         self._stepper: Stepper[BaseEstimate] = Stepper(
             self.inputs,
             on_step=self._step,
@@ -76,7 +80,7 @@ class TiltPipeline:
         )
 
     @property
-    def robot(self) -> object:
+    def robot(self) -> RobotModel:
         """The robot's model."""
         return self.setup.robot
 
@@ -103,7 +107,7 @@ class TiltPipeline:
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Add a reference orientation of the base, whose yaw is taken while references arrive."""
-        self.inputs.push_yaw_reference(sample)
+        self.inputs.push_orientation(YAW_REFERENCE, sample)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
         """Process all readings that have arrived.
@@ -122,8 +126,9 @@ class TiltPipeline:
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
-        missing, failed = self.inputs.missing(now_ns), self._stepper.health_note(now_ns)
-        return [*self.inputs.health(now_ns), estimator_health(self.estimator, missing, failed)]
+        missing, failed = self.inputs.aligner.missing(now_ns), self._stepper.health_note(now_ns)
+        checked = [] if self.checks is None else [self.checks.health()]
+        return [*self.inputs.health(now_ns), *checked, estimator_health(self.estimator, missing, failed)]
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
@@ -154,7 +159,7 @@ class TiltPipeline:
         _check(changed)
         self.config = changed
         self.estimator.set_config(changed)
-        self.inputs.aligner.timeout = changed.inputs.inputs.timeout
+        self.inputs.aligner.timeout = changed.robot.inputs.timeout
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0

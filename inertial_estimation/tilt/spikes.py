@@ -12,7 +12,7 @@ MEMORY = 1.0  # over which the usual change is averaged [s]
 
 
 class SpikeGuard:
-    """Replaces a reading that is far from the one before by that one; a second one that is as far is believed."""
+    """Replaces a reading far from the one before by that one; a second one as far is believed."""
 
     def __init__(self) -> None:
         """Begin without a reading."""

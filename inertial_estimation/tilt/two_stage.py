@@ -195,7 +195,7 @@ class TwoStageObserver(TiltObserver):
 
     @property
     def bias_sensitivity(self) -> float:
-        """Steady tilt error per constant bias of the gyroscope across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
+        """Steady tilt error per constant bias across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
         return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
 
     @property

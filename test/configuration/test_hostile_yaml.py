@@ -109,7 +109,7 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
-    from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+    from inertial_estimation.tilt.config import TiltPipelineConfig
 
     path = tmp_path / "robot.yaml"
     shared = "/**:\n  ros__parameters:\n    contacts: [a, {b: 1}]\n"

@@ -17,8 +17,7 @@ def unit(v):
 
 def swaying(t):
     """Orientation, angular rate and velocity of a body that sways and turns, and its specific force."""
-    R = exp_so3(np.array([0.3 * np.sin(2.0 * t), 0.2 * np.cos(3.0 * t), 0.5 * t]))
-    return R
+    return exp_so3(np.array([0.3 * np.sin(2.0 * t), 0.2 * np.cos(3.0 * t), 0.5 * t]))
 
 
 def simulate(state, gains, h=0.002, duration=20.0):
