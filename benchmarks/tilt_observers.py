@@ -1,7 +1,6 @@
-"""Tilt error of all observers, and of filters that know no contacts, on the recording of the walking iCub.
+"""Tilt error of the observers, and of filters that know no contacts, on the recording of the walking iCub.
 
-All get the raw gyroscope; nothing is fitted to the motion capture but the alignment of the metric. "Equally
-tuned": the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the observer. [deg]
+All get the raw gyroscope; nothing is fitted to the motion capture but the alignment of the metric. [deg]
 
     python -m benchmarks.tilt_observers [--start 20 --settle 10]
 """
@@ -19,20 +18,13 @@ from inertial_estimation.recordings.recording import read_orientations
 from inertial_estimation.replay.metrics import tilt_errors, verticals
 from inertial_estimation.replay.result_files import read_trusted
 
-FIXED = "adaptation.enabled=false"
 OBSERVERS: Mapping[str, tuple[str, ...]] = {  # parameters of the tilt observer
-    "kalman (default)": (),
-    "two_stage, adaptive": ("observer=two_stage",),
-    "two_stage, 20 / 100 / 1": ("observer=two_stage", FIXED),
-    "r3s2, equally tuned": ("observer=r3s2", FIXED, "r3s2.k1v=20", "r3s2.k1r=20"),
-    "hua, equally tuned": ("observer=hua", FIXED, "hua.k1v=10", "hua.k2v=10", "hua.k1r=20"),
-    "invariant_ekf": ("observer=invariant_ekf", FIXED),
+    "filter (default)": (),
+    "two_stage, 20 / 100 / 1": ("observer=two_stage",),
     "two_stage, paper": (
-        *("observer=two_stage", FIXED),
+        "observer=two_stage",
         *("two_stage.alpha1=100", "two_stage.alpha2=20", "two_stage.gamma=3"),
     ),
-    "r3s2, paper": ("observer=r3s2", FIXED),
-    "hua, paper": ("observer=hua", FIXED),
 }
 
 

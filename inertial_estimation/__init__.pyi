@@ -29,8 +29,6 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_pipeline import (
     TrunkPayloadPipeline as TrunkPayloadPipeline,
 )
-from inertial_estimation.tilt.config import TiltPipelineConfig as TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline as TiltPipeline
 from inertial_estimation.identification.identification_config import (
     IdentificationConfig as IdentificationConfig,
 )
@@ -72,5 +70,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters a
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth as synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure as measure
 from inertial_estimation.synthetic.synthetic_truth import Timing as Timing
+from inertial_estimation.tilt.config import TiltPipelineConfig as TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline as TiltPipeline
 
 __version__: str

@@ -17,7 +17,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,
@@ -29,6 +28,7 @@ from inertial_estimation.signals import (
 )
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 HOIST_S = 3.0  # in which the estimators start and estimate the bias of the gyroscope at rest
 QUICK_HOIST_S = 0.5

@@ -22,13 +22,13 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 Overrides = Mapping[str, Mapping[str, Any]]
 ConfigT = TypeVar("ConfigT")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from inertial_estimation.tuning.tuning import TuningResult
 
 EXAMPLES = (
-    "BAG --config icub --urdf robot.urdf --vary two_stage.alpha1 two_stage.gamma=0.1:3:log --output tuned",
+    "BAG --config icub --urdf robot.urdf --vary filter.velocity_drift filter.freedom=0.05:1:log --output tuned",
     "BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 --storage tuning.log "
     "--output tuned",
 )

@@ -17,12 +17,12 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics, topic_token
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 CONFIG_CLASSES: dict[str, type] = {
     TILT_NODE: TiltPipelineConfig,

@@ -7,26 +7,23 @@ gain on the vertical is called beta and is not divided: then "20" is alpha2/g0 =
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
-from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
-from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
-from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
-from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
 from inertial_estimation.experiments.biped import SOLE, biped_urdf
 from inertial_estimation.experiments.biped_push import RATE, PushRecord, robot_config
-from inertial_estimation.models.contacts import ContactConfig
+from inertial_estimation.experiments.comparison_observers import (
+    SingleStageGains,
+    SingleStageState,
+    SolePoints,
+    single_stage_step,
+)
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
-from inertial_estimation.spatial.vectors import vector
+from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
 INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
 VQF_PAST = 30.0  # ten of its time constants [s]
@@ -56,31 +53,20 @@ PAPER_READINGS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Ways to read the paper's gains: the two-stage observer and those the paper compares it with."""
 
-_BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup: the observers as in the paper
-    robot=robot_config(),
-    rate=RATE,
-    startup=0.0,
-    check_readings=False,
-    adaptation=AdaptationConfig(enabled=False),
-    contact=ContactConfig(
-        force_on=1.0, force_off=0.0, point="centre_of_pressure", extent=max(map(abs, SOLE))
-    ),
-    bias=GyroBiasConfig(at_rest=False, online=False),
-)
 _PACKAGE = TwoStageConfig()
 _PAPER = TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
-_BETA = replace(_PAPER, alpha2=20.0 * STANDARD_GRAVITY)
-_CONFIGS = {
-    TWO_STAGE: replace(_BASE, observer="two_stage", two_stage=_PACKAGE),
-    TWO_STAGE_PAPER: replace(_BASE, observer="two_stage", two_stage=_PAPER),
-    R3S2: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=20.0)),
-    HUA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=20.0)),
-    R3S2_FAST: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2)),
-    TWO_STAGE_PAPER_ZERO: replace(_BASE, observer="two_stage", two_stage=_PAPER),
-    TWO_STAGE_BETA: replace(_BASE, observer="two_stage", two_stage=_BETA),
-    TWO_STAGE_BETA_ZERO: replace(_BASE, observer="two_stage", two_stage=_BETA),
-    R3S2_BETA: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=_BETA.alpha2)),
-    HUA_BETA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=_BETA.alpha2)),
+_BETA = TwoStageConfig(alpha1=100.0, alpha2=20.0 * STANDARD_GRAVITY, gamma=3.0)
+_GAINS: Mapping[str, TwoStageConfig | SingleStageGains] = {
+    TWO_STAGE: _PACKAGE,
+    TWO_STAGE_PAPER: _PAPER,
+    R3S2: SingleStageGains(k1v=100.0, k1r=20.0),
+    HUA: SingleStageGains(k1v=100.0, k1r=20.0, k2v=100.0),
+    R3S2_FAST: SingleStageGains(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2),
+    TWO_STAGE_PAPER_ZERO: _PAPER,
+    TWO_STAGE_BETA: _BETA,
+    TWO_STAGE_BETA_ZERO: _BETA,
+    R3S2_BETA: SingleStageGains(k1v=100.0, k1r=_BETA.alpha2),
+    HUA_BETA: SingleStageGains(k1v=100.0, k1r=_BETA.alpha2, k2v=100.0),
 }
 
 
@@ -110,25 +96,38 @@ def estimate_tilt(
         return _vqf(begin, force_I, rate_I)
     if intermediate is None and name in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
         intermediate = np.zeros(3)
-    return _observer(_CONFIGS[name], record, begin, np.hstack([force_I, rate_I]), intermediate)
+    return _observer(_GAINS[name], record, begin, np.hstack([force_I, rate_I]), intermediate)
+
+
+@lru_cache(maxsize=2)
+def _soles(record: PushRecord) -> SolePoints:
+    setup = robot_from_config(robot_config(), biped_urdf())
+    return SolePoints(setup, record.q, record.wrench_F, max(map(abs, SOLE)))
 
 
 def _observer(
-    config: TiltPipelineConfig, record: PushRecord, begin: Array, imu: Array, intermediate: Array | None
+    gains: TwoStageConfig | SingleStageGains,
+    record: PushRecord,
+    begin: Array,
+    imu: Array,
+    intermediate: Array | None,
 ) -> Array:
-    setup = robot_from_config(config.robot, biped_urdf())
-    estimator = BaseStateEstimator(config, setup)
+    """The observer as in the paper: anchor at the centre of pressure, no bias estimated, no start."""
+    soles, h = _soles(record), 1.0 / RATE
     tilts = np.empty_like(record.tilt_I)
-    h = 1.0 / RATE
-    for k in range(len(tilts)):
-        joints = (record.q[k], record.v[k])
-        wrenches = numbers(record.wrench_F[k])
-        estimator.step(round(NANOSECONDS * h * k), h, imu[k], joints, wrenches, None)
-        if k == 0:  # its own beginning, from the accelerometer, is replaced
-            estimator.observer.initialise(estimator.observer.x1, vector(begin))
-            if intermediate is not None and isinstance(estimator.observer, TwoStageObserver):
-                estimator.observer.x2_intermediate = vector(intermediate)
-        tilts[k] = estimator.observer.x2
+    tilts[0] = begin
+    two = TwoStageState(np.zeros(3), begin if intermediate is None else intermediate, begin)
+    single = SingleStageState(np.zeros(3), begin)
+    for k in range(1, len(tilts)):
+        force, rate = np.split(0.5 * (imu[k] + imu[k - 1]), 2)
+        y_v = soles.velocity(k, h, rate)
+        if isinstance(gains, TwoStageConfig):
+            two = two_stage_step(two, gains, h, rate, force, y_v)
+            tilts[k] = two.vertical
+        else:
+            free = y_v if y_v is not None else single.velocity  # in flight nothing corrects
+            single = single_stage_step(single, gains, h, rate, force, free)
+            tilts[k] = single.vertical
     return tilts
 
 

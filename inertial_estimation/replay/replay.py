@@ -13,7 +13,6 @@ from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
 from inertial_estimation.recordings.marker_messages import MarkerPace
@@ -23,6 +22,7 @@ from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, BaseEstimate, JointReading, WrenchSample, seconds
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress

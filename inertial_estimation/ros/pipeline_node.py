@@ -13,7 +13,6 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import iterate_parameters
@@ -26,6 +25,7 @@ from inertial_estimation.ros.rclpy_internals import take_clock
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.separate_process import SeparateProcess
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
+from inertial_estimation.tilt.config import TiltPipelineConfig
 
 if TYPE_CHECKING:  # a node imports the pipeline that it has alone
     from inertial_estimation.data_checks.live_checks import LiveChecks

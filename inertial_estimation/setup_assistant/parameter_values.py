@@ -21,7 +21,6 @@ from inertial_estimation.setup_assistant.survey import FORCE, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 RATE_HZ = 333.0
-CONTACT_ON, CONTACT_OFF = 0.06, 0.035  # of the weight: Talos 50 and 30 N, Go2 10 and 5 N
 FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md
 LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
@@ -82,17 +81,11 @@ def _feet_forces_known(survey: Survey) -> bool:
 
 
 def _tilt(survey: Survey) -> tuple[Entry, ...]:
-    weight = survey.robot.total_mass * STANDARD_GRAVITY
-    on, off = min(50.0, CONTACT_ON * weight), min(30.0, CONTACT_OFF * weight)
-    contact: dict[str, Any] = {"force_on": _rounded(max(on, 0.2)), "force_off": _rounded(max(off, 0.1))}
-    said = f"N: {100 * CONTACT_ON:.2g} and {100 * CONTACT_OFF:.2g} % of {weight:.3g} N, at most 50 and 30 N"
+    entries = [Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged")]
     if survey.forces_by_torques:
-        contact = {"source": "joint_torques", **contact}
-        said = f"source: {NO_SENSOR}; with sensors: wrench. {said}"
-    return (
-        Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged"),
-        Entry("contact", contact, said),
-    )
+        contact = {"source": ["joint_torques"]}
+        entries.append(Entry("contact", contact, f"{NO_SENSOR}; with sensors: wrench, force or switch"))
+    return tuple(entries)
 
 
 def _inertial(survey: Survey) -> tuple[Entry, ...]:

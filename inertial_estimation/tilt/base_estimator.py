@@ -1,7 +1,8 @@
 """Base orientation, position and twist from aligned readings, one step at a time."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,28 @@ CLIPPED_RATE, CLIPPED_READINGS = 1.0, 3  # [rad/s]; how often in a row a large r
 Joints = tuple[Array, Array, Array | None]
 
 
+class StepReadings(NamedTuple):
+    """What the observer takes at one step.
+
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        h: Its duration [s]; zero at the first one and after a gap.
+        rate: Mean angular rate over it, bias removed [rad/s], shape (3,).
+        force: Mean specific force over it [m/s^2], shape (3,).
+        feet: The contacts at its end; None where they are not known.
+        vertical: The estimated one in the IMU frame, shape (3,).
+        R_BI: Orientation of the IMU in the base, shape (3, 3).
+    """
+
+    stamp_ns: int
+    h: float
+    rate: Array
+    force: Array
+    feet: Feet | None
+    vertical: Array
+    R_BI: Array
+
+
 class BaseEstimator:
     """Tilt observer, contacts and base track, advanced together.
 
@@ -38,8 +61,10 @@ class BaseEstimator:
         view: Kinematics of the contacts, at the last joint positions that were needed.
         shares: Which contacts carry the robot.
         track: Orientation and position of the base.
+        radius: Of round feet [m].
         steps: Number of steps; steps_without_joints: likewise.
         without_contact_s: Time for which no contact has carried the robot [s].
+        on_step: Called with what the observer takes at every step; None: nothing is.
     """
 
     def __init__(
@@ -69,6 +94,8 @@ class BaseEstimator:
             if config.observer == "filter"
             else TwoStageObserver(config.two_stage, config.filter.startup, radius)
         )
+        self.radius = radius
+        self.on_step: Callable[[StepReadings], None] | None = None
         self.steps = self.steps_without_joints = 0
         self.reset()
 
@@ -128,9 +155,12 @@ class BaseEstimator:
         self._look_for_clipping(now)
         self._reading = now
         self._since_joints += h
+        feet = self._feet(sample, h, joints, inputs) if h > 0.0 else None
+        if self.on_step is not None:
+            rate, up, R_BI = mean[RATE] - self.observer.bias, self._up(mean), self.view.R_BI
+            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, up, R_BI))
         if h <= 0.0:
             return None
-        feet = self._feet(sample, h, joints, inputs)
         self.observer.step(h, mean, feet, self._clipped)
         if self.observer.aligning:
             return None
@@ -140,7 +170,8 @@ class BaseEstimator:
         self, sample: AlignedSample, h: float, joints: Joints | None, inputs: RobotInputs
     ) -> Feet | None:
         """Return the contacts where the observer looks at them."""
-        wanted = bool(self.shares.names) and (self.observer.looks_at_contacts(h) or self._torques is not None)
+        looks = self.observer.looks_at_contacts(h) or self.on_step is not None
+        wanted = bool(self.shares.names) and (looks or self._torques is not None)
         if joints is None or not (wanted or self.view.imu_moves):
             self.without_contact_s += h if joints is None or not self.shares.shares.any() else 0.0
             return None
@@ -156,7 +187,7 @@ class BaseEstimator:
         self.shares.update(inputs, sample.rows, sample.time_ns, self.view, up_I, forces)
         used = self.shares.shares
         self.without_contact_s = 0.0 if used.any() else self.without_contact_s + h
-        if not self.observer.looks_at_contacts(h):
+        if not looks:
             return None
         return Feet(self.view.points, self.view.rotations, used, self.view.soles)
 

@@ -7,7 +7,6 @@ from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
 from inertial_estimation.tilt.two_stage import TwoStageConfig
 
-
 OBSERVERS = ("filter", "two_stage")  # whose gains are in the sections of these names
 
 
@@ -78,7 +77,8 @@ class TiltPipelineConfig:
         shared = "filter.startup"
         names = [name for name in own if name.startswith(f"{unused}.") and name != shared]
         return [
-            f"tilt_observer.{name} has no effect: it is of the observer {unused}, and {self.observer} is in use"
+            f"tilt_observer.{name} has no effect: it is of the observer {unused}, and {self.observer} is in "
+            "use"
             for name in names
             if own[name] != defaults[name]
         ]

@@ -206,7 +206,7 @@ def tail_weight(state: TiltState, H: Array, residual: Array, variance: float, ta
         tail: n, the degrees of freedom.
     """
     S = H @ state.covariance @ H.T + variance * np.eye(3)
-    square: float = residual @ np.linalg.solve(S, residual)
+    square = float(residual @ np.linalg.solve(S, residual))
     return (tail + 3.0) / (tail + square)
 
 

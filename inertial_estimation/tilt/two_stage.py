@@ -15,6 +15,7 @@ gyroscope.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -97,17 +98,23 @@ def two_stage_step(
     """
     E, half = rotation(-h * rate), rotation(-0.5 * h * rate)
     alpha1, alpha2 = (gains.alpha1, gains.alpha2) if velocity is not None else (0.0, 0.0)
-    # Of the first stage, in a frame that turns with the gyroscope: (x1, x2')' = A (x1, x2') + B (f, y_v).
-    A = np.zeros((4, 4))
-    A[0] = -alpha1, -STANDARD_GRAVITY, 1.0, alpha1
-    A[1] = alpha2 / STANDARD_GRAVITY, 0.0, 0.0, -alpha2 / STANDARD_GRAVITY
-    Phi = expm(h * A)
+    Phi = _first_stage(alpha1, alpha2, h)
     y_v = np.zeros(3) if velocity is None else velocity
     first = np.stack([E @ state.velocity, E @ state.intermediate, half @ force, y_v])
     x1, intermediate = Phi[:2] @ first
     turn = rate - gains.gamma * np.cross(state.vertical, 0.5 * (state.intermediate + E.T @ intermediate))
     vertical = rotation(-h * turn) @ state.vertical
     return TwoStageState(x1, intermediate, vertical / np.linalg.norm(vertical))
+
+
+@lru_cache(maxsize=64)
+def _first_stage(alpha1: float, alpha2: float, h: float) -> Array:
+    """Transition of (x1, x2', f, y_v) in a frame that turns with the gyroscope; f and y_v are constant."""
+    A = np.zeros((4, 4))
+    A[0] = -alpha1, -STANDARD_GRAVITY, 1.0, alpha1
+    A[1] = alpha2 / STANDARD_GRAVITY, 0.0, 0.0, -alpha2 / STANDARD_GRAVITY
+    transition: Array = expm(h * A)
+    return transition
 
 
 class TwoStageObserver(TiltObserver):

@@ -20,9 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, frozen_array
+from inertial_estimation.tilt.base_estimator import StepReadings
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.tilt.filter import LONGEST_INTERVAL
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
@@ -53,13 +55,19 @@ class ObserverReadings:
             object.__setattr__(self, name, values)
 
     @classmethod
-    def of(cls, steps: Sequence[StepReadings]) -> "ObserverReadings":
-        """Collect those of single steps."""
+    def of(cls, steps: Sequence[StepReadings], radius: float = 0.0) -> "ObserverReadings":
+        """Collect those of single steps; feet may be round [m]."""
+        contacts = ContactVelocity(radius, LONGEST_INTERVAL)
+        velocities = []
+        for step in steps:
+            contacts.turn(step.h, step.rate)
+            seen = None if step.feet is None else contacts.look(step.feet, step.vertical)
+            velocities.append(UNKNOWN if seen is None or seen[0] > 1.5 * step.h else seen[1])
         return cls(
             np.array([step.h for step in steps]),
-            np.array([step.w_I for step in steps]),
-            np.array([step.f_I for step in steps]),
-            np.array([step.y_v or UNKNOWN for step in steps]),
+            np.array([step.rate for step in steps]),
+            np.array([step.force for step in steps]),
+            np.array(velocities).reshape(-1, 3),
         )
 
 

@@ -16,6 +16,7 @@ from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection, replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.tilt.base_estimator import StepReadings
 
 Overrides = Sequence[tuple[str, str, Any]]  # node, dotted name and value
 
@@ -26,11 +27,13 @@ class Replayed:
 
     Attributes:
         run: The estimates.
-        pipelines: What was replayed; what the tilt observer took is in its `kept_readings`.
+        pipelines: What was replayed.
+        steps: What the tilt observer took, where it was kept.
     """
 
     run: ReplayRun
     pipelines: Pipelines
+    steps: Sequence[StepReadings] = ()
 
 
 class RecordedRun:
@@ -97,7 +100,7 @@ class RecordedRun:
         overrides: Overrides = (),
         *,
         only: Sequence[str] = (),
-        keep: bool = True,
+        keep: bool = False,
         until_ns: int | None = None,
     ) -> Replayed:
         """Replay the recording.
@@ -109,13 +112,14 @@ class RecordedRun:
             until_ns: Stamp after which nothing is replayed [ns]; None: all is.
         """
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
+        steps: list[StepReadings] = []
         if pipelines.tilt is not None and keep:
-            pipelines.tilt.kept_readings = []
+            pipelines.tilt.estimator.on_step = steps.append
         recording = self.recording if until_ns is None else self._begin_of_recording(until_ns)
         run = replay_recording(
             recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
         )
-        return Replayed(run, pipelines)
+        return Replayed(run, pipelines, steps)
 
     def _begin_of_recording(self, until_ns: int) -> MemoryRecording:
         entries = tuple(e for e in self._entries if e.sample.stamp_ns <= until_ns)

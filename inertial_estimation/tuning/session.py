@@ -23,7 +23,7 @@ from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search, importances
 from inertial_estimation.tuning.tilt_scores import LaterReadings, ReferenceTilt
-from inertial_estimation.tuning.tilt_trials import TiltTrials, observer_readings
+from inertial_estimation.tuning.tilt_trials import TiltTrials
 from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Trials
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
@@ -163,7 +163,10 @@ def trials_for(
         return FILTER_TRIALS[objective.name](run, division, adapting=adapting)
     if objective.name == "reference":
         return TiltTrials(run, division, ReferenceTilt(division, reference.samples, reference.trusted))
-    return TiltTrials(run, division, LaterReadings(division, observer_readings(run)))
+    kept = run.replayed(only=[TILT_NODE], keep=True)
+    assert kept.pipelines.tilt is not None
+    later = LaterReadings(division, kept.steps, kept.pipelines.tilt.estimator.radius)
+    return TiltTrials(run, division, later)
 
 
 def _study(variations: Sequence[Variation], objective: Objective, options: SearchOptions) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
-from inertial_estimation.estimators.tilt.step_by_parts import LONGEST_STEP
 from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
+from inertial_estimation.tilt.base_estimator import StepReadings
+from inertial_estimation.tilt.filter import LONGEST_INTERVAL
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.later_vertical import ObserverReadings, later_verticals
 
@@ -46,23 +46,24 @@ class TiltScore(ABC):
 class LaterReadings(TiltScore):
     """Compares an estimate with the vertical by the readings that come after it."""
 
-    def __init__(self, division: Division, steps: Sequence[StepReadings]) -> None:
+    def __init__(self, division: Division, steps: Sequence[StepReadings], radius: float) -> None:
         """Determine the verticals by later readings, once for all estimates.
 
         Args:
             division: The blocks.
             steps: What the observer takes at every step.
+            radius: Of round feet [m].
 
         Raises:
             RecordingError: If the readings determine none: too short, without contact, or without a
                 stretch in which they agree.
         """
         super().__init__(division)
-        breaks = [k for k, step in enumerate(steps) if not 0.0 < step.h <= LONGEST_STEP]
+        breaks = [k for k, step in enumerate(steps) if not 0.0 < step.h <= LONGEST_INTERVAL]
         verticals = [np.zeros((0, 3))]
         for a, b in pairwise([*breaks, len(steps)]):
             R_BI = np.array([step.R_BI for step in steps[a:b]])
-            z_I = later_verticals(ObserverReadings.of(steps[a:b]))
+            z_I = later_verticals(ObserverReadings.of(steps[a:b], radius))
             verticals.append(np.einsum("kij,kj->ki", R_BI, z_I))
         self._verticals = np.concatenate(verticals)
         self._stamps = np.array([step.stamp_ns for step in steps], dtype=np.int64)

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.configuration.node_names import TILT_NODE
-from inertial_estimation.estimators.tilt.base_state_estimator import StepReadings
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
@@ -38,13 +37,6 @@ class TiltTrials(Trials):
             until_ns: Stamp after which nothing is replayed [ns]; None: all is.
         """
         overrides = [(TILT_NODE, name, value) for name, value in values.items()]
-        base = self._run.replayed(overrides, only=[TILT_NODE], keep=False, until_ns=until_ns).run.base
+        base = self._run.replayed(overrides, only=[TILT_NODE], until_ns=until_ns).run.base
         stamps = np.array([estimate.state.stamp_ns for estimate in base], dtype=np.int64)
         return stamps, np.array([estimate.tilt_B for estimate in base]).reshape(-1, 3)
-
-
-def observer_readings(run: RecordedRun) -> list[StepReadings]:
-    """Replay a recording and return what the tilt observer takes at every step."""
-    tilt = run.replayed(only=[TILT_NODE]).pipelines.tilt
-    assert tilt is not None
-    return tilt.kept_readings or []

@@ -7,7 +7,6 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import ConfigurationError, listing, one_line
-from inertial_estimation.estimators.tilt.observers import observer_of_section
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.parameters import (
     ParameterSpec,
@@ -16,6 +15,7 @@ from inertial_estimation.parameters import (
     parameter_values,
     unknown_name,
 )
+from inertial_estimation.tilt.config import OBSERVERS
 
 DECADE = 10.0  # factor to either side of the present value where no range is given
 SCALES = ("linear", "log")
@@ -108,7 +108,7 @@ def observer_override(texts: Iterable[str], configs: Mapping[str, Any]) -> list[
     names = [text.partition("=")[0].strip().removeprefix(f"{TILT_NODE}.") for text in texts]
     if TILT_NODE not in configs or "observer" in names:
         return []
-    observers = {observer_of_section(name.partition(".")[0]) for name in names if "." in name} - {""}
+    observers = {name.partition(".")[0] for name in names} & {*OBSERVERS}
     if len(observers) != 1 or configs[TILT_NODE].observer in observers:
         return []
     return [(TILT_NODE, "observer", observers.pop())]
@@ -116,8 +116,8 @@ def observer_override(texts: Iterable[str], configs: Mapping[str, Any]) -> list[
 
 def _check_in_use(variation: Variation, configs: Mapping[str, Any], *, observer_varied: bool) -> None:
     """Refuse a gain of a tilt observer that is not the one in use, since it changes nothing."""
-    of = observer_of_section(variation.name.partition(".")[0])
-    if variation.node != TILT_NODE or not of or observer_varied:
+    of = variation.name.partition(".")[0]
+    if variation.node != TILT_NODE or of not in OBSERVERS or observer_varied:
         return
     used = configs[TILT_NODE].observer
     if of != used:

@@ -10,12 +10,12 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")

@@ -5,8 +5,8 @@ import pytest
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.filters import FILTERS, filter_named
 from inertial_estimation.estimators.tilt.observers import OBSERVERS, make_observer
-from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.parameters import build_config
+from inertial_estimation.tilt.config import TiltPipelineConfig
 
 
 @pytest.mark.parametrize("name", OBSERVERS)

@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 LINK = """<link name="{}"><inertial><mass value="2"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
