@@ -284,11 +284,6 @@ class BaseEstimator:
         return bool(self._clipped.any())
 
     @property
-    def aligning(self) -> bool:
-        """Whether the vertical at the start is being determined."""
-        return self.observer.aligning
-
-    @property
     def tilt_sigma(self) -> float:
         """Standard deviation of the direction of the vertical [rad]."""
         P, z = self.observer.uncertainty.rotation, self.observer.vertical
@@ -298,23 +293,3 @@ class BaseEstimator:
     def gyro_bias(self) -> tuple[Array, float]:
         """Bias of the gyroscope and its standard deviation, mean over the axes [rad/s]."""
         return self.observer.bias, math.sqrt(float(np.trace(self.observer.uncertainty.bias)) / 3.0)
-
-    @property
-    def contact_noise(self) -> float:
-        """Standard deviation of a contact velocity [m/s]."""
-        return self.observer.contact_noise
-
-    @property
-    def residual(self) -> Array:
-        """Velocity that the contacts have shown beyond the expected one [m/s], shape (3,)."""
-        return self.observer.residual
-
-    @property
-    def doubt_s(self) -> float:
-        """Time since the gyroscope's bias was doubted [s]."""
-        return self.observer.doubt
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the robot is at rest."""
-        return self.observer.at_rest

@@ -21,6 +21,7 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.error_state import (
@@ -313,7 +314,7 @@ class TiltFilter(TiltObserver):
         self._turn_variance *= forgotten**2
         self.doubt += h
         expected = self._turn_variance + LEAST_TURN**2 * np.eye(3)
-        if float(turn @ np.linalg.solve(expected, turn)) / 3.0 > DOUBT:
+        if float(turn @ linear_algebra.solve(expected, turn)) / 3.0 > DOUBT:
             self._doubt_bias(turn)
             turn[:], self._turn_variance, self.doubt = 0.0, np.zeros((3, 3)), 0.0
 

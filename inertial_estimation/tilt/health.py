@@ -21,8 +21,9 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
         missing: Inputs that never arrived or are lost.
         failed: What failed steps have to say; empty: none did.
     """
+    observer = estimator.observer
     found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
-    if estimator.aligning:
+    if observer.aligning:
         found.append(f"starting: determining the vertical over {estimator.config.filter.startup:g} s")
         level = HealthLevel.WARN
     if missing:
@@ -31,7 +32,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     elif estimator.without_contact_s > FLIGHT and not estimator.imu_alone:
         found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
         level = HealthLevel.WARN
-    if estimator.doubt_s < DOUBTED:
+    if observer.doubt < DOUBTED:
         found.append(
             "the tilt was corrected more than noise explains: the bias of the gyroscope is determined anew"
         )
@@ -39,7 +40,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     if estimator.clipped:
         found.append("the gyroscope is at the end of its range")
         level = HealthLevel.WARN
-    if not estimator.aligning and estimator.tilt_sigma > WIDE:
+    if not observer.aligning and estimator.tilt_sigma > WIDE:
         found.append(f"the tilt is uncertain by {np.degrees(estimator.tilt_sigma):.1f} deg")
         level = HealthLevel.WARN
     return Health("estimator", level, "; ".join(found) or "estimating", figures(estimator))
@@ -47,15 +48,16 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
 
 def figures(estimator: BaseEstimator) -> dict[str, str]:
     """Return figures of the estimator as text, by name."""
+    observer = estimator.observer
     bias, sigma = estimator.gyro_bias
     return {
         "steps": str(estimator.steps),
         "steps without joints": str(estimator.steps_without_joints),
         "contacts": ", ".join(estimator.shares.in_use) or "none",
-        "at rest": "yes" if estimator.at_rest else "no",
+        "at rest": "yes" if observer.at_rest else "no",
         "gyro bias [rad/s]": " ".join(f"{value:.5f}" for value in bias),
         "gyro bias sigma [rad/s]": f"{sigma:.5f}",
         "tilt sigma [deg]": f"{np.degrees(estimator.tilt_sigma):.3f}",
-        "contact residual [m/s]": f"{np.linalg.norm(estimator.residual):.4f}",
-        "contact noise [m/s]": f"{estimator.contact_noise:.4f}",
+        "contact residual [m/s]": f"{np.linalg.norm(observer.residual):.4f}",
+        "contact noise [m/s]": f"{observer.contact_noise:.4f}",
     }

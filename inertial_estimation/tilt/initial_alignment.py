@@ -14,6 +14,7 @@ import numpy as np
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.tilt.error_state import rotation
 
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
@@ -75,7 +76,7 @@ class InitialAlignment:
         direction = self._F / max(float(np.linalg.norm(self._F)), 1e-9)
         right = self._right.copy()
         right[1] += STANDARD_GRAVITY * direction / ACCELERATION_SIGMA**2
-        covariance = np.linalg.inv(self._normal)
+        covariance = linear_algebra.inv(self._normal)
         v0, gamma = covariance @ right
         now = np.array([[1.0, -self.time], [0.0, 1.0 / STANDARD_GRAVITY]])
         z = gamma / np.linalg.norm(gamma)

@@ -1,0 +1,368 @@
+"""Properties of the tilt pipeline on exact motions: starts, faults, gaps, yaw, contacts by every source."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
+
+from benchmarks.referee.gaits import TROT, quadruped
+from inertial_estimation.compilation import compiling
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import (
+    ContactSample,
+    HealthLevel,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+from inertial_estimation.spatial.rotations import (
+    exp_so3,
+    log_so3,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    yaw_of,
+)
+from inertial_estimation.synthetic.gait_sensors import GaitSensors, feet_at_rest, gait_readings
+from inertial_estimation.synthetic.synthetic_gait import FootMotion, gait_motion
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.foot_radius import foot_radius
+from inertial_estimation.tilt.pipeline import TiltPipeline
+
+PERIOD_NS = 5_000_000
+SOON = 1.0  # after the start or a gap, from when on the estimate is to be good [s]
+
+
+class Run:
+    """A pipeline on a robot that sways over one foot."""
+
+    def __init__(self, stance=None, **values):
+        self.stance, self.pipeline = stance or Stance(1, size=0.5), tilt_pipeline(**values)
+        self.times, self.errors, self.sigmas, self.yaws = [], [], [], []
+
+    def go(self, begin, end, push=push_stance, **given):
+        """Push all readings from a time to another [s]."""
+        for k in range(round(begin * 1e9 / PERIOD_NS) + 1, round(end * 1e9 / PERIOD_NS) + 1):
+            stamp = k * PERIOD_NS
+            push(self.pipeline, self.stance, stamp, 1e-9 * stamp, **given)
+            self.take(self.pipeline.tick(stamp))
+        return self
+
+    def take(self, estimates):
+        for estimate in estimates:
+            t = 1e-9 * estimate.state.stamp_ns
+            true = self.stance.pose("base", t).rotation
+            turn = np.linalg.norm(np.cross(estimate.tilt_B, true[2]))
+            P = estimate.tilt_covariance_B
+            self.times.append(t)
+            self.errors.append(np.degrees(turn))
+            self.sigmas.append(np.degrees(np.sqrt(np.trace(P) - estimate.tilt_B @ P @ estimate.tilt_B)))
+            R = rotation_from_quaternion(estimate.state.quaternion_xyzw)
+            self.yaws.append(yaw_of(R) - yaw_of(true))
+
+    def between(self, begin, end, values="errors"):
+        t = np.array(self.times)
+        return np.array(getattr(self, values))[(t > begin) & (t <= end)]
+
+    def health(self):
+        return self.pipeline.health(round(1e9 * self.times[-1]))[-1]
+
+
+def without(*names):
+    """Return what pushes all readings but some."""
+
+    def push(pipeline, stance, stamp, t, **given):
+        if "joints" not in names:
+            pipeline.push_joints(stance.joints(stamp, t))
+        if "feet" not in names:
+            pipeline.push_wrench("left", stance.wrench(stamp, t, 400.0))
+            pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, 0, 0, 0, 0]))
+        pipeline.push_imu(stance.imu(stamp, t))
+
+    return push
+
+
+@pytest.mark.parametrize("observer", ["filter", "two_stage"])
+@pytest.mark.parametrize("begin", [0.7, 2.3, 3.1, 4.9, 7.0])
+def test_it_may_start_in_any_motion(begin, observer):
+    run = Run(observer=observer).go(begin, begin + 3.0)
+    assert run.times[0] - begin < 0.4
+    assert run.between(begin + SOON, begin + 3.0).max() < 1.0
+
+
+def test_the_sigma_covers_the_error():
+    run = Run().go(0.5, 6.0)
+    ratio = run.between(1.5, 6.0) / run.between(1.5, 6.0, "sigmas")
+    assert np.sqrt(np.mean(ratio**2)) < 1.0
+
+
+@pytest.mark.parametrize(("lost", "told"), [("joints", "joint_states"), ("feet", "left/wrench")])
+def test_without_joints_or_feet_it_goes_on_less_certain_and_says_so(lost, told):
+    run = Run(Stance(1, size=0.05)).go(0.5, 3.0)  # its IMU turns in the base, which only joints show
+    assert run.health().level is HealthLevel.OK
+    run.go(3.0, 4.5, without(lost))
+    count = len(run.between(3.0, 4.5))
+    assert count > 0.95 * 1.5e9 / PERIOD_NS
+    assert run.between(4.4, 4.5, "sigmas").mean() > 1.2 * run.between(2.9, 3.0, "sigmas").mean()
+    assert (run.between(3.0, 4.5) < 4.0 * run.between(3.0, 4.5, "sigmas")).all()
+    health = run.health()
+    assert health.level is HealthLevel.WARN
+    assert told in health.message
+    run.go(4.5, 6.5)
+    assert run.between(6.0, 6.5).max() < 1.0
+    assert told not in run.health().message
+
+
+@pytest.mark.parametrize("gap", [0.06, 0.5, 3.0])
+def test_after_a_gap_it_is_right_again(gap):
+    run = Run().go(0.5, 3.0).go(3.0 + gap, 6.0 + gap)
+    assert run.between(3.0 + gap + SOON, 6.0 + gap).max() < 1.0
+    bias = run.pipeline.estimator.gyro_bias[0]
+    assert np.abs(bias).max() < 0.01
+
+
+def test_single_outliers_of_the_imu_change_nothing():
+    def spoil(sample):
+        if sample.stamp_ns % 500_000_000:
+            return sample
+        return ImuSample(sample.stamp_ns, sample.specific_force_I + 150.0, sample.angular_rate_I - 30.0)
+
+    clean, spoilt = Run().go(0.51, 4.0), Run().go(0.51, 4.0, spoil=spoil)
+    assert abs(spoilt.between(1.5, 4.0) - clean.between(1.5, 4.0)).max() < 0.3
+
+
+def test_a_gyroscope_at_the_end_of_its_range_makes_the_tilt_uncertain():
+    said = []
+
+    def clipped(sample):
+        if said[-1:] != [run.pipeline.estimator.clipped]:
+            said.append(run.pipeline.estimator.clipped)
+        rate = np.clip(sample.angular_rate_I, -1.5, 1.5)
+        return ImuSample(sample.stamp_ns, sample.specific_force_I, rate)
+
+    run = Run(Stance(3, size=0.3)).go(0.5, 6.0)
+    usual = run.between(1.5, 6.0, "sigmas").max()
+    run = Run(Stance(3, size=0.3))
+    run.go(0.5, 6.0, spoil=clipped)
+    errors, sigmas = run.between(1.5, 6.0), run.between(1.5, 6.0, "sigmas")
+    assert sigmas.max() > 5.0 * usual
+    assert np.sqrt(np.mean((errors / sigmas) ** 2)) < 2.0
+    assert said.count(True) > 3, "it is noticed whenever it happens"
+
+
+def test_a_constant_bias_is_determined():
+    bias = np.array([0.01, -0.015, 0.01])
+    run = Run().go(0.5, 20.0, bias=bias)
+    assert run.between(10.0, 20.0).max() < 1.0
+    found, sigma = run.pipeline.estimator.gyro_bias
+    assert np.linalg.norm(found - bias) < 4.0 * np.sqrt(3.0) * sigma + 2e-3
+
+
+class Turning:
+    """A body that turns about its IMU."""
+
+    def pose(self, _frame, t):
+        turn = np.array([0.3 * np.sin(1.3 * t), 0.2 * np.cos(1.7 * t), 0.4 * t])
+        return pin.SE3(exp_so3(turn), np.zeros(3))
+
+    def push(self, pipeline, _stance, stamp, t, d=1e-5):
+        R = self.pose("base", t).rotation
+        rate = log_so3(R.T @ self.pose("base", t + d).rotation) / d
+        pipeline.push_imu(ImuSample(stamp, STANDARD_GRAVITY * R[2], rate))
+
+
+def test_an_imu_alone_has_a_tilt():
+    body = Turning()
+    run = Run(body, imu_frame="base", contacts=(), contact_frames=()).go(0.0, 6.0, body.push)
+    assert run.between(SOON, 6.0).max() < 0.5
+    assert run.health().level is HealthLevel.OK
+    names = {health.name for health in run.pipeline.health(round(6e9))}
+    assert names == {"imu/data", "yaw_reference", "estimator"}
+
+
+def test_the_yaw_follows_a_reference_and_goes_on_without_it():
+    def push(pipeline, stance, stamp, t, *, referenced):
+        if referenced:
+            q = quaternion_from_rotation(stance.pose("base", t).rotation)
+            pipeline.push_yaw_reference(OrientationSample(stamp, q))
+        push_stance(pipeline, stance, stamp, t)
+
+    run = Run(Stance(1, size=0.5, foot=(0.0, 0.0, 0.7)))
+    run.go(0.5, 3.0, push, referenced=True).go(3.0, 5.0, push, referenced=False)
+    assert np.degrees(np.abs(run.between(1.5, 3.0, "yaws"))).max() < 1.0
+    assert np.degrees(np.abs(run.between(3.0, 5.0, "yaws"))).max() < 3.0
+
+
+def test_the_position_is_held_by_the_foot():
+    stance, pipeline = Stance(1, size=0.5), tilt_pipeline()
+    found = []
+    for k in range(100, 1600):
+        push_stance(pipeline, stance, k * PERIOD_NS, 1e-9 * k * PERIOD_NS)
+        found += pipeline.tick(k * PERIOD_NS)
+    moved = [e.state.p_WB - found[0].state.p_WB for e in found]
+    poses = [stance.pose("base", 1e-9 * e.state.stamp_ns) for e in found]
+    turned = rotation_from_quaternion(found[0].state.quaternion_xyzw) @ poses[0].rotation.T
+    true = [turned @ (T.translation - poses[0].translation) for T in poses]
+    assert np.linalg.norm(np.array(moved) - np.array(true), axis=1).max() < 0.03
+
+
+ROUND = """<link name="left_foot"><inertial><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0.02 0 -0.05"/><geometry><sphere radius="{}"/></geometry></collision></link>"""
+
+
+def test_the_radius_of_round_feet_is_that_of_their_collision_spheres():
+    start = URDF.index('<link name="left_foot">')
+    end = URDF.index("</link>", start) + len("</link>")
+    urdf = URDF[:start] + ROUND.format(0.03) + URDF[end:]
+    one = {**CONFIG, "contacts": ("left",), "contact_frames": ("left_sole",)}
+    setup = robot_from_config(RobotConfig(**one), urdf)
+    assert foot_radius(setup, urdf) == 0.03
+    assert foot_radius(robot_from_config(RobotConfig(**CONFIG), urdf), urdf) == 0.0, "one foot is flat"
+    assert TiltPipeline(build_config(TiltPipelineConfig, one), urdf).estimator.radius == 0.03
+    values = {**one, "contact.radius": 0.0}
+    assert TiltPipeline(build_config(TiltPipelineConfig, values), urdf).estimator.radius == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"floating_base": False}, "a fixed base has no tilt"),
+        ({"imu_frame": ""}, "expected the link of the IMU"),
+        ({"contact.source": "sonar"}, "sonar"),
+        ({"contact.source": ("wrench", "switch", "none")}, "expected one, or one for each"),
+    ],
+)
+def test_what_does_not_fit_is_refused(values, message):
+    with pytest.raises(ConfigurationError, match=message):
+        tilt_pipeline(**values)
+
+
+def test_gains_of_the_observer_that_is_not_in_use_are_named():
+    values = {"observer": "two_stage", "filter.freedom": 0.2, "filter.startup": 0.5, "two_stage.gamma": 2.0}
+    (said,) = build_config(TiltPipelineConfig, values).without_effect
+    assert "filter.freedom has no effect" in said
+    assert TiltPipelineConfig().without_effect == []
+
+
+# --- a trot of a quadruped, with noise as of cheap sensors -------------------------------------------------
+
+
+class Trot:
+    """Readings of a trotting Go2 at 200 Hz."""
+
+    def __init__(self):
+        self.file, self.setup, posture = quadruped("go2")
+        rng = np.random.default_rng(3)
+        gait = replace(TROT, rest_s=1.0, foot=FootMotion())
+        motion = gait_motion(gait, feet_at_rest(self.setup, posture), 8.0, 200.0, rng)
+        self.readings = gait_readings(self.setup, posture, motion, GaitSensors(), rng)
+
+    def errors(self, push_contact, values=None, bias=lambda t: np.zeros(3)):
+        """Run a pipeline; return times [s] and errors [deg]."""
+        file = self.file.overridden([("tilt_observer", name, v) for name, v in (values or {}).items()])
+        known = file.values("tilt_observer", file.nodes["tilt_observer"].keys() | file.shared.keys())
+        config = build_config(TiltPipelineConfig, {k: v for k, v in known.items() if "stance" not in k})
+        pipeline = TiltPipeline(config, read_urdf("example-robot-data:go2"))
+        r, times, errors = self.readings, [], []
+        for k, t in enumerate(r.times_s):
+            stamp = 1_000_000_000 + round(1e9 * t)
+            names = self.setup.robot.joint_names
+            pipeline.push_joints(JointReading(stamp, names, r.q[k], r.v[k], r.tau[k]))
+            for i, name in enumerate(self.setup.contact_names):
+                push_contact(pipeline.inputs, name, stamp, r.wrenches[k, i], r.forces[k, i])
+            pipeline.push_imu(ImuSample(stamp, r.imu[k, :3], r.imu[k, 3:] + bias(t)))
+            for e in pipeline.tick(stamp):
+                at = round((e.state.stamp_ns - 1_000_000_000) * 2e-7)
+                times.append(r.times_s[at])
+                errors.append(np.degrees(np.linalg.norm(np.cross(e.tilt_B, r.up_B[at]))))
+        return np.array(times), np.array(errors)
+
+
+@pytest.fixture(scope="module")
+def trot():
+    return Trot()
+
+
+def wrench(inputs, name, stamp, row, _force):
+    inputs.push_contact(name, WrenchSample(stamp, row))
+
+
+def number(of):
+    return lambda inputs, name, stamp, _row, force: inputs.push_contact(name, ContactSample(stamp, of(force)))
+
+
+SOURCES = {
+    "wrench": wrench,
+    "desired": wrench,
+    "force": number(lambda force: force),
+    "raw_force": number(lambda force: 40.0 + 3.0 * force),
+    "switch": number(lambda force: float(force > 15.0)),
+    "joint_torques": lambda *_: None,
+    "none": lambda *_: None,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_contacts_by_any_source(trot, source):
+    t, error = trot.errors(SOURCES[source], {"contact.source": source})
+    assert len(t) > 0.9 * len(trot.readings.times_s)
+    bound = 2.5 if source == "none" else 0.5
+    assert np.sqrt(np.mean(error[t > 2.0] ** 2)) < bound
+
+
+def test_after_a_step_of_the_bias_it_is_right_again_within_three_seconds(trot):
+    step = np.array([0.05, 0.0, 0.0])
+    t, error = trot.errors(wrench, bias=lambda t: step if t > 3.0 else 0.0 * step)
+    assert error[(t > 1.0) & (t < 3.0)].max() < 1.0
+    assert error[t > 6.0].max() < 1.0
+
+
+# --- compiled and not --------------------------------------------------------------------------------------
+
+RUN = """
+import sys
+import numpy as np
+from support.leg_robot import Stance, push_stance, tilt_pipeline
+
+rows = []
+pipeline, stance = tilt_pipeline(), Stance(3, still_until=0.5)
+for k in range(300):
+    stamp = (k + 1) * 5_000_000
+    push_stance(pipeline, stance, stamp, 1e-9 * stamp)
+    for e in pipeline.tick(stamp):
+        s = e.state
+        rows.append([*s.quaternion_xyzw, *s.p_WB, *s.v_WB_B, *s.w_WB_B, *e.gyro_bias_I, *e.innovation_I,
+                     *e.tilt_covariance_B.ravel(), *e.gyro_bias_variances])
+np.save(sys.argv[1], np.array(rows))
+"""
+
+
+def estimates(path, **environment):
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *filter(None, sys.path)])
+    subprocess.run(
+        [sys.executable, "-c", RUN, str(path)],
+        check=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )
+    return np.load(path)
+
+
+def test_compiled_estimates_equal_those_of_the_python_source(tmp_path):
+    if not compiling():
+        pytest.skip("numba is not installed, or switched off")
+    compiled = estimates(tmp_path / "compiled.npy")
+    python = estimates(tmp_path / "python.npy", NUMBA_DISABLE_JIT="1")
+    assert len(compiled) > 200
+    np.testing.assert_allclose(compiled, python, rtol=0.0, atol=1e-9)
