@@ -3,9 +3,9 @@
 This module is the method on one page. A step
 
 1. propagates velocity and vertical by the readings of gyroscope and accelerometer,
-2. measures the velocity by the contacts: points of the world that the IMU has carried along against where the joints
-   see them now,
-3. measures freedom: a body does not fly away, so that without contacts its velocity is zero within bounds,
+2. measures the velocity by the contacts: points of the world that the IMU has carried along against where
+   the joints see them now,
+3. measures freedom: a body does not fly away, so that without contacts its velocity is bounded,
 4. measures rest: the rate of a robot that stands still is zero,
 5. measures soles: a flat foot on the ground does not turn,
 6. judges: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
@@ -262,9 +262,10 @@ class TiltFilter(TiltObserver):
     def _measure_freedom(self, h: float) -> None:
         """A body does not fly away: without contacts its velocity is zero, within bounds."""
         if self._alone > ALONE:
+            velocity = self.state.velocity
             if self._alone - h <= ALONE:  # from here on it is that relative to the mean motion
-                self.state.covariance[0:3, 0:3] += float(self.state.velocity @ self.state.velocity) * np.eye(3)
-            self._measure(VELOCITY_ROWS, -self.state.velocity, self.config.freedom**2 / h, math.inf)
+                self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
+            self._measure(VELOCITY_ROWS, -velocity, self.config.freedom**2 / h, math.inf)
 
     def _measure_rest(self, h: float, reading: Array) -> None:
         """A robot at rest does not turn."""
