@@ -22,14 +22,6 @@ class MeasurementError(InertialEstimationError):
     """A measurement does not fit the model (names, shape, missing field)."""
 
 
-class DuplicateJointError(MeasurementError):
-    """A joint state names a joint more than once."""
-
-
-class PositionFaultError(MeasurementError):
-    """Positions of joints contradict those of the joint states before."""
-
-
 class DamagedMessageError(MeasurementError):
     """The bytes of a message end early, or are no message of its type."""
 

@@ -300,7 +300,7 @@ def _coerce(spec: ParameterSpec, value: Any) -> Any:
 
 def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
     default = spec.default
-    if isinstance(value, str) and spec.texts:
+    if isinstance(value, str) and spec.texts and spec.choices:
         value = (value,)  # a list of one
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
         raise ConfigurationError(f"parameter '{spec.name}' is {_shown(value)}, expected a list")

@@ -202,6 +202,23 @@ class BaseState:
             object.__setattr__(self, name, frozen_array(name, getattr(self, name), (length,)))
 
 
+@dataclass(frozen=True, slots=True)
+class ContactLoad:
+    """Contact point, ground reaction force and weight of one contact, in the base frame.
+
+    Attributes:
+        name: Name of the contact.
+        point_B: The point of the contact that is taken to be at rest, base frame [m].
+        force_B: Force of the ground on the robot, base frame [N].
+        weight: Share of the contact in the weight; 0: not in use.
+    """
+
+    name: str
+    point_B: tuple[float, float, float]
+    force_B: tuple[float, float, float]
+    weight: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseEstimate:
     """The estimate of the tilt observer after one step.
@@ -210,14 +227,16 @@ class BaseEstimate:
         state: Base state; stamp of the last measurement used.
         tilt_B: The vertical in the base frame, R_WB^T e_z, unit norm, shape (3,).
         gyro_bias_I: Gyroscope bias in the IMU frame [rad/s], shape (3,).
-        contacts: Names of the contacts in use (none: flight, the estimate is propagated).
-        innovation_I: Velocity innovation y_v - x1 in the IMU frame [m/s], shape (3,); zero without contact.
-        velocity_aided: Whether a contact velocity corrected this step.
-        gravity_aided: Whether the fall-back correction by the accelerometer alone was applied.
+        contacts: Names of the contacts that carry the robot.
+        innovation_I: Velocity of the IMU that contacts have shown last beyond the expected one, in its frame
+            [m/s], shape (3,).
+        velocity_aided: Whether contacts correct the velocity.
+        gravity_aided: Whether the accelerometer alone corrects the tilt: without contact.
         tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
         gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN: unknown.
-        at_rest: Whether the robot has been at rest for the time over which the bias is averaged.
-        contact_forces: Vertical force at each contact [N]; empty: unknown. contact_probabilities: likewise.
+        at_rest: Whether the robot has been quiet for as long as rest is believed.
+        contact_forces: Vertical force at each contact [N]; NaN or empty: unknown.
+        contact_shares: Share of each contact in the weight; empty: unknown.
         velocity_covariance_B: Of the velocity of the base [m^2/s^2], shape (3, 3); None: unknown.
         position_variance: Of the position of the base, of one axis [m^2].
     """
@@ -233,7 +252,7 @@ class BaseEstimate:
     gyro_bias_variances: tuple[float, float] = (math.nan, math.nan)
     at_rest: bool = False
     contact_forces: tuple[float, ...] = ()
-    contact_probabilities: tuple[float, ...] = ()
+    contact_shares: tuple[float, ...] = ()
     velocity_covariance_B: Array | None = None
     position_variance: float = math.inf
 

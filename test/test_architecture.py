@@ -15,14 +15,13 @@ FOUNDATION = {
     "errors",
     "files",
     "located_cause",
-    "message_numbers",
     "parallel",
     "parameters",
     "signals",
 }
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
 CHECKED = BASE | {"data_checks"}
-ONLINE = {"estimators", "control", "simulation"}
+ONLINE = {"estimators", "tilt", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
 ESTIMATION = {"spatial", "models", "inputs", "data_checks"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
@@ -36,12 +35,12 @@ MAY_IMPORT = {
     "parallel": {"errors"},
     "signals": {"errors", "located_cause"},
     "compilation": {"errors", "signals"},
-    "message_numbers": {"compilation", "signals"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
     "data_checks": BASE,
     "estimators": CHECKED,
+    "tilt": CHECKED,
     "control": BASE,
     "simulation": BASE,
     "identification": CHECKED,
@@ -71,10 +70,8 @@ MAY_IMPORT = {
     | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
-    "inputs": set(),
-    "tilt": {"inputs"},
-    "inertial": {"inputs"},
-    "payload": {"inputs", "inertial"},
+    "inertial": set(),
+    "payload": {"inertial"},
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),

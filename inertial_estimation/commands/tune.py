@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from inertial_estimation.tuning.tuning import TuningResult
 
 EXAMPLES = (
-    "BAG --config icub --urdf robot.urdf --vary filter.velocity_drift filter.freedom=0.05:1:log --output tuned",
+    "BAG --config icub --urdf robot.urdf --vary filter.velocity_drift filter.freedom=0.05:1:log "
+    "--output tuned",
     "BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 --storage tuning.log "
     "--output tuned",
 )

@@ -4,7 +4,7 @@ from collections import deque
 
 import numpy as np
 
-from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.inputs.possible import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel
 
 NAME = "step time"

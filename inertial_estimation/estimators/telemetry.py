@@ -60,7 +60,7 @@ class TiltTelemetry:
             "at_rest",
             *(f"contacts/{name}" for name in self._contacts),
             *(f"contact_force/{name} [N]" for name in self._contacts),
-            *(f"contact_probability/{name}" for name in self._contacts),
+            *(f"contact_share/{name}" for name in self._contacts),
             AGE,
         )
 
@@ -91,7 +91,7 @@ class TiltTelemetry:
             float(estimate.at_rest),
             *(float(name in estimate.contacts) for name in self._contacts),
             *(estimate.contact_forces or unknown),
-            *(estimate.contact_probabilities or unknown),
+            *(estimate.contact_shares or unknown),
             age_s,
         ]
 

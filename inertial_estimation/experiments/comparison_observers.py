@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.contact_view import ContactView
 from inertial_estimation.tilt.error_state import rotation
 
 LEAST_FORCE = 1.0  # of a contact that is in use [N]

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.inputs.messages import set_stamp
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drawn_sizes import (
     GRAVITY_LENGTH,
     METRES_PER_NEWTON,
     SIGMAS_DRAWN,
     payload_radius,
 )
-from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
+from inertial_estimation.signals import BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
 
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn

@@ -5,8 +5,14 @@ from dataclasses import dataclass, field
 
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.signals import BaseEstimate, Health, InertialEstimate, JointReading, WrenchSample
+from inertial_estimation.signals import (
+    BaseEstimate,
+    ContactLoad,
+    Health,
+    InertialEstimate,
+    JointReading,
+    WrenchSample,
+)
 
 
 @dataclass

@@ -87,12 +87,6 @@ def norm(a: Vector) -> float:
 
 
 @inlined
-def distance(a: Vector, b: Vector) -> float:
-    """Return |a - b|."""
-    return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
-
-
-@inlined
 def add(a: Vector, b: Vector) -> Vector:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
@@ -108,12 +102,6 @@ def combine(a: Vector, scale: float, b: Vector) -> Vector:
 def cross(a: Vector, b: Vector) -> Vector:
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@inlined
-def angle_between(a: Vector, b: Vector) -> float:
-    """Return the angle between two directions [rad]."""
-    return math.atan2(norm(cross(a, b)), dot(a, b))
 
 
 @inlined
@@ -161,34 +149,8 @@ def product(A: Matrix, B: Matrix) -> Matrix:
 
 
 @inlined
-def rotate(phi: Vector, a: Vector) -> Vector:
-    """Return exp(S(phi)) a, the vector turned by a rotation vector (Rodrigues' formula).
-
-    Args:
-        phi: Rotation vector [rad].
-        a: Any vector.
-
-    Returns:
-        a + sin(t)/t phi x a + (1 - cos(t))/t^2 phi x (phi x a), t = |phi|.
-    """
-    t2 = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
-    if t2 < 1e-8:
-        s, c = 1.0 - t2 / 6.0, 0.5 - t2 / 24.0
-    else:
-        t = math.sqrt(t2)
-        s, c = math.sin(t) / t, (1.0 - math.cos(t)) / t2
-    first = cross(phi, a)
-    second = cross(phi, first)
-    return (
-        a[0] + s * first[0] + c * second[0],
-        a[1] + s * first[1] + c * second[1],
-        a[2] + s * first[2] + c * second[2],
-    )
-
-
-@inlined
 def rotation(phi: Vector) -> Matrix:
-    """Return exp(S(phi)), the rotation matrix of a rotation vector [rad]; `rotate` for one vector."""
+    """Return exp(S(phi)), the rotation matrix of a rotation vector [rad]."""
     x, y, z = phi
     t2 = x * x + y * y + z * z
     if t2 < 1e-8:

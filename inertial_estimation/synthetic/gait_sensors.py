@@ -13,11 +13,9 @@ from inertial_estimation.inputs.messages import (
     POSE_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.models.contact_kinematics import ContactKinematics
-from inertial_estimation.models.contact_motions import KinematicState
+from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.recordings.recorded_message import Sample
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
@@ -29,6 +27,7 @@ from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 START_NS = 1_700_000_000 * NANOSECONDS
 TOLERANCE = 1e-7  # of the feet's positions [m]
+DIFFERENCE = 1e-5  # of joint positions, by which Jacobians are determined [rad]
 ITERATIONS, REUSED = 40, 5  # of Newton's method, and after how many the Jacobians are computed anew
 GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
 FRICTION_SPEED = 0.02  # over which Coulomb friction changes sign [rad/s]
@@ -110,9 +109,9 @@ class GaitReadings:
 
 def feet_at_rest(setup: RobotSetup, posture: Array) -> Array:
     """Return the positions of the contacts relative to the base in a posture [m], shape (m, 3)."""
-    return _in_base(
-        ContactKinematics(setup.robot, setup.contacts, _imu(setup)).update(posture, 0.0 * posture)
-    )
+    view = ContactView(setup)
+    view.update(posture)
+    return view.points_B
 
 
 def gait_readings(
@@ -140,10 +139,11 @@ def gait_readings(
     legs = _Legs(setup, posture)
     R_WB, t = motion.rotation, motion.times_s
     feet_B = np.einsum("nji,nmj->nmi", R_WB, motion.feet - motion.position[:, None, :])
-    q, v, states = legs.follow(t, feet_B)
-    R_BI, p_BI = np.array(legs.state.R_BI), np.array(legs.state.p_BI)
+    q, v, R_IF = legs.follow(t, feet_B)
+    R_BI, p_BI = legs.view.R_BI, legs.view.p_BI
+    R_WF = (R_WB @ R_BI)[:, None] @ R_IF
     weight = setup.robot.total_mass * STANDARD_GRAVITY
-    wrenches = _wrenches(weight * _sensed_load(motion, sensors, rng), states, R_WB @ R_BI)
+    wrenches = _wrenches(weight * _sensed_load(motion, sensors, rng), R_WF)
     rate = motion.rate
     spin = make_interp_spline(t, rate, k=5)(t, 1)
     lever = np.cross(spin, p_BI) + np.cross(rate, np.cross(rate, p_BI))
@@ -151,7 +151,7 @@ def gait_readings(
     imu = _imu_readings(np.hstack([(proper + lever) @ R_BI, rate @ R_BI]), motion, sensors, rng)
     a = make_interp_spline(t, v, k=5)(t, 1)
     forces = weight * motion.load
-    pressed = _wrenches(forces, states, R_WB @ R_BI)
+    pressed = _wrenches(forces, R_WF)
     tau = gait_torques(setup, (q, v, a), (proper, rate, spin), pressed)
     tau += weight * sensors.effort_friction * np.tanh(v / FRICTION_SPEED)
     q = q + sensors.encoder_offset * rng.standard_normal(q.shape[1])
@@ -185,42 +185,48 @@ class _Legs:
     """Joint positions and velocities with which the feet are where they are to be; Newton's method."""
 
     def __init__(self, setup: RobotSetup, posture: Array) -> None:
-        self._kinematics = ContactKinematics(setup.robot, setup.contacts, _imu(setup))
+        self.view = ContactView(setup)
         self._q = posture.copy()
-        self.state = self._kinematics.update(posture, 0.0 * posture)
-        self._still = np.zeros_like(posture)
         self._legs = np.array(self._joints_of_legs(posture))
         self._inverse = self._inverse_jacobians()
 
+    def _feet(self, q: Array) -> Array:
+        self.view.update(q)
+        return self.view.points_B
+
     def _joints_of_legs(self, posture: Array) -> list[list[int]]:
         """Joints that move each contact."""
-        legs: list[list[int]] = [[] for _ in self.state.contacts]
+        bent = posture + 0.1
+        feet, legs = self._feet(bent), [list[int]() for _ in self.view.points]
         for joint in range(len(posture)):
-            moved = self._kinematics.update(posture + 0.1, np.eye(len(posture))[joint])
-            for leg, contact in zip(legs, moved.contacts, strict=True):
-                if np.linalg.norm(contact.v_I) > 1e-9:
+            moved = self._feet(bent + 0.1 * np.eye(len(posture))[joint]) - feet
+            for leg, distance in zip(legs, np.linalg.norm(moved, axis=1), strict=True):
+                if distance > 1e-9:
                     leg.append(joint)
         if any(len(leg) != 3 for leg in legs):
             raise ConfigurationError("a synthetic gait needs legs of three joints and point feet")
         return legs
 
-    def follow(self, t: Array, feet_B: Array) -> tuple[Array, Array, list[KinematicState]]:
-        """Solve for every sample; feet in the base frame [m], shape (n, m, 3)."""
+    def follow(self, t: Array, feet_B: Array) -> tuple[Array, Array, Array]:
+        """Solve for every sample; feet in the base frame [m], shape (n, m, 3).
+
+        Returns:
+            Positions and velocities of the joints, and orientations of the wrench frames in the IMU frame.
+        """
         q = np.empty((len(t), len(self._q)))
-        states = []
+        rotations = []
         for k in range(len(t)):
             self._solve(feet_B[k])
             q[k] = self._q
             self._q = 2.0 * q[k] - q[max(k - 1, 0)]
-            states.append(self.state)
+            rotations.append(self.view.wrench_rotations)
         v: Array = make_interp_spline(t, q, k=5)(t, 1)
-        return q, v, states
+        return q, v, np.array(rotations)
 
     def _solve(self, feet_B: Array) -> None:
         """Newton's method with the inverse Jacobians of an earlier sample while they still converge."""
         for iteration in range(ITERATIONS):
-            self.state = self._kinematics.update(self._q, self._still)
-            left = feet_B - _in_base(self.state)
+            left = feet_B - self._feet(self._q)
             if np.abs(left).max() < TOLERANCE:
                 return
             if iteration % REUSED == REUSED - 1:
@@ -232,24 +238,11 @@ class _Legs:
     def _inverse_jacobians(self) -> Array:
         """Joint velocities of each leg by the velocity of its foot in the base frame, shape (m, 3, 3)."""
         J = np.empty((len(self._legs), 3, 3))
-        R_BI = np.array(self.state.R_BI)
         for i in range(3):
-            unit = np.zeros_like(self._q)
-            unit[self._legs[:, i]] = 1.0
-            moved = self._kinematics.update(self._q, unit)
-            J[:, :, i] = np.array([contact.v_I for contact in moved.contacts]) @ R_BI.T
+            d = np.zeros_like(self._q)
+            d[self._legs[:, i]] = DIFFERENCE
+            J[:, :, i] = (self._feet(self._q + d) - self._feet(self._q - d)) / (2.0 * DIFFERENCE)
         return np.array([linear_algebra.inv(J_leg) for J_leg in J])
-
-
-def _in_base(state: KinematicState) -> Array:
-    feet: Array = np.array([c.r_I for c in state.contacts]) @ np.array(state.R_BI).T + np.array(state.p_BI)
-    return feet
-
-
-def _imu(setup: RobotSetup) -> ImuMount:
-    if setup.imu is None:
-        raise ConfigurationError("a synthetic gait needs a robot with an IMU")
-    return setup.imu
 
 
 def _imu_readings(ideal: Array, motion: GaitMotion, sensors: GaitSensors, rng: np.random.Generator) -> Array:
@@ -276,14 +269,9 @@ def _sensed_load(motion: GaitMotion, sensors: GaitSensors, rng: np.random.Genera
     return load + sensors.wrench_noise * rng.standard_normal((n, m))
 
 
-def _wrenches(forces: Array, states: list[KinematicState], R_WI: Array) -> Array:
+def _wrenches(forces: Array, R_WF: Array) -> Array:
     """Return vertical forces [N], shape (n, m), as wrenches in their wrench frames, shape (n, m, 6)."""
-    wrenches = np.zeros((*forces.shape, 6))
-    for k, state in enumerate(states):
-        for i, contact in enumerate(state.contacts):
-            R_WF = R_WI[k] @ np.array(contact.R_IC) @ np.array(contact.R_CF)
-            wrenches[k, i, :3] = forces[k, i] * R_WF[2]
-    return wrenches
+    return np.concatenate((forces[:, :, None] * R_WF[:, :, 2, :], np.zeros((*forces.shape, 3))), axis=2)
 
 
 def _episodes(share: float, n: int, m: int, h: float, rng: np.random.Generator) -> NDArray[np.bool_]:

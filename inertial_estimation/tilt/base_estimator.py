@@ -10,15 +10,14 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.imu import FORCE, RATE
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState
+from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad
 from inertial_estimation.spatial.rotations import log_so3, quaternion_from_rotation, skew
 from inertial_estimation.tilt.base_track import BaseTrack
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.contact_shares import ContactShares
-from inertial_estimation.tilt.contact_view import ContactView
-from inertial_estimation.tilt.filter import TiltFilter
+from inertial_estimation.tilt.filter import LONGEST_INTERVAL, TiltFilter
 from inertial_estimation.tilt.foot_radius import foot_radius
 from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver
 from inertial_estimation.tilt.spikes import SpikeGuard
@@ -150,6 +149,9 @@ class BaseEstimator:
         """
         self.steps += 1
         self.steps_without_joints += joints is None
+        if h > LONGEST_INTERVAL:  # too long to integrate over
+            self.restart()
+            h = 0.0
         now = self._spikes.checked(h, sample.driver)
         mean = now if self._reading is None else 0.5 * (now + self._reading)
         self._look_for_clipping(now)
@@ -227,7 +229,7 @@ class BaseEstimator:
         v_B = R_BI @ observer.velocity - self._imu_velocity - np.cross(w_now, p_BI)
         track.move(h, v_B, float(velocity_covariance.trace()) / 3.0)
         if feet is not None:
-            track.stand(p_BI + feet.points @ R_BI.T, feet.shares)
+            track.stand(view.points_B, feet.shares)
         across = np.eye(3) - np.outer(observer.vertical, observer.vertical)
         along = float(observer.vertical @ of_imu.bias @ observer.vertical)
         position_variance = track.position_variance + POSITION_SIGMA**2
@@ -266,10 +268,9 @@ class BaseEstimator:
         """Ground contacts at the last look; empty before the first one."""
         if not self._seen or self.observer.aligning:
             return ()
-        points = self.view.p_BI + self.view.points @ self.view.R_BI.T
         up_B = self.view.R_BI @ self.observer.vertical
         forces = np.nan_to_num(self.shares.forces)[:, None] * up_B
-        rows = zip(self.shares.names, points, forces, self.shares.shares, strict=True)
+        rows = zip(self.shares.names, self.view.points_B, forces, self.shares.shares, strict=True)
         return tuple(ContactLoad(name, tuple(p), tuple(f), float(s)) for name, p, f, s in rows)
 
     @property

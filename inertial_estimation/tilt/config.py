@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
@@ -20,6 +21,7 @@ class ContactConfig:
         "force and moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force "
         "(numbers that grow with it), switch (on or off, or a probability), joint_torques (efforts of "
         "joint_states, no topic), desired (a planner's wish, <contact>/desired_wrench) or none.",
+        choices=tuple(source.value for source in ContactSource),
     )
     radius: float = parameter(
         -1.0,

@@ -6,10 +6,10 @@ import numpy as np
 
 from inertial_estimation.inputs.contacts import ContactInput, ContactSource, WrenchAxes
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.contact_view import ContactView
 
 CLOSED = 0.05  # of the weight, from which a contact is used
 STANDING = 0.15  # of the weight, which the contacts together carry at least: else the robot flies

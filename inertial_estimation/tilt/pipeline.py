@@ -10,7 +10,6 @@ from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
 from inertial_estimation.inputs.stepper import Stepper
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
@@ -18,6 +17,7 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
     BaseEstimate,
+    ContactLoad,
     Health,
     ImuSample,
     JointReading,

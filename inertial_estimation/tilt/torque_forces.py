@@ -7,12 +7,11 @@ tilt nor velocity nor acceleration of the base enters, nor the inertia of the tr
 import numpy as np
 
 from inertial_estimation.models.contact_force import ContactForces
-from inertial_estimation.models.contact_kinematics import locked_robot, supporting_joints
+from inertial_estimation.models.contact_kinematics import ContactView, locked_robot, supporting_joints
 from inertial_estimation.models.friction import FrictionTerms, friction_model
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.contact_view import ContactView
 
 
 class TorqueForces:

@@ -13,11 +13,10 @@ from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.body_placements import BodyPlacements
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene
-from inertial_estimation.signals import NANOSECONDS, Array, BaseState, LinkInertia, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, ContactLoad, LinkInertia, seconds
 from inertial_estimation.view.moment import Moment, ShownLink, Truth
 from inertial_estimation.view.robot_view import RobotView
 

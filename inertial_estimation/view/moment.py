@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.signals import Array, BaseState, InertialEstimate, LinkEstimate, LinkInertia
+from inertial_estimation.signals import (
+    Array,
+    BaseState,
+    ContactLoad,
+    InertialEstimate,
+    LinkEstimate,
+    LinkInertia,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ import numpy as np
 import rerun as rr
 
 from inertial_estimation.models.body_placements import BodyPlacements
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drawn_sizes import (
     GRAVITY_LENGTH,
     METRES_PER_NEWTON,
@@ -17,7 +16,7 @@ from inertial_estimation.models.drawn_sizes import (
     payload_radius,
 )
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, ContactLoad
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.view.animated_robot import AnimatedRobot
 from inertial_estimation.view.columns import Columns

@@ -11,9 +11,9 @@ import rerun.blueprint as rrb
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.files.outputs import PARTIAL
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import ContactLoad
 from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
 from inertial_estimation.view.estimate_view import EstimateView
 from inertial_estimation.view.moment import Truth, nothing_known

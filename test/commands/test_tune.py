@@ -67,9 +67,7 @@ def scene(tmp_path_factory):
     shared = {name: list(value) if isinstance(value, tuple) else value for name, value in CONFIG.items()}
     sections = {
         "/**": {"ros__parameters": {"urdf": "robot.urdf", **shared}},
-        "/**/tilt_observer": {
-            "ros__parameters": {"observer": "two_stage", "two_stage": BAD, "adaptation": {"enabled": False}}
-        },
+        "/**/tilt_observer": {"ros__parameters": {"observer": "two_stage", "two_stage": BAD}},
     }
     (folder / "robot.yaml").write_text(yaml.safe_dump(sections))
     return folder
@@ -122,7 +120,7 @@ def test_the_parameter_file_has_what_has_changed(scene, results):
 
 def test_gains_of_another_observer_are_tuned_in_its_place(scene, capsys):
     """The file selects it, since the gains would have no effect without."""
-    text = (scene / "robot.yaml").read_text().replace("observer: two_stage", "observer: kalman")
+    text = (scene / "robot.yaml").read_text().replace("observer: two_stage", "observer: filter")
     (scene / "other.yaml").write_text(text)
     given = [str(scene / "bag"), "--config", str(scene / "other.yaml"), *VARY, "--no-figures"]
     assert (

@@ -46,7 +46,7 @@ def parameter_file(tmp_path: Path) -> Path:
     links = ["torso_link", HAND]
     nodes = {
         "/**": shared,
-        "tilt_observer": {"contact.force_on": 30.0, "contact.force_off": 15.0},
+        "tilt_observer": {"rate": 500.0},
         "inertial_ekf": {"links": links, "noise": noise},
         "whole_body_controller": {"inertias.links": list(links)},  # not the same list: YAML would alias it
     }

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.triad import rotation_from_tilt_and_yaw
 
-from inertial_estimation.spatial.sphere import turn_towards
 from inertial_estimation.spatial.vectors import (
     ZERO,
     add,
@@ -16,7 +15,6 @@ from inertial_estimation.spatial.vectors import (
     matrix,
     norm,
     normalised,
-    rotate,
     rotation,
     times,
     vector,
@@ -31,7 +29,6 @@ def test_rotations_agree_with_scipy(seed, size):
     phi, a = tuple(size * rng.normal(size=3)), tuple(rng.normal(size=3))
     R = Rotation.from_rotvec(phi).as_matrix()
     np.testing.assert_allclose(rotation(phi), R, atol=1e-12)
-    np.testing.assert_allclose(rotate(phi, a), R @ a, atol=1e-12)
     np.testing.assert_allclose(times(matrix(R), a), R @ a, atol=1e-14)
 
 
@@ -56,7 +53,6 @@ def test_small_rotations_are_exact_to_the_last_digits(size):
     phi = size * np.array([0.6, -0.48, 0.64])
     R = Rotation.from_rotvec(phi).as_matrix()
     np.testing.assert_allclose(rotation(vector(phi)), R, rtol=0.0, atol=1e-15)
-    np.testing.assert_allclose(rotate(vector(phi), (1.0, 2.0, 3.0)), R @ [1, 2, 3], rtol=0.0, atol=3e-15)
 
 
 @given(st.integers(0, 10**6))
@@ -76,26 +72,3 @@ def test_rows_aligned_with_the_opposite_direction_are_a_rotation_all_the_same():
     np.testing.assert_allclose(aligned @ aligned.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(aligned), 1.0)
     np.testing.assert_allclose(aligned[0], R[0], atol=1e-12)
-
-
-@given(st.integers(0, 10**6), st.floats(0.1, 3.0), st.floats(0.01, 3.0))
-def test_turning_towards_is_the_flow_on_the_sphere(seed, length, exposure):
-    """Oracle: the differential equation x' = (x x y) x x in many small steps."""
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(2, 3))
-    x, y = x / np.linalg.norm(x), length * y / np.linalg.norm(y)
-    exact, turn = turn_towards(tuple(x), tuple(y), exposure)
-    np.testing.assert_allclose(rotate(turn, tuple(x)), exact, atol=1e-12)
-    n = 400
-    for _ in range(n):
-        middle = x + 0.5 * exposure / n * (y * (x @ x) - x * (x @ y))  # the double cross product, expanded
-        x = x + exposure / n * (y * (middle @ middle) - middle * (middle @ y))
-    np.testing.assert_allclose(exact, x, atol=1e-4)
-
-
-def test_aligned_and_opposite_directions_stay():
-    up = (0.0, 0.0, 1.0)
-    assert turn_towards(up, (0.0, 0.0, 2.0), 5.0)[0] == up
-    assert turn_towards(up, (0.0, 0.0, -2.0), 5.0)[0] == up
-    moved, _ = turn_towards(up, (1.0, 0.0, 0.0), 1e9)
-    assert moved == pytest.approx((1.0, 0.0, 0.0))

@@ -56,7 +56,6 @@ CONFIG = {
 G = np.array([0.0, 0.0, 9.80665])
 MODEL = pin.buildModelFromXML(URDF, pin.JointModelFreeFlyer())
 NAMES = tuple(MODEL.names[2:])
-NO_REST = {"bias.at_rest": False}  # a motion that starts very slowly would pass for rest
 
 
 def tilt_pipeline(**values):

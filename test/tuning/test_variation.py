@@ -19,25 +19,24 @@ def one(text, observer="two_stage"):
     return variation
 
 
-@pytest.mark.parametrize("text", ["two_stage.gamma=0.3:3", "adaptation.slowest", "r3s2.k1v"])
-def test_gains_of_an_observer_that_is_not_in_use_are_refused(text):
-    with pytest.raises(ConfigurationError, match="the observer in use is kalman: set 'observer: "):
-        one(text, "kalman")
-    assert one("kalman.window=0.2:1", "kalman").shipped == 0.5
+def test_gains_of_an_observer_that_is_not_in_use_are_refused():
+    with pytest.raises(ConfigurationError, match="the observer in use is filter: set 'observer: two_stage'"):
+        one("two_stage.gamma=0.3:3", "filter")
+    assert one("filter.freedom=0.05:1", "filter").shipped == TiltPipelineConfig().filter.freedom
 
 
 @pytest.mark.parametrize(
     ("texts", "observer"),
     [
         (["two_stage.gamma=0.3:3:log", "noise.torque"], "two_stage"),
-        (["adaptation.slowest", "tilt_observer.two_stage.alpha1"], "two_stage"),
-        (["tilt_observer.kalman.window=0.2:1"], "kalman"),
-        (["kalman.window", "two_stage.gamma"], ""),
-        (["observer=kalman,two_stage", "two_stage.gamma"], ""),
-        (["gravity.gain", "rate"], ""),
+        (["rate", "tilt_observer.two_stage.alpha1"], "two_stage"),
+        (["tilt_observer.filter.freedom=0.05:1"], "filter"),
+        (["filter.freedom", "two_stage.gamma"], ""),
+        (["observer=filter,two_stage", "two_stage.gamma"], ""),
+        (["contact.radius", "rate"], ""),
     ],
 )
-@pytest.mark.parametrize("used", ["two_stage", "kalman", "hua"])
+@pytest.mark.parametrize("used", ["two_stage", "filter"])
 def test_gains_tell_whose_they_are(texts, observer, used):
     configs = {**CONFIGS, "tilt_observer": TiltPipelineConfig(observer=used)}
     expected = [("tilt_observer", "observer", observer)] if observer not in ("", used) else []
@@ -56,9 +55,9 @@ def test_ranges_choices_and_a_name_alone():
     )
     assert gamma.value_at(0.5) == pytest.approx(0.3**0.5 * 3.0**0.5)
     assert gamma.share_of(gamma.value_at(0.3)) == pytest.approx(0.3)
-    assert one("tilt_observer.gravity.gain=0:2").value_at(0.25) == 0.5
-    assert one("adaptation.enabled=true,false").choices == (True, False)
-    assert one("observer=r3s2,two_stage").value_at(0.99) == "two_stage"
+    assert one("tilt_observer.yaw_timeout=0:2").value_at(0.25) == 0.5
+    assert one("point_contacts=true,false").choices == (True, False)
+    assert one("observer=filter,two_stage").value_at(0.99) == "two_stage"
     alone = one("prior.com")
     assert (alone.low, alone.high, alone.log) == (pytest.approx(0.01), pytest.approx(1.0), True)
     bounded = one("two_stage.gamma")
@@ -77,7 +76,7 @@ def test_ranges_choices_and_a_name_alone():
         ("two_stage.gamma=0:1:log", "positive for log"),
         ("two_stage.gamma=1:2:cubic", "no range"),
         ("two_stage.gamma=0:1", r"is 0.0, expected a value in \[0.001, 1000\]"),
-        ("observer", "expected choices: observer=two_stage"),
+        ("observer", "expected choices: observer=filter,two_stage"),
         ("observer=two_stage,luenberger", "is 'luenberger', expected one of"),
         ("noise.torque", "is -1, expected a range"),
     ],

@@ -12,12 +12,12 @@ pytest.importorskip("rerun")
 from rerun.chunk import RrdReader
 from support.leg_robot import NAMES, URDF
 
-from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
+    ContactLoad,
     Decision,
     InertialEstimate,
     JointReading,

@@ -1,1 +1,0 @@
-"""Inputs of the estimators: buffers, alignment by stamp, interpolation."""

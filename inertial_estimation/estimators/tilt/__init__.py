@@ -1,1 +1,0 @@
-"""Estimation of base orientation and velocity: tilt observers, contact selection, gyroscope bias."""
