@@ -3,7 +3,7 @@
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.inputs.messages import CONVERSIONS
+from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples, Sample
@@ -89,7 +89,7 @@ class Replay:
         if inertial is not None:
             self.run.efforts = self._keep(topics.joints)
         for contact, topic in topics.wrenches.items():
-            self.run.wrenches[contact] = self._keep(topic)
+            self.run.wrenches[contact] = self._keep(topic, WRENCH_TYPES)
         if watcher is not None:
             self._listen(topics.joints, lambda sample: watcher.push_joints(sample))
         self._loads_pace, self._offset_ns = MarkerPace(), 0
@@ -131,10 +131,10 @@ class Replay:
         if self._recording.topics.get(topic) in CONVERSIONS:
             self._takers.setdefault(topic, []).append(take)
 
-    def _keep(self, topic: str) -> RecordedSamples[Any]:
-        """Keep the messages of a topic."""
+    def _keep(self, topic: str, types: Collection[str] = CONVERSIONS) -> RecordedSamples[Any]:
+        """Keep the messages of a topic, if it has one of some types."""
         kept = RecordedSamples[Any]()
-        if topic in self._takers and self._recording.topics[topic] in CONVERSIONS:
+        if topic in self._takers and self._recording.topics[topic] in types:
             self._takers[topic].append(lambda message, _arrival_ns: kept.append(message))
         return kept
 

@@ -5,7 +5,7 @@ This module is the method on one page. A step
 1. propagates velocity and vertical by the readings of gyroscope and accelerometer,
 2. measures the velocity by the contacts: points of the world that the IMU has carried along against where
    the joints see them now,
-3. measures freedom: a body does not fly away, so that its velocity is zero within wide bounds,
+3. measures freedom: a body does not fly away, so that without contacts its velocity is bounded,
 4. measures rest: the rate of a robot that stands still is zero,
 5. measures soles: a flat foot on the ground does not turn,
 6. judges: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
@@ -53,6 +53,7 @@ SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is 
 SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
+ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 JUDGED_TIME = 0.5  # over which corrections of the vertical are summed [s]
@@ -117,8 +118,8 @@ class FilterConfig:
         runtime=True,
     )
     freedom: float = parameter(
-        0.14,
-        "Velocity that a body hardly exceeds for a second without contact: the smaller, the more the "
+        0.05,
+        "Velocity that a body without contacts hardly exceeds for a second: the smaller, the more the "
         "accelerometer alone corrects the tilt.",
         unit="m/s",
         lower=0.01,
@@ -174,6 +175,7 @@ class TiltFilter(TiltObserver):
         self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
         self._noise, self._rest = ReadingNoise(), RestDetector()
         self._alignment: InitialAlignment | None = InitialAlignment()
+        self._alone = math.inf  # time without contact [s]
         self._first_contacts = ContactVelocity(self._radius, LONGEST_INTERVAL)
         self._carry(None)
         self._correlation, self._turn_variance = np.zeros(2), np.zeros((3, 3))
@@ -225,6 +227,7 @@ class TiltFilter(TiltObserver):
         self.state = propagate(self.state, h, reading[3:], reading[:3], noise, self._carried)
         self._clipped += h * CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
         self._since_look += h
+        self._alone += h
 
     @property
     def _shaking(self) -> float:
@@ -243,6 +246,8 @@ class TiltFilter(TiltObserver):
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was: how far it is not, over the interval, is an error of the velocity."""
         then, interval = self._feet, self._since_look
+        if feet.shares.any():
+            self._alone = 0.0
         if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
             return
         before, last = self.state, self.residual
@@ -256,8 +261,12 @@ class TiltFilter(TiltObserver):
         self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
     def _measure_freedom(self, h: float) -> None:
-        """A body does not fly away: its velocity is zero, within bounds that contacts make meaningless."""
-        self._measure(VELOCITY_ROWS, -self.state.velocity, self.config.freedom**2 / h, math.inf)
+        """A body does not fly away: without contacts its velocity is zero, within bounds."""
+        if self._alone > ALONE:
+            velocity = self.state.velocity
+            if self._alone - h <= ALONE:  # from here on it is that relative to the mean motion
+                self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
+            self._measure(VELOCITY_ROWS, -velocity, self.config.freedom**2 / h, math.inf)
 
     def _measure_rest(self, h: float, reading: Array) -> None:
         """A robot at rest does not turn."""
