@@ -83,7 +83,7 @@ def _feet_forces_known(survey: Survey) -> bool:
 def _tilt(survey: Survey) -> tuple[Entry, ...]:
     entries = [Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged")]
     if survey.forces_by_torques:
-        contact = {"source": ["joint_torques"]}
+        contact = {"source": "joint_torques"}
         entries.append(Entry("contact", contact, f"{NO_SENSOR}; with sensors: wrench, force or switch"))
     return tuple(entries)
 

@@ -13,7 +13,7 @@ FOOT = np.array([0.1, 0.05, -0.9])  # in the world, from the IMU, which only tur
 
 
 def orientation(t):
-    return exp_so3(np.array([0.8 * np.sin(2.0 * t), 0.3 * np.cos(1.1 * t), 0.2 * t]))
+    return exp_so3(np.array([0.8 * np.cos(2.0 * t), 0.3 * np.cos(1.1 * t), 0.2 * t]))
 
 
 def error_and_sigma(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), end=6.0):
