@@ -17,7 +17,7 @@ from inertial_estimation.commands.main import main as run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = (
-    *("--only", "tilt_observer", "--param", "tilt_observer.adaptation.enabled=false"),
+    *("--only", "tilt_observer", "--param", "tilt_observer.observer=two_stage"),
     *("--param", "tilt_observer.two_stage.alpha1=100.0", "--param", "tilt_observer.two_stage.alpha2=20.0"),
     *("--param", "tilt_observer.two_stage.gamma=3.0"),
 )

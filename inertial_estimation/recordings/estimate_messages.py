@@ -4,6 +4,7 @@ As in `inputs.messages`, fields are read and written by name, so each function s
 of rclpy and those of `rosbags`. `*_to_msg` writes into a message that exists, which may be used again.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -46,10 +47,10 @@ def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
 
 
 def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_frame: str) -> Any:
-    """Convert an estimate to nav_msgs/Odometry with the covariance of its orientation.
+    """Convert an estimate to nav_msgs/Odometry with its covariances, zero where they are unknown.
 
     The covariance of small rotations is transformed to world axes, as the message requires:
-    R_WB P_B R_WB^T. Position and twist have no estimated covariance; their blocks are zero.
+    R_WB P_B R_WB^T. That of the angular velocity is the one of the gyroscope's bias.
 
     Args:
         estimate: The estimate.
@@ -61,6 +62,12 @@ def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_fra
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
     covariance = msg.pose.covariance.reshape(6, 6)  # a view
     covariance[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
+    variance = estimate.position_variance
+    covariance[:3, :3] = (variance if math.isfinite(variance) else 0.0) * np.eye(3)
+    twist, velocity = msg.twist.covariance.reshape(6, 6), estimate.velocity_covariance_B
+    twist[:3, :3] = 0.0 if velocity is None else velocity
+    across, along = np.nan_to_num(estimate.gyro_bias_variances)
+    twist[3:, 3:] = across * np.eye(3) + (along - across) * np.outer(estimate.tilt_B, estimate.tilt_B)
     return msg
 
 

@@ -1,6 +1,7 @@
 """What nodes publish says what the estimates hold."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,8 +70,25 @@ def test_covariance_is_turned_into_world_axes():
     assert not covariance[:3].any()
 
 
+def with_all_covariances(estimate):
+    return replace(
+        estimate,
+        gyro_bias_variances=(0.1, 0.3),
+        velocity_covariance_B=np.diag([1.0, 2.0, 3.0]),
+        position_variance=0.5,
+    )
+
+
+def test_covariances_of_position_and_twist_are_those_of_the_estimate():
+    estimate = with_all_covariances(base_estimate(np.eye(3), np.eye(3)))
+    msg = over_the_wire(estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
+    pose, twist = (np.array(part.covariance).reshape(6, 6) for part in (msg.pose, msg.twist))
+    np.testing.assert_allclose(np.diag(pose), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(np.diag(twist), [1.0, 2.0, 3.0, 0.1, 0.1, 0.3])
+
+
 def test_a_reused_message_carries_nothing_over():
-    old = base_estimate(exp_so3(np.array([0.3, 0.1, 0.2])), np.eye(3), stamp_ns=1)
+    old = with_all_covariances(base_estimate(exp_so3(np.array([0.3, 0.1, 0.2])), np.eye(3), stamp_ns=1))
     new = base_estimate(np.eye(3), np.zeros((3, 3)), stamp_ns=2)
     used = estimate_messages.odometry_to_msg(old, Odometry(), "w", "b")
     again = estimate_messages.odometry_to_msg(new, used, "odom", "base")
