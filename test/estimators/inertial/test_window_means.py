@@ -169,7 +169,7 @@ def test_compiled_functions_give_the_numbers_of_their_source(name, capacity):
 
 def joint_states_base_and_contact(count):
     """An aligner's memory with rows of joint states, a base state and a wrench, and the buffers of these."""
-    memory, rng = AlignerMemory([6, 9, 6], [[], [], []]), np.random.default_rng(11)
+    memory, rng = AlignerMemory([6, 9, 6]), np.random.default_rng(11)
     buffers = [
         StampedBuffer(width, memory=stream.buffer)
         for width, stream in zip((6, 9, 6), memory.streams, strict=True)
