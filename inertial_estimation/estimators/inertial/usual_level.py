@@ -14,7 +14,7 @@ FIRST_IN_MOTION = 1.0  # the same; the first data of a motion are those of its s
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
 LEAST_UNSEEN = 0.5  # of the gate's quantile: limit of a motion that is judged by the rest before it
 RARE = 1e-6  # probability of one independent NIS of white noise above its share of the limit
-MARGIN = 1.4  # over that of white noise, for errors of the model
+MARGIN = 1.6  # over that of white noise, for errors of the model
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 
 
