@@ -44,19 +44,20 @@ class InnovationGate:
 
     Attributes:
         config: Quantile and times.
-        factor: Factor of the chi-square quantile in the bound, for noise that is not Gaussian.
+        quantile: Chi-square quantile of as many rows.
+        factor: Its factor in the bound, for noise that is not Gaussian.
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
         self.config = config
-        self._quantile = chi_square_quantile(rows, config.quantile)
+        self.quantile = chi_square_quantile(rows, config.quantile)
         self.factor = 1.0
         self._rejected_for = 0.0
 
     @property
     def bound(self) -> float:
         """Largest NIS that is accepted: the chi-square quantile, times the factor the NIS seen calls for."""
-        return self.factor * self._quantile
+        return self.factor * self.quantile
 
     @property
     def limit(self) -> float:

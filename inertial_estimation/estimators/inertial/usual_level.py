@@ -9,10 +9,12 @@ from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_squ
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 WINDOW = 5.0  # time constant of the level [s]
-FIRST = 1.0  # time of data before there is a level: the first of a motion are those of its smooth begin [s]
+FIRST_AT_REST = 0.3  # time of data before there is a level [s]
+FIRST_IN_MOTION = 1.0  # the same; the first data of a motion are those of its smooth begin [s]
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
+LEAST_UNSEEN = 0.5  # of the gate's quantile: limit of a motion that is judged by the rest before it
 RARE = 1e-6  # probability of one independent NIS of white noise above its share of the limit
-MARGIN = 1.4  # over that of white noise, for errors of the model
+MARGIN = 1.6  # over that of white noise, for errors of the model
 PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 
 
@@ -24,13 +26,14 @@ class _Usual:
         is_known: Whether enough data have been seen.
     """
 
-    def __init__(self, least: float) -> None:
+    def __init__(self, least: float, first: float) -> None:
         """Begin without data.
 
         Args:
             least: Smallest level.
+            first: Time of data before it is known [s].
         """
-        self._least = least
+        self._least, self._first = least, first
         self.reset()
 
     def reset(self) -> None:
@@ -47,7 +50,7 @@ class _Usual:
         """Add the NIS of a time [s]."""
         self._seen = seen = min(self._seen + dt, WINDOW)
         self.mean += min(dt / seen, 1.0) * (nis - self.mean) if seen > 0.0 else nis
-        self.is_known = seen >= FIRST
+        self.is_known = seen >= self._first
 
 
 class UsualLevel:
@@ -57,8 +60,8 @@ class UsualLevel:
     innovation gate but far above what the robot's sensors usually give. Data stand out from a multiple of
     the mean on; of white noise a smaller one suffices the more rows there are, as their mean varies less.
 
-    Errors of the model show in motion only, so rest and motion have their own mean. A rest that has not been
-    seen is judged as a motion, but what is usual at rest says nothing about the motion that follows.
+    Errors of the model show in motion only, so rest and motion have their own mean. A state that has not been
+    seen is judged by the other one, a motion by no less than what the stated noise may explain.
 
     Attributes:
         moving: Whether the robot moves.
@@ -76,7 +79,7 @@ class UsualLevel:
         self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
         self._largest = MARGIN * chi_square_quantile(rows, 1.0 - RARE) / rows
         least = LEAST_SHARE * rows
-        self._rest, self._motion = _Usual(least), _Usual(least)
+        self._rest, self._motion = _Usual(least, FIRST_AT_REST), _Usual(least, FIRST_IN_MOTION)
         self._recent: deque[tuple[_Usual, float, float]] = deque()
         self.moving, self._waiting = True, 0.0
 
@@ -135,12 +138,18 @@ class UsualLevel:
             factor: The multiple; a smaller one where that many rows of white noise stay far below it.
         """
         bound, usual = self._gate.bound, self._usual
-        return min(min(factor, self._largest) * usual.level, bound) if usual.is_known else bound
+        if not usual.is_known:
+            return bound
+        limit = min(factor, self._largest) * usual.level
+        if self.moving and usual is self._rest:
+            limit = max(limit, LEAST_UNSEEN * self._gate.quantile)
+        return min(limit, bound)
 
     @property
     def _usual(self) -> _Usual:
-        """What is usual in the present state of motion."""
-        return self._rest if self._rest.is_known and not self.moving else self._motion
+        """What is usual in the present state of motion, or in the other one where it has not been seen."""
+        own, other = (self._motion, self._rest) if self.moving else (self._rest, self._motion)
+        return own if own.is_known or not other.is_known else other
 
 
 @compiled

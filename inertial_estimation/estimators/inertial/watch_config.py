@@ -19,7 +19,7 @@ class WatchConfig:
         8.0,
         "Factor by which the normalised innovation squared must exceed its usual level for the data to be "
         "suspect; the published parameters are held while they are. Where there are more than seven rows a "
-        "smaller factor suffices: 4.8 of 18, 3.5 of 38.",
+        "smaller factor suffices: 5.5 of 18, 4.0 of 38.",
         lower=1.5,
         upper=1e3,
         runtime=True,

@@ -48,8 +48,7 @@ def test_rest_and_motion_have_their_own_levels():
         level.feed(0.5, DT)
     assert level.limit(FACTOR) == pytest.approx(0.5 * FACTOR)
     level.moving = True  # a motion that has not been seen: errors of the model may show in it
-    assert not level.is_known
-    assert level.limit(FACTOR) == InnovationGate(GateConfig(), ROWS).bound
+    assert level.limit(FACTOR) == 0.5 * InnovationGate(GateConfig(), ROWS).quantile
     for nis in np.random.default_rng(3).chisquare(2, 300):
         level.feed(float(nis), DT)
     in_motion = level.limit(FACTOR)
