@@ -61,7 +61,7 @@ class BaseEstimator:
         shares: Which contacts carry the robot.
         track: Orientation and position of the base.
         radius: Of round feet [m].
-        steps: Number of steps; steps_without_joints: likewise.
+        steps: Number of steps; incomplete_steps: of those with an input missing.
         without_contact_s: Time for which no contact has carried the robot [s].
         on_step: Called with what the observer takes at every step; None: nothing is.
     """
@@ -95,7 +95,7 @@ class BaseEstimator:
         )
         self.radius = radius
         self.on_step: Callable[[StepReadings], None] | None = None
-        self.steps = self.steps_without_joints = 0
+        self.steps = self.incomplete_steps = 0
         self.reset()
 
     def reset(self) -> None:
@@ -148,7 +148,7 @@ class BaseEstimator:
             The estimate; None while the vertical at the start is determined.
         """
         self.steps += 1
-        self.steps_without_joints += joints is None
+        self.incomplete_steps += bool(sample.missing)
         if h > LONGEST_INTERVAL:  # too long to integrate over
             self.restart()
             h = 0.0

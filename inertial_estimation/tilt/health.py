@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.errors import listing
+from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.signals import Health, HealthLevel
 from inertial_estimation.tilt.base_estimator import BaseEstimator
 
@@ -26,6 +27,8 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     if observer.aligning:
         found.append(f"starting: determining the vertical over {estimator.config.filter.startup:g} s")
         level = HealthLevel.WARN
+    if IMU in missing:
+        return Health("estimator", HealthLevel.STALE, f"waiting for {IMU}", figures(estimator))
     if missing:
         found.append(f"without {listing(missing)}: the tilt goes on from the other inputs, less certain")
         level = HealthLevel.WARN
@@ -52,7 +55,7 @@ def figures(estimator: BaseEstimator) -> dict[str, str]:
     bias, sigma = estimator.gyro_bias
     return {
         "steps": str(estimator.steps),
-        "steps without joints": str(estimator.steps_without_joints),
+        "steps with an input missing": str(estimator.incomplete_steps),
         "contacts": ", ".join(estimator.shares.in_use) or "none",
         "at rest": "yes" if observer.at_rest else "no",
         "gyro bias [rad/s]": " ".join(f"{value:.5f}" for value in bias),

@@ -19,7 +19,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import expm
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
@@ -110,6 +109,8 @@ def two_stage_step(
 @lru_cache(maxsize=64)
 def _first_stage(alpha1: float, alpha2: float, h: float) -> Array:
     """Transition of (x1, x2', f, y_v) in a frame that turns with the gyroscope; f and y_v are constant."""
+    from scipy.linalg import expm  # only this observer needs it
+
     A = np.zeros((4, 4))
     A[0] = -alpha1, -STANDARD_GRAVITY, 1.0, alpha1
     A[1] = alpha2 / STANDARD_GRAVITY, 0.0, 0.0, -alpha2 / STANDARD_GRAVITY
