@@ -204,7 +204,7 @@ def _motion_facts(figures: Mapping[str, Sequence[Metrics]], record: PushRecord) 
     return [
         f"the first push tilts the trunk by {between.max():.1f} deg, {between[-1]:.2f} deg are left at "
         f"{second:g} s; after the second it falls and lies at {record.time_s[-1]:.2f} s",
-        "all observers on the same contact velocities, anchor at the ZMP, bias estimation off for all and VQF",
+        "all observers on the same contact velocities, anchor at the ZMP, no bias estimated, by VQF neither",
         f"VQF has no initial tilt to set: before the record it saw {VQF_PAST:g} s of rest at the wrong one",
         *_late(figures),
         *(f"{quantity}: smallest is {_best(figures, quantity)}" for quantity in figures[TWO_STAGE][0]),

@@ -87,7 +87,8 @@ class RobotInputs:
         Raises:
             ConfigurationError: If parameters do not fit the robot.
         """
-        robot, inputs, clocks = setup.robot, config.inputs, ClockGroup(config.inputs)
+        robot, inputs = setup.robot, config.inputs
+        self.clocks = clocks = ClockGroup(config.inputs)
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
         wanted: Any = {"velocities": velocities, "efforts": efforts, "partial": partial_joints}
         self.joints = JointInput(robot, config, clocks, corrections, **wanted) if joints else None

@@ -237,6 +237,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
         timeout = self.config.pipeline.robot.inputs.timeout
         self._inputs.delay.timeout = math.inf if self._answered else timeout
+        self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)
