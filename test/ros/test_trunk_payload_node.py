@@ -123,7 +123,7 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
     it_is_asked(world, changes, holds)
     robot.torques = False
-    missing = "no effort; ground_forces 'estimated' needs the torques of lf_haa_joint"
+    missing = "it has no effort, but joint torques are needed"
     assert world.run(lambda: missing in node.output), "the log says it"
     said = lambda status: any(missing in text for text in (status.message, *(v.key for v in status.values)))  # noqa: E731
     levels = lambda: {status.level for status in diagnostics[-1].status if said(status)}  # noqa: E731
