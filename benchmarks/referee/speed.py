@@ -99,7 +99,7 @@ def timed_steps(recording: Any, pipeline: Any) -> tuple[np.ndarray, float]:
         made = pipeline.tick(entry.log_ns)
         spent = time.perf_counter_ns() - begin
         total += spent
-        ticks += [spent / len(made)] * len(made)
+        ticks += [spent / len(made) for _ in made]
     return np.array(ticks[len(ticks) // 5 :]), total / max(len(ticks), 1)
 
 
