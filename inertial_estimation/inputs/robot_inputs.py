@@ -48,8 +48,8 @@ class RobotInputs:
 
     Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and
     counted. Arrivals are on the clock of the stamps: when the middleware received a message, or when it was
-    recorded; None: not known. `topics` has the types of the messages that each topic may have, and what takes
-    their values.
+    recorded; None or 0, as the clock of a simulation has before its first message: not known. `topics` has
+    the types of the messages that each topic may have, and what takes their values.
     """
 
     def __init__(
@@ -126,13 +126,13 @@ class RobotInputs:
     def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
         """Take a reading of the IMU, with the frame in the header of its message."""
         if self.imu is not None:
-            self.imu.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
+            self.imu.push(sample, arrival_ns or sample.stamp_ns, frame_id)
             self._collect()
 
     def push_joints(self, reading: JointReading, arrival_ns: int | None = None, source: str = JOINTS) -> None:
         """Take a joint state, with the topic of its message or what else tells its publisher."""
         if self.joints is not None:
-            self.joints.push(reading, reading.stamp_ns if arrival_ns is None else arrival_ns, source)
+            self.joints.push(reading, arrival_ns or reading.stamp_ns, source)
             self._collect()
 
     def push_contact(
@@ -151,7 +151,7 @@ class RobotInputs:
         if known is None:
             check_contact(contact, self._setup.contact_names)
             return
-        known.push(sample, sample.stamp_ns if arrival_ns is None else arrival_ns, frame_id)
+        known.push(sample, arrival_ns or sample.stamp_ns, frame_id)
         self._collect()
 
     def push_orientation(
@@ -161,7 +161,7 @@ class RobotInputs:
         stream = self.streams.get(name)
         if stream is None:
             return
-        arrival, row = sample.stamp_ns if arrival_ns is None else arrival_ns, sample.quaternion_xyzw.copy()
+        arrival, row = arrival_ns or sample.stamp_ns, sample.quaternion_xyzw.copy()
         if not LEAST_QUATERNION <= np.abs(row).max() <= LARGEST_QUATERNION:
             stream.refuse(DropReason.NO_DIRECTION, "", arrival)
             return
