@@ -104,7 +104,9 @@ def test_the_size_of_this_checkout_is_stored_and_compared_with_itself(tmp_path: 
     said = ""
     for options in ([], ["--against", str(file)]):
         words = [*command_line, "--output", str(file), *options]
-        said = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        said = ended.stdout
     stored = json.loads(file.read_text())
     found = {row["key"]: row["value"] for row in stored["parts"]["size"]}
     assert stored["seed"] == 3
