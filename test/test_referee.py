@@ -104,7 +104,8 @@ def test_the_size_of_this_checkout_is_stored_and_compared_with_itself(tmp_path: 
     said = ""
     for options in ([], ["--against", str(file)]):
         words = [*command_line, "--output", str(file), *options]
-        ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+        places = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": ""}
+        ended = subprocess.run(words, cwd=ROOT, env=places, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
         said = ended.stdout
     stored = json.loads(file.read_text())

@@ -21,7 +21,7 @@ from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
-START = 3.0  # time of data in which parameters are learned for the first time [s]
+START = 2.0  # time of data in which parameters are learned for the first time [s]
 CONTRADICTED = 2.5  # NIS per row, from which on no estimate explains the data
 LIFE = 0.15  # time after which the second filter begins anew [s]
 BETTER = 2.0  # logarithm of the Bayes factor from which on the first data were faulty; e^2 = 7
@@ -73,7 +73,7 @@ class FreshStart:
         return self._age <= START and self._compare(equation, update, dt)
 
     def explains(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> bool:
-        """Compare the filters by one measurement that contradicts the first one, at any time.
+        """Compare the filters by one measurement that contradicts the first one, in the first seconds.
 
         Args:
             equation: The measurement.
@@ -83,7 +83,7 @@ class FreshStart:
         Returns:
             Whether the second filter has predicted the last data better, and without a contradiction.
         """
-        return not math.isinf(self._age) and self._compare(equation, update, dt, contradiction=CONTRADICTED)
+        return not self.is_past and self._compare(equation, update, dt, contradiction=CONTRADICTED)
 
     def _compare(
         self, equation: LinearEquation, update: FilterUpdate, dt: float, *, contradiction: float = math.inf
