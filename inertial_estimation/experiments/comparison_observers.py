@@ -20,7 +20,7 @@ from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.error_state import rotation
+from inertial_estimation.spatial.rotations import exp_so3
 
 LEAST_FORCE = 1.0  # of a contact that is in use [N]
 
@@ -64,7 +64,7 @@ def single_stage_step(
         force: Mean specific force [m/s^2], shape (3,).
         velocity: y_v, of the IMU by the contacts, in its frame [m/s], shape (3,).
     """
-    half = rotation(-0.5 * h * rate)
+    half = exp_so3(-0.5 * h * rate)
     x1, x2 = half @ state.velocity, half @ state.vertical
     along = np.outer(x2, x2)
     left, mean = np.zeros(3), np.zeros(3)
@@ -74,7 +74,7 @@ def single_stage_step(
         left += steady + math.exp(-gain * h) * rest
         mean += steady - math.expm1(-gain * h) / (gain * h) * rest
     turn = -gains.k1r / STANDARD_GRAVITY * np.cross(x2, mean)
-    vertical = half @ (rotation(h * turn) @ x2)
+    vertical = half @ (exp_so3(h * turn) @ x2)
     return SingleStageState(half @ (velocity - left), vertical / np.linalg.norm(vertical))
 
 
@@ -128,6 +128,6 @@ class SolePoints:
         """
         if not self.shares[k].any():
             return None
-        moved = self.before[k] @ rotation(-h * rate).T - self.now[k]
+        moved = self.before[k] @ exp_so3(-h * rate).T - self.now[k]
         y_v: Array = self.shares[k] @ moved / h
         return y_v

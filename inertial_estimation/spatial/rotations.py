@@ -12,9 +12,10 @@ from inertial_estimation.spatial.vectors import Matrix, Vector
 NumberT = TypeVar("NumberT", float, Array)
 
 
+@inlined
 def skew(w: Array) -> Array:
     """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
-    x, y, z = w
+    x, y, z = w[0], w[1], w[2]
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
@@ -25,6 +26,7 @@ def skews(v: Array) -> Array:
     return S - np.swapaxes(S, -1, -2)
 
 
+@inlined
 def exp_so3(phi: Array) -> Array:
     """Return the rotation matrix of a rotation vector (Rodrigues' formula).
 

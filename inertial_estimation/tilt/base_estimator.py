@@ -224,9 +224,10 @@ class BaseEstimator:
         track.turn(h, w_B, up_B, R_reference)
         w_now = R_BI @ (rate_now - bias) - self._imu_rate
         of_imu = observer.uncertainty
-        lever = skew(p_BI) @ R_BI
+        S = skew(p_BI)
+        lever = S @ R_BI
         velocity_covariance = R_BI @ of_imu.velocity @ R_BI.T + lever @ of_imu.bias @ lever.T
-        v_B = R_BI @ observer.velocity - self._imu_velocity - np.cross(w_now, p_BI)
+        v_B = R_BI @ observer.velocity - self._imu_velocity + S @ w_now
         track.move(h, v_B, float(velocity_covariance.trace()) / 3.0)
         if feet is not None:
             track.stand(view.points_B, feet.shares)

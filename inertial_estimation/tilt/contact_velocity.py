@@ -3,7 +3,7 @@
 import numpy as np
 
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.error_state import rotation
+from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.observer import Feet
 
 
@@ -23,7 +23,7 @@ class ContactVelocity:
 
     def turn(self, h: float, rate: Array) -> None:
         """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
-        self._turned = rotation(-h * rate) @ self._turned
+        self._turned = exp_so3(-h * rate) @ self._turned
         self._time += h
 
     def look(self, feet: Feet, up_I: Array) -> tuple[float, Array] | None:

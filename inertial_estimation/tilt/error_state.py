@@ -22,6 +22,7 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3, skew
 
 ERRORS = 12  # dv, a, db, dc
 LEAST_POWER = 1e-8  # of an innovation of contacts, so that its mean is never zero [m^2/s^2]
@@ -102,23 +103,6 @@ class ContactNoise(NamedTuple):
     time: float
 
 
-@inlined
-def cross_matrix(a: Array) -> Array:
-    """Return S(a), with S(a) b = a x b."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
-
-
-@inlined
-def rotation(r: Array) -> Array:
-    """Return exp(S(r)), the rotation by the vector r [rad]."""
-    angle = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
-    S = cross_matrix(r)
-    if angle < 1e-6:
-        return np.eye(3) + S + 0.5 * (S @ S)
-    half = math.sin(0.5 * angle) / (0.5 * angle)
-    return np.eye(3) + (math.sin(angle) / angle) * S + (0.5 * half * half) * (S @ S)
-
-
 @compiled
 def propagate(
     state: TiltState, h: float, rate: Column, force: Column, noise: ProcessNoise, carried: Carried
@@ -137,15 +121,15 @@ def propagate(
         The state at the end.
     """
     w = rate - state.bias
-    E, middle = rotation(-h * w), rotation(-0.5 * h * w)
+    E, middle = exp_so3(-h * w), exp_so3(-0.5 * h * w)
     z_middle = middle @ state.vertical
     velocity = E @ state.velocity + h * (middle @ (force - state.offset - STANDARD_GRAVITY * z_middle))
     vertical = E @ state.vertical
     vertical = vertical / math.sqrt(vertical @ vertical)
     F = np.eye(ERRORS)
     F[0:3, 0:3] = E
-    F[0:3, 3:6] = -h * STANDARD_GRAVITY * cross_matrix(z_middle)
-    F[0:3, 6:9] = -h * cross_matrix(state.velocity)
+    F[0:3, 3:6] = -h * STANDARD_GRAVITY * skew(z_middle)
+    F[0:3, 6:9] = -h * skew(state.velocity)
     F[3:6, 3:6] = E
     for i in range(3):
         F[i, 9 + i] = -h
@@ -183,7 +167,7 @@ def corrected(state: TiltState, H: Array, residual: Array, variance: float, carr
     d = K @ residual
     A = np.eye(ERRORS) - K @ H
     covariance = A @ P @ A.T + variance * (K @ K.T)
-    vertical = rotation(-d[3:6]) @ state.vertical
+    vertical = exp_so3(-d[3:6]) @ state.vertical
     carried.turn[:] += d[3:6]
     return TiltState(
         state.velocity + d[0:3],
@@ -272,7 +256,7 @@ def measure_contacts(
     mean = np.zeros(3)
     for k in range(count):
         if seen.shares[k] > 0.0:
-            H[:, 6:9] = cross_matrix(arms[k])
+            H[:, 6:9] = skew(arms[k])
             weight = tail_weight(state, H, residuals[k], level / seen.shares[k], tail)
             known = np.trace(H @ state.covariance @ H.T)
             power += seen.shares[k] * (weight * (residuals[k] @ residuals[k]) - known) / 3.0
@@ -288,7 +272,7 @@ def measure_contacts(
     before = state
     for k in range(count):
         if seen.shares[k] > 0.0:
-            S = cross_matrix(arms[k])
+            S = skew(arms[k])
             H[:, 6:9] = S
             residual = residuals[k] - (state.velocity - before.velocity) - S @ (state.bias - before.bias)
             variance = level / seen.shares[k]

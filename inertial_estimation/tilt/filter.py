@@ -22,7 +22,7 @@ from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import log_so3
+from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.error_state import (
     ERRORS,
@@ -34,7 +34,6 @@ from inertial_estimation.tilt.error_state import (
     measure,
     measure_contacts,
     propagate,
-    rotation,
 )
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
 from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
@@ -49,6 +48,7 @@ LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [
 UNKNOWN_CONTACT_NOISE = 0.05  # the same before any is seen [m/s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
+UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
 SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
 SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
@@ -236,12 +236,9 @@ class TiltFilter(TiltObserver):
         Noise that was integrated as if it were motion makes subsequent residuals of the contacts alike;
         shaking that is motion does not.
         """
-        return float(min(max((self._correlated - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0))
-
-    @property
-    def _correlated(self) -> float:
         power, product = self._correlation
-        return min(max(product / power if power > 0.0 else 0.5, 0.0), 0.9)
+        correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
+        return float(min(max((correlation - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0))
 
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was: how far it is not, over the interval, is an error of the velocity."""
@@ -301,7 +298,7 @@ class TiltFilter(TiltObserver):
         clipped, self._clipped = self._clipped, np.zeros(3)
         if soles := self._soles(feet):
             missed = sum(share * turn for share, turn in soles) / sum(share for share, _turn in soles)
-            R, state, carried = rotation(np.where(clipped > 0.0, missed, 0.0)), self.state, self._carried
+            R, state, carried = exp_so3(np.where(clipped > 0.0, missed, 0.0)), self.state, self._carried
             self.state = state._replace(velocity=R @ state.velocity, vertical=R @ state.vertical)
             carried.rotation[:], carried.points[:] = R @ carried.rotation, carried.points @ R.T
             clipped = np.minimum(clipped, SOLE_NOISE * self._since_look)

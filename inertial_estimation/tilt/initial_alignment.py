@@ -15,7 +15,7 @@ import numpy as np
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.tilt.error_state import rotation
+from inertial_estimation.spatial.rotations import exp_so3
 
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
 ACCELERATION_SIGMA = (
@@ -47,11 +47,11 @@ class InitialAlignment:
             rate: Angular rate, bias removed [rad/s], shape (3,).
             force: Specific force [m/s^2], shape (3,).
         """
-        middle = self._R @ rotation(0.5 * h * rate)
+        middle = self._R @ exp_so3(0.5 * h * rate)
         self._F = self._F + h * (middle @ force)
-        self._R = self._R @ rotation(h * rate)
+        self._R = self._R @ exp_so3(h * rate)
         self.time += h
-        return rotation(-h * rate)
+        return exp_so3(-h * rate)
 
     def see(self, interval: float, velocity: Array) -> None:
         """Take the mean velocity that the contacts show over the last interval.

@@ -6,9 +6,9 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-FACTOR = 20.0  # times the usual change from one reading to the next, beyond which a change is an outlier
+FACTOR = 20.0  # times the rms change from one reading to the next, beyond which a change is an outlier
 LEAST = np.repeat([20.0, 2.0], 3)  # change that is never an outlier, specific force and rate [m/s^2, rad/s]
-MEMORY = 1.0  # over which the usual change is averaged [s]
+MEMORY = 1.0  # over which squared changes are averaged [s]
 
 
 class SpikeGuard:

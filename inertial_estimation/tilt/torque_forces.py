@@ -12,6 +12,7 @@ from inertial_estimation.models.friction import FrictionTerms, friction_model
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import skew
 
 
 class TorqueForces:
@@ -68,7 +69,7 @@ class TorqueForces:
         if h > self._longest:
             self._observer.reset()
         w_B = view.R_BI @ reading[3:]
-        motion = BaseFrameMotion(view.R_BI @ reading[:3], w_B, -np.cross(w_B, view.p_BI))
+        motion = BaseFrameMotion(view.R_BI @ reading[:3], w_B, skew(view.p_BI) @ w_B)
         j = self._joints
         forces = self._forces.estimate(q[j], self._observer.update(q[j], v[j], tau[j], h, motion))
         vertical = forces.along(view.R_BI @ up_I)

@@ -23,8 +23,8 @@ import numpy as np
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
-from inertial_estimation.tilt.error_state import rotation
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
 from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
 from inertial_estimation.tilt.rest import REST_TIME, RestDetector
@@ -95,14 +95,14 @@ def two_stage_step(
     Returns:
         The state at the end.
     """
-    E, half = rotation(-h * rate), rotation(-0.5 * h * rate)
+    E, half = exp_so3(-h * rate), exp_so3(-0.5 * h * rate)
     alpha1, alpha2 = (gains.alpha1, gains.alpha2) if velocity is not None else (0.0, 0.0)
     Phi = _first_stage(alpha1, alpha2, h)
     y_v = np.zeros(3) if velocity is None else velocity
     first = np.stack([E @ state.velocity, E @ state.intermediate, half @ force, y_v])
     x1, intermediate = Phi[:2] @ first
     turn = rate - gains.gamma * np.cross(state.vertical, 0.5 * (state.intermediate + E.T @ intermediate))
-    vertical = rotation(-h * turn) @ state.vertical
+    vertical = exp_so3(-h * turn) @ state.vertical
     return TwoStageState(x1, intermediate, vertical / np.linalg.norm(vertical))
 
 

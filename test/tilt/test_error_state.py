@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.error_state import (
@@ -20,6 +21,12 @@ from inertial_estimation.tilt.error_state import (
 )
 
 QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels():
+    """Compiled, as by the filter that calls them."""
+    warm_up()
 
 
 def carried(points=None):
