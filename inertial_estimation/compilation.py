@@ -123,31 +123,6 @@ def zeros(*shape: int) -> Array:
     return numbers(np.zeros(shape))
 
 
-def integers(count: int) -> tuple[Any, Any]:
-    """Return integers, zero at first, that compiled functions and others change.
-
-    Args:
-        count: How many.
-
-    Returns:
-        What compiled functions take, and the same memory as Python reads and writes it fast.
-    """
-    made = np.zeros(count, dtype=np.int64)
-    return (made if compiling() else made.data), made.data
-
-
-def cells(row: Array) -> Any:
-    """Return the memory of a row as Python reads and writes it fast, number by number.
-
-    Args:
-        row: What compiled functions take: made by `zeros` or `numbers`, or a row of such a table.
-
-    Returns:
-        A view of an array; the list itself where functions run as Python functions.
-    """
-    return row.data if compiling() else row
-
-
 def compiling_within(context: Callable[[], AbstractContextManager[None]]) -> None:
     """Compile or load each function within a context from now on.
 

@@ -14,7 +14,7 @@ from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
 from benchmarks.fault_campaign.judge import COLUMNS, errors_of, judge
 from benchmarks.fault_campaign.messages import Message
 from benchmarks.fault_campaign.pipelines import ADAPTERS
-from benchmarks.fault_campaign.report import cells, kinds_table, table
+from benchmarks.fault_campaign.report import kinds_by_pipelines, kinds_table, table
 from benchmarks.fault_campaign.scenes import CONTROL, FLOATING, ON_FEET, SENSORS, Recorded, Scene
 from inertial_estimation.signals import NANOSECONDS, HealthLevel
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -83,7 +83,7 @@ def test_faults_escape_from_no_pipeline_and_nothing_impossible_is_published(shor
     assert {(v.kind, v.pipeline) for v in verdicts} == {(k, p) for k in SHORT_KINDS for p in ADAPTERS}
     broken = {v.case: (v.failures, v.fault, v.escape, v.inconsistent) for v in verdicts}
     assert not {case: found for case, found in broken.items() if MUST_HOLD & set(found[0])}
-    assert all(kind in cells(verdicts) for kind in SHORT_KINDS)
+    assert all(kind in kinds_by_pipelines(verdicts) for kind in SHORT_KINDS)
     assert all(pipeline in table(verdicts) for pipeline in ADAPTERS)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.fault_campaign.campaign import ALL, Case, all_cases, run_cases
 from benchmarks.fault_campaign.fault import KINDS
 from benchmarks.fault_campaign.judge import Verdict
-from benchmarks.fault_campaign.report import cells, kinds_table, print_timeline, table
+from benchmarks.fault_campaign.report import kinds_by_pipelines, kinds_table, print_timeline, table
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = {"early": options.early, "others": options.others}
     cases = all_cases(range(options.cases), options.seed, options.pipeline or ALL, options.kind, **chosen)
     verdicts = _run(cases, options.jobs)
-    print("", cells(verdicts), "", table(verdicts), "", sep="\n")
+    print("", kinds_by_pipelines(verdicts), "", table(verdicts), "", sep="\n")
     print(f"{len(verdicts)} of {len(cases)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
     if options.output:
         options.output.write_text(json.dumps([asdict(v) for v in verdicts], indent=1) + "\n")

@@ -232,6 +232,7 @@ def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors, expecte
     around_ns = round(WANDERING_S * NANOSECONDS)
     near = (clean.arrivals_ns >= fault.begin_ns - around_ns) & (clean.arrivals_ns <= end_ns + around_ns)
     before = published[found.arrivals_ns < fault.begin_ns][-1:]
-    usual = np.concatenate([adapter.published(clean.estimates)[near], before])
-    outside = np.maximum(usual.min(axis=0) - published[during], published[during] - usual.max(axis=0))
+    clean_masses = np.concatenate([adapter.published(clean.estimates)[near], before])
+    low, high = clean_masses.min(axis=0), clean_masses.max(axis=0)
+    outside = np.maximum(low - published[during], published[during] - high)
     return float(max(0.0, (outside / adapter.masses).max()))

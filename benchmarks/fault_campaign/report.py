@@ -16,7 +16,7 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows))
 
 
-def cells(verdicts: Sequence[Verdict]) -> str:
+def kinds_by_pipelines(verdicts: Sequence[Verdict]) -> str:
     """Return kinds by pipelines: cases, what fails in them, mean time wrong, and recovery p50 / max."""
     pipelines = sorted({v.pipeline for v in verdicts})
     rows = []

@@ -78,18 +78,6 @@ def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict
     return {name: ContactSource(text) for name, text in zip(contacts, every, strict=True)}
 
 
-def force_in_base(row: Array, axes: WrenchAxes, R_BF: Array, R_WB: Array) -> Array:
-    """Return the force of a row of a wrench of some axes, in those of the base [N], shape (3,).
-
-    R_BF is the orientation of the wrench frame (used for its axes), R_WB that of the base (for those of the
-    world).
-    """
-    force: Array = row[:3]
-    if axes is WrenchAxes.BASE:
-        return force
-    return R_BF @ force if axes is WrenchAxes.SENSOR else R_WB.T @ force
-
-
 class ContactInput:
     """The readings of one contact; a wrench is in `axes`, which the frame of its messages may change."""
 

@@ -3,7 +3,7 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes, contact_sources, force_in_base
+from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes, contact_sources
 from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.signals import ContactSample
@@ -122,13 +122,6 @@ def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameter
     assert "turned by 90.0 deg" in message(robot, "l_foot/wrench")
     robot.push_contact("r_foot", wrench(START), START, "nowhere")
     assert "'nowhere' is no frame of the robot" in message(robot, "r_foot/wrench")
-
-
-def test_forces_of_all_axes_are_those_of_the_base():
-    rng = np.random.default_rng(0)
-    row, R_BF, R_WB = rng.normal(size=6), TURN, TURN.T @ np.diag([1.0, -1.0, -1.0])
-    for axes, R in ((WrenchAxes.SENSOR, R_BF), (WrenchAxes.BASE, np.eye(3)), (WrenchAxes.WORLD, R_WB.T)):
-        np.testing.assert_allclose(force_in_base(row, axes, R_BF, R_WB), R @ row[:3])
 
 
 @pytest.mark.parametrize(
