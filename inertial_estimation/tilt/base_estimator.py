@@ -231,8 +231,8 @@ class BaseEstimator:
         track.move(h, v_B, float(velocity_covariance.trace()) / 3.0)
         if feet is not None:
             track.stand(view.points_B, feet.shares)
-        across = np.eye(3) - np.outer(observer.vertical, observer.vertical)
         along = float(observer.vertical @ of_imu.bias @ observer.vertical)
+        loaded = bool(self.shares.shares.any())
         position_variance = track.position_variance + POSITION_SIGMA**2
         return BaseEstimate(
             BaseState(stamp_ns, quaternion_from_rotation(track.R_WB), track.p_WB, v_B, w_now),
@@ -240,10 +240,10 @@ class BaseEstimator:
             bias,
             self.shares.in_use,
             observer.residual,
-            bool(self.shares.shares.any()),
-            not self.shares.shares.any(),
+            loaded,
+            not loaded,
             R_BI @ of_imu.rotation @ R_BI.T,
-            (0.5 * float(np.trace(across @ of_imu.bias)), along),
+            (0.5 * (float(of_imu.bias.trace()) - along), along),
             observer.at_rest,
             tuple(self.shares.forces.tolist()),
             tuple(self.shares.shares.tolist()),
