@@ -14,7 +14,13 @@ from benchmarks.referee.row import Better, Row
 from benchmarks.referee.task import Task
 
 PART = "ordinary"
-MODULES = ("ordinary_descriptions", "ordinary_units", "ordinary_streams", "ordinary_masses")
+MODULES = (
+    "ordinary_descriptions",
+    "ordinary_units",
+    "ordinary_streams",
+    "ordinary_sources",
+    "ordinary_masses",
+)
 Check = Callable[[Path], str]
 
 

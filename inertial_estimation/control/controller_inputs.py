@@ -7,13 +7,13 @@ import numpy as np
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.contacts import ContactInput, ContactSource, WrenchAxes
+from inertial_estimation.inputs.contacts import ContactInput, ContactSource
 from inertial_estimation.inputs.joints import JOINTS, JointPart
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial.rotations import quaternion_from_rotation

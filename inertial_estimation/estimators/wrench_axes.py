@@ -1,10 +1,9 @@
 """Wrenches in the axes of their sensors, also where messages have them in those of the base."""
 
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.contacts import WrenchAxes
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.body_placements import BodyPlacements
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.signals import Array
 
 

@@ -59,6 +59,11 @@ class StreamClock:
         return arrival_ns + 1 if arrival_ns == self.last_ns else arrival_ns
 
     @property
+    def shifted_ns(self) -> int:
+        """Time of a reading less its stamp, but for what makes the stamps even [ns]."""
+        return self.offset_ns - self._delay_ns
+
+    @property
     def votes(self) -> bool:
         """Whether the stamps say which clock the inputs have."""
         return not (self.by_arrival or self.unset)
@@ -72,7 +77,7 @@ class StreamClock:
             self._shifts[1] = shift
             if shift > self.shift_ns or self.readings == 1:
                 self.shift_ns = shift
-        return self.even.time_of(stamp_ns) + self.offset_ns - self._delay_ns
+        return self.even.time_of(stamp_ns) + self.shifted_ns
 
     def next_block(self, stamp_ns: int) -> None:
         """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""

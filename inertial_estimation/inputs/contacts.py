@@ -12,11 +12,10 @@ from inertial_estimation.inputs.imu import rotation_between
 from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
 from inertial_estimation.inputs.possible import largest_force, number_range, wrench_range
 from inertial_estimation.inputs.stream import Stream, StreamSpec
-from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, WrenchSample
 
-WORLD_FRAMES = ("world", "map", "odom")
 LARGEST_RAW = 1e6  # of a sensor without a unit
 MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
 LIFTED = 0.5  # of the largest reading, below which the least one is that of a foot in the air
@@ -53,14 +52,6 @@ TOPICS = {  # numbers in a row and types of the messages
 }
 
 
-class WrenchAxes(Enum):
-    """Axes of the rows of a contact's wrench."""
-
-    SENSOR = "sensor"  # of the contact's wrench frame, about its origin
-    BASE = "base"  # of the base, about the origin of the contact's wrench frame
-    WORLD = "world"  # of the world, about it
-
-
 def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
     """Return the source of each contact by the parameter `contact.source`: one for all, or one for each.
 
@@ -92,14 +83,13 @@ class ContactInput:
         *,
         awaited: bool = True,
     ) -> None:
-        """Begin without a reading of a contact, whose wrench frame may be the base or the world (their axes).
+        """Begin without a reading of a contact.
 
         The source is one with a topic; the scale is that of all raw sensors of the robot. Steps wait for one
         that is awaited.
         """
         self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
-        self.axes = self._axes(contact.wrench_frame) or WrenchAxes.SENSOR
-        self._frame = contact.wrench_frame if self.axes is WrenchAxes.SENSOR else contact.frame
+        self.axes, self._frame = contact.axes, contact.wrench_frame
         self._frame_id = self._frame  # of the last reading
         self._pose: tuple[Array, Array] | None = None  # of that frame in the one of the parameters
         self._follow_frames = config.inputs.frame_ids == "use" and self.axes is WrenchAxes.SENSOR
@@ -132,15 +122,11 @@ class ContactInput:
             row = np.concatenate((force, rotation @ row[3:] + np.cross(position, force)))
         return self.stream.push(sample.stamp_ns, row if self.source.width == 6 else row[2:3], arrival_ns)
 
-    def _axes(self, frame: str) -> WrenchAxes | None:
-        """Return the axes that a name means if it is not that of a frame of the contact's body."""
-        base = frame in (WrenchAxes.BASE.value, self._robot.base_link)
-        return WrenchAxes.BASE if base else WrenchAxes.WORLD if frame in WORLD_FRAMES else None
-
     def _look_up(self, frame_id: str) -> None:
         """Find what the frame of a message means for its wrench."""
         name, remarks = frame_id.rpartition("/")[2], self.stream.remarks
-        self._frame_id, self._pose, self.axes = frame_id, None, self._axes(name) or WrenchAxes.SENSOR
+        self._frame_id, self._pose = frame_id, None
+        self.axes = WrenchAxes.named(name, self._robot.base_link)
         if self.axes is not WrenchAxes.SENSOR:
             taken = f"header.frame_id '{frame_id}': its forces are taken in the axes of the {self.axes.value}"
             remarks["frame"] = f"{taken}; set wrench_frames: {self.axes.value}, or inputs.frame_ids: ignore"

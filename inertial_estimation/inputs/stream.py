@@ -77,7 +77,7 @@ class Stream:
         time_ns = clock.time_of(stamp_ns, arrival_ns)
         fault = None if self.finish is None else self.finish(time_ns, row)
         if fault is None:
-            self.ring.append(time_ns, stamp_ns + clock.offset_ns, row)
+            self.ring.append(time_ns, stamp_ns + clock.shifted_ns, row)
         if stamp_ns >= clock.next_ns or clock.readings == READINGS_TO_BELIEVE:
             clock.next_block(stamp_ns)
             self.clocks.compare(self)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.config import RobotInputConfig
@@ -13,6 +14,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
 IMU_TOPIC = "imu/data"
+WORLD_FRAMES = ("world", "map", "odom")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class RobotConfig(RobotInputConfig):
     wrench_frames: tuple[str, ...] = parameter(
         (),
         "Frame in which the wrench of each entry of `contacts` is expressed, on the same body as the "
-        "contact; empty takes the contact frames.",
+        "contact, or 'base' or 'world' for their axes; empty takes the contact frames.",
     )
     frames: AddedFrames = section(AddedFrames)
     joint_offsets: JointOffsets = section(JointOffsets)
@@ -59,6 +61,21 @@ class RobotConfig(RobotInputConfig):
         return {IMU_TOPIC: self.imu_frame} if self.imu_frame else {}
 
 
+class WrenchAxes(Enum):
+    """Axes in which the messages of a contact have its wrench."""
+
+    SENSOR = "sensor"  # of the contact's wrench frame, about its origin
+    BASE = "base"  # of the base, about the origin of the contact's wrench frame
+    WORLD = "world"  # of the world, about it
+
+    @classmethod
+    def named(cls, frame: str, base_link: str) -> "WrenchAxes":
+        """Return the axes that the name of a frame means: those of the base, of the world, or of a sensor."""
+        if frame in (cls.BASE.value, base_link):
+            return cls.BASE
+        return cls.WORLD if frame in WORLD_FRAMES else cls.SENSOR
+
+
 @dataclass(frozen=True)
 class ContactFrames:
     """One contact resolved against the model."""
@@ -66,6 +83,7 @@ class ContactFrames:
     name: str
     frame: str
     wrench_frame: str
+    axes: WrenchAxes = WrenchAxes.SENSOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +140,16 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
     frames = config.contact_frames or config.contacts
     wrench_frames = config.wrench_frames or frames
     imu = ImuMount.on(robot, config.imu_frame) if config.imu_frame else None
-    for frame, wrench_frame in zip(frames, wrench_frames, strict=True):
+    contacts = []
+    for name, frame, wrench_frame in zip(config.contacts, frames, wrench_frames, strict=True):
         robot.frame_id(frame)
-        robot.fixed_transform(frame, wrench_frame)
-    contacts = zip(config.contacts, frames, wrench_frames, strict=True)
-    return RobotSetup(robot, tuple(ContactFrames(*contact) for contact in contacts), imu)
+        axes = WrenchAxes.SENSOR if wrench_frame == frame else WrenchAxes.named(wrench_frame, robot.base_link)
+        if axes is WrenchAxes.SENSOR:
+            robot.fixed_transform(frame, wrench_frame)
+            contacts.append(ContactFrames(name, frame, wrench_frame))
+        else:
+            contacts.append(ContactFrames(name, frame, frame, axes))
+    return RobotSetup(robot, tuple(contacts), imu)
 
 
 def _check_contact_lists(config: RobotConfig) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from inertial_estimation.inputs.contacts import ContactInput, ContactSource, WrenchAxes
+from inertial_estimation.inputs.contacts import ContactInput, ContactSource
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.signals import Array
 
 CLOSED = 0.05  # of the weight, from which a contact is used

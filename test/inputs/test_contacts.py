@@ -3,9 +3,9 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.inputs.contacts import ContactSource, WrenchAxes, contact_sources
+from inertial_estimation.inputs.contacts import ContactSource, contact_sources
 from inertial_estimation.inputs.imu import FORCE, IMU, RATE
-from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
 from inertial_estimation.signals import ContactSample
 
 FEET = ("l_foot", "r_foot")
@@ -101,14 +101,13 @@ def test_a_stuck_wrench_is_reported_and_used():
     ],
 )
 def test_axes_are_those_of_the_parameters_unless_messages_say_others(wrench_frame, frame_id, axes):
-    robot = setup()
+    robot, by_parameters = setup(), WrenchAxes.named(wrench_frame, "base_link")
     object.__setattr__(
-        robot, "contacts", (ContactFrames("l_foot", "L_foot", wrench_frame), robot.contacts[1])
+        robot, "contacts", (ContactFrames("l_foot", "L_foot", "L_foot", by_parameters), robot.contacts[1])
     )
     for use in ("use", "ignore"):
         made = robot_with("wrench", parameters(inputs__frame_ids=use), robot)
         made.push_contact("l_foot", wrench(START, (1.0, 2.0, 3.0)), START, frame_id)
-        by_parameters = WrenchAxes(wrench_frame) if wrench_frame in ("base", "world") else WrenchAxes.SENSOR
         assert made.contacts["l_foot"].axes is (WrenchAxes(axes) if use == "use" else by_parameters)
     np.testing.assert_array_equal(newest(made, "l_foot/wrench")[:3], [1.0, 2.0, 3.0])
 
