@@ -36,7 +36,7 @@ def results(tmp_path: Path) -> Path:
         pytest.importorskip(package)
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "demo", "--no-live"]
     root = Path(__file__).resolve().parents[2]
-    arguments = ["--duration", "2.6", "--output", str(tmp_path)]
+    arguments = ["--duration", "3.1", "--output", str(tmp_path)]
     if importlib.util.find_spec("rerun") is not None:
         arguments += ["--rrd", str(tmp_path / "demo.rrd")]
     ended = subprocess.run(
