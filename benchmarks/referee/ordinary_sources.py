@@ -99,7 +99,7 @@ def worse(error: float, clean: float, factor: float = 1.25, least: float = 0.03)
 
 
 def in_bursts(recording: Any, share: float, seed: int = 1) -> Any:
-    """Return a recording in which stamps of the IMU are late by up to 8 ms now and then, and close together."""
+    """Return a recording in which stamps of the IMU are late now and then, by up to 8 ms."""
     rng = np.random.default_rng(seed)
     stamps = np.array([e.sample.stamp_ns for e in recording.messages if isinstance(e.sample, ImuSample)])
     late, k = stamps.copy(), 0
@@ -209,7 +209,7 @@ def orders(folder: Path) -> str:
 
 
 def rotation_to(frame: str) -> np.ndarray:
-    """Return the rotation from the axes of the IMU of the parameters to those of another frame of its link."""
+    """Return the rotation from the axes of the parameters' IMU frame to those of another one of its link."""
     _file, setup, _posture = quadruped(ROBOT)
     assert setup.imu is not None
     return np.asarray(setup.robot.fixed_transform("imu", frame).rotation.T)

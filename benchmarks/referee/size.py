@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.referee.row import Better, Row
 from benchmarks.referee.task import Task
+from benchmarks.referee.way import ways
 
 PART = "size"
 COMPILED = ("compiled", "inlined", "in_place_of", "njit", "kernel")  # decorators of compiled functions
@@ -14,7 +15,7 @@ COMPILED = ("compiled", "inlined", "in_place_of", "njit", "kernel")  # decorator
 
 def tasks(_seed: int, _count: int) -> list[Task]:
     """Return the counting of the package and of what is beside it."""
-    return [Task(PART, "size", size, 5.0)]
+    return [Task(PART, "size", size, 5.0), Task(PART, "ways", ways, 10.0)]
 
 
 def size() -> list[Row]:

@@ -1,0 +1,75 @@
+"""Files on the way of a message to what is published: a run-time trace, nothing compiled."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from benchmarks.referee.row import Better, Row
+
+LENGTH_S, TRACED_FROM_S, TRACED_FOR_S = 3.0, 2.0, 0.05  # with less, the usual way would be that of a start
+WAYS = (
+    ("IMU message to a published orientation", "/imu/data", "tilt"),
+    ("joint state to published inertias", "/joint_states", "inertial"),
+)
+
+
+def ways() -> list[Row]:
+    """Return the number of files of the package that a message's bytes enter until there is an estimate.
+
+    Counted are files whose functions run between a message and the estimate of its step; a node adds three
+    (its own, ros/pipeline_node.py, ros/node_inputs.py).
+    """
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in this process of the task's own
+    from benchmarks.referee.commands import written
+    from inertial_estimation import (
+        REALISTIC,
+        BagRecording,
+        Timing,
+        build_pipelines,
+        load_configs,
+        measure,
+        synthetic_truth,
+    )
+
+    rng = np.random.default_rng(0)
+    recording = measure(synthetic_truth("talos", Timing(LENGTH_S, 500.0), rng), REALISTIC, rng)
+    built = build_pipelines(load_configs(["talos"]))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        bag = written(recording, Path(folder, "bag"), ["ground"])
+        for name, topic, pipeline in WAYS:
+            with BagRecording(bag) as opened:
+                files = traced(opened, topic, getattr(built, pipeline))
+            note = ", ".join(sorted(files))
+            rows.append(Row(f"way of a {name}: files", float(len(files)), "", Better.LOWER, note=note))
+    return rows
+
+
+def traced(bag: Any, traced_topic: str, pipeline: Any) -> set[str]:
+    """Return the files that the messages of a topic, and the steps after them, enter in a while."""
+    files: set[str] = set()
+    package = str(Path(sys.modules["inertial_estimation"].__file__ or "").parent)
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            files.add(frame.f_code.co_filename[len(package) + 1 :])
+
+    takers = {
+        topic: pipeline.inputs.connect(topic.strip("/"), kind, bag.deserializer(topic))
+        for topic, kind in bag.topics.items()
+        if topic.strip("/") in pipeline.inputs.topics
+    }
+    begin_ns = bag.start_ns + round(TRACED_FROM_S * 1e9)
+    for topic, _kind, log_ns, data in bag.raw_messages(list(takers)):
+        counted = begin_ns <= log_ns < begin_ns + round(TRACED_FOR_S * 1e9)
+        sys.setprofile(note if counted and topic == traced_topic else None)
+        takers[topic](data, log_ns)
+        sys.setprofile(note if counted else None)
+        pipeline.tick(log_ns)
+        sys.setprofile(None)
+    return files
