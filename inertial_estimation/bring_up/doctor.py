@@ -8,20 +8,30 @@ mended, the checks that rely on it are left out, and say so.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from inertial_estimation.bring_up.base_mounting import base_mounting_findings
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.cause import CauseKind
+from inertial_estimation.bring_up.cause_words import (
+    check_of,
+    remedy_of,
+    sentence_of,
+    tilt_of,
+    value_of,
+)
 from inertial_estimation.bring_up.effort_findings import effort_findings
-from inertial_estimation.bring_up.finding import Finding, cannot_tell
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding
+from inertial_estimation.bring_up.force_rows import force_rows
 from inertial_estimation.bring_up.held_findings import HeldFindings
 from inertial_estimation.bring_up.imu_findings import (
     accelerometer_findings,
     gyroscope_lag_findings,
     mounting_findings,
 )
-from inertial_estimation.bring_up.inertia_findings import InertiaReport, inertia_findings
+from inertial_estimation.bring_up.inertia_findings import CERTAIN, InertiaReport, inertia_findings, possible
+from inertial_estimation.bring_up.inertia_hypotheses import fit_forces
 from inertial_estimation.bring_up.joint_findings import position_findings, velocity_findings
 from inertial_estimation.bring_up.joint_hypotheses import joint_hypotheses
 from inertial_estimation.bring_up.lag_search import Lag
@@ -31,9 +41,55 @@ from inertial_estimation.bring_up.sensor_checks import sensor_checks
 from inertial_estimation.bring_up.stamp_findings import stream_findings
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.wrench_findings import wrench_findings, wrench_lag_findings
-from inertial_estimation.data_checks.check_result import CheckResult
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.models.geometry_slopes import GravityTorques
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
-from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array
+
+EXPLAINS = 0.5  # of what the torques leave unexplained, at least
+AHEAD = 1.1  # times the evidence of every other cause, a wrong sign of all efforts among them
+WRONG = 5.0  # smaller tilts [deg] are compared with masses, as they do not mislead the checks of efforts
+
+
+def base_mounting_findings(case: Case) -> list[Finding]:
+    """Look for a gravity that points elsewhere in a fixed base, before the efforts are judged.
+
+    Args:
+        case: The recording, with correct positions.
+
+    Returns:
+        The finding, mended by the torques of the other gravity; nothing where the base is as described, or
+        where a sign or a scale of the efforts explains them as well.
+    """
+    robot = case.setup.robot
+    rows = None if robot.floating_base else force_rows(case.signals, case.setup)
+    if rows is None:
+        return []
+    fit = fit_forces(rows, robot)
+    mounting = next(cause for cause in fit.causes if cause.kind is CauseKind.MOUNTING)
+    others = max(cause.evidence for cause in fit.causes if cause is not mounting)
+    if not possible(mounting, fit) or mounting.evidence < max(CERTAIN, AHEAD * others):
+        return []
+    angle, _gravity = tilt_of(mounting)
+    if angle < WRONG or mounting.explained < EXPLAINS:
+        return []
+    share = 100 * mounting.explained
+    said = f"{sentence_of(mounting, rows)} explains {share:.0f} % of what the torques leave unexplained"
+    mend = partial(_upright, robot=robot, change=mounting.amplitude)
+    check, value, remedy = check_of(mounting), value_of(mounting), remedy_of(mounting)
+    return [finding(*check, Verdict.WRONG, *value, said, remedy, mend=mend)]
+
+
+def _upright(streams: RobotStreams, robot: RobotModel, change: Array) -> RobotStreams:
+    """Take the torques of a change of gravity [m/s^2] from the efforts."""
+    n, columns = streams.n_joints, GravityTorques(robot)
+    values = streams.joints.values.copy()
+    known = np.flatnonzero(np.isfinite(values[:, :n]).all(axis=1))
+    for i in known.tolist():
+        values[i, 2 * n :] -= columns.at(values[i, :n]) @ change
+    return streams.with_joints(values)
+
 
 FEWEST_WINDOWS = 20  # 2 s of data
 OF_MASSES = {"link mass", "link centre of mass", "masses", "effort scale", "contact wrench scale", "friction"}

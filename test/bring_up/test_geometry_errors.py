@@ -8,7 +8,7 @@ import pytest
 
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.fix_file import fixed_parameters
-from inertial_estimation.bring_up.geometry_columns import GeometryColumns
+from inertial_estimation.bring_up.force_rows import GeometryColumns
 from inertial_estimation.data_checks.data_table import WindowPredictor
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.models.geometry_slopes import GravityTorques

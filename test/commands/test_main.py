@@ -12,8 +12,7 @@ import pytest
 from inertial_estimation.commands import arguments as declared
 from inertial_estimation.commands import export, identify, init, replay, simulate, synthesize
 from inertial_estimation.commands import main as dispatcher
-from inertial_estimation.commands.command_parser import CommandParser
-from inertial_estimation.commands.main import COMMANDS, command_parser, main
+from inertial_estimation.commands.main import COMMANDS, CommandParser, command_parser, main
 from inertial_estimation.commands.terminal import progress_bar
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError

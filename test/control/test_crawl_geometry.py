@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.control.walking.body_path import BodyPath, path_duration
-from inertial_estimation.control.walking.footholds import Footholds, foot_sequence
+from inertial_estimation.control.walking.body_motion import BodyPath, path_duration
+from inertial_estimation.control.walking.crawl_phases import edge_distance, region_within, rest_point
+from inertial_estimation.control.walking.crawl_plan import Footholds, foot_sequence
 from inertial_estimation.control.walking.ground_map import GroundMap
-from inertial_estimation.control.walking.support_region import edge_distance, region_within, rest_point
 from inertial_estimation.errors import ConfigurationError
 
 NAMES = ("lf", "rf", "lh", "rh")

@@ -5,8 +5,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from inertial_estimation.control.controller_config import BalanceConfig
-from inertial_estimation.control.dcm_feedback import DcmFeedback, divergent_component, pendulum_frequency
 from inertial_estimation.control.walking.dcm_reference import PressureSegment, dcm_of_plan
+from inertial_estimation.control.whole_body_controller import (
+    DcmFeedback,
+    divergent_component,
+    pendulum_frequency,
+)
 
 OMEGA = 3.3
 PLAN = [

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.control.walking.step_adjustment import StepAdjustment, uncorrected_error
+from inertial_estimation.control.walking.biped_phases import StepAdjustment, uncorrected_error
 from inertial_estimation.control.walking.walking_config import WalkingConfig
 
 OMEGA, REACH = 3.3, np.array([0.085, 0.045])

@@ -12,7 +12,7 @@ pytest.importorskip("mujoco")  # the loops of the experiments need it on import
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.experiment_result import ExperimentResult
-from inertial_estimation.experiments.leg_swing import disturbed_leg, record_swing, swing
+from inertial_estimation.experiments.leg_trial import disturbed_leg, record_swing, swing
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.models.joint_limits import joint_limits

@@ -27,7 +27,7 @@ from inertial_estimation.experiments.payload_stand import (
 )
 from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com, urdf_with_moved_links
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.stance_sensitivity import RestingPose
+from inertial_estimation.experiments.tournois_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, LinkInertia

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.experiments.link_outcomes import ON_S, LoadedLink, PushedLink
 from inertial_estimation.experiments.link_robots import talos
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
-from inertial_estimation.experiments.which_link import WhichLink, _Data
+from inertial_estimation.experiments.which_link import ON_S, LoadedLink, PushedLink, WhichLink, _Data
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.simulation.disturbances import Push
 

@@ -25,8 +25,7 @@ from inertial_estimation.plots.inertia_figures import (
     figure_of_nis,
     figures_of_torques,
 )
-from inertial_estimation.plots.payload_figure import figure_of_trunk
-from inertial_estimation.plots.replay_figures import replay_figures, write_figures
+from inertial_estimation.plots.replay_figures import figure_of_trunk, replay_figures, write_figures
 from inertial_estimation.plots.style import MAX_POINTS, draw_line, new_figure
 
 N = 300

@@ -14,9 +14,8 @@ from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import ActuatorConfig, SensorConfig, SimulationConfig
-from inertial_estimation.simulation.simulation_driver import SimulationDriver
+from inertial_estimation.simulation.simulation_driver import MAX_BACKLOG, SimulationDriver
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
-from inertial_estimation.simulation.wall_clock_pace import MAX_BACKLOG
 
 ROBOT = RobotConfig(floating_base=False)
 TICK = 0.002

@@ -14,7 +14,7 @@ from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
 from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.experiments.flat_feet_data import FlatFeetData, flat_feet_data
+from inertial_estimation.experiments.yamane_kinematic import FlatFeetData, flat_feet_data
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array

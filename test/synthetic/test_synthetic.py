@@ -11,10 +11,15 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
-from inertial_estimation.synthetic.synthetic_motion import base_motion
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import (
+    StanceMotion,
+    Timing,
+    Truth,
+    base_motion,
+    stance_truth,
+)
 
 pytest.importorskip("example_robot_data")
 G0 = 9.81  # Pinocchio's standard gravity
