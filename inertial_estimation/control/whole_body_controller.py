@@ -8,22 +8,23 @@ error e = xi - xi_ref to decay as e' = -k e the centre of pressure must be
 and the centre of mass then accelerates with c'' = omega^2 (c - p) (Benallegue et al. V-B).
 """
 
+import fnmatch
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.control.contact_constraints import ForceAxes, make_contacts
 from inertial_estimation.control.control_result import ControlResult, ControlState
-from inertial_estimation.control.controller_config import BalanceConfig, ControllerConfig
+from inertial_estimation.control.controller_config import BalanceConfig, ControllerConfig, PostureConfig
 from inertial_estimation.control.inverse_dynamics_problem import (
     ContactDemand,
     InverseDynamicsProblem,
     ProblemBuilder,
 )
-from inertial_estimation.control.posture_gains import PostureGains
 from inertial_estimation.control.quadratic_program import QpSolution, QuadraticProgram
 from inertial_estimation.control.reference_tracker import ReferenceTracker
 from inertial_estimation.control.support_polygon import nearest_in_hull
@@ -40,7 +41,7 @@ from inertial_estimation.control.tasks import (
 )
 from inertial_estimation.control.walking.feet import SolePlaces, load_shares
 from inertial_estimation.control.walking.gait_choice import make_gait
-from inertial_estimation.errors import NumericalError
+from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -48,6 +49,45 @@ from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample
 from inertial_estimation.spatial.rotations import roll_pitch_of
+
+
+class PostureGains:
+    """Stiffness, damping and weight of every joint.
+
+    Attributes:
+        stiffness: [1/s^2], shape (n_joints,).
+        damping: [1/s], shape (n_joints,).
+        weight: Shape (n_joints,).
+    """
+
+    def __init__(self, config: PostureConfig, joint_names: Sequence[str], legs: NDArray[np.bool_]) -> None:
+        """Resolve the patterns.
+
+        Args:
+            config: Gains, with exceptions by joint.
+            joint_names: Names in the model's order.
+            legs: Which joints carry a contact, shape (n_joints,).
+
+        Raises:
+            ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
+        """
+        if len(config.joints) != len(config.stiffnesses):
+            raise ConfigurationError(
+                f"'posture.stiffnesses' has {len(config.stiffnesses)} values, expected one for each of the "
+                f"{len(config.joints)} 'posture.joints'"
+            )
+        self.stiffness = np.full(len(joint_names), config.stiffness)
+        for pattern, stiffness in zip(config.joints, config.stiffnesses, strict=True):
+            found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
+            if not found:
+                raise ConfigurationError(
+                    f"no joint matches '{pattern}' of 'posture.joints'"
+                    f"{did_you_mean(pattern, joint_names, 'the model has')}"
+                )
+            self.stiffness[found] = stiffness
+        self.damping: Array = 2.0 * config.damping_ratio * np.sqrt(self.stiffness)
+        self.weight: Array = np.where(legs, config.leg_weight, config.weight)
+
 
 LOWEST_PENDULUM = 0.1  # of the height of the centre of mass [m]
 

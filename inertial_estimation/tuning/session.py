@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,31 @@ from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
-from inertial_estimation.tuning.parallel_search import searched
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.search import Search, importances
+from inertial_estimation.tuning.search import Search, Trial, importances, run_trials, trials_of
 from inertial_estimation.tuning.tilt_scores import LaterReadings, ReferenceTilt
 from inertial_estimation.tuning.tilt_trials import TiltTrials
 from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Report, Trials, Values
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
+
+
+def searched(search: Search, problem: Problem, workers: Workers, count: int = 1) -> list[Trial]:
+    """Run a search until it has its trials.
+
+    Args:
+        search: What is searched, in a storage that all processes reach.
+        problem: What scores the values.
+        workers: The processes.
+        count: How many of them take part at most; each runs trials until there are enough.
+
+    Returns:
+        The completed trials.
+    """
+    workers.results([partial(run_trials, search, problem.scores, number) for number in range(count)])
+    return trials_of(search)
+
 
 ADAPTATION = "noise_adaptation.enabled"
 
