@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from inertial_estimation.parallel.workers import Workers
+from inertial_estimation.parallel import Workers
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.search import Search, Trial, run_trials, trials_of
 
