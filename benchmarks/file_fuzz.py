@@ -28,7 +28,7 @@ from benchmarks.referee.robots import arm
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.models.urdf_document import UrdfDocument
 from inertial_estimation.offline.calibration_csv import read_postures
-from inertial_estimation.recordings.recording_writer import write_recording
+from inertial_estimation.recordings.bag_writer import write_recording
 
 LONGEST_S, LARGEST_BYTES = 2.0, 2**30
 OUTCOMES = READ, REFUSED, TRACEBACK, KILLED, SLOW = "read", "refused", "traceback", "killed", "slow"

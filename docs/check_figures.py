@@ -26,8 +26,8 @@ from inertial_estimation.plots.check_figures import (
     figure_of_time_offsets,
 )
 from inertial_estimation.plots.style import save
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import ImuSample
 
 IMAGES = Path(__file__).with_name("images")

@@ -40,7 +40,7 @@ def checked(bag: Path, folder: Path, *options: object) -> list[dict[str, Any]]:
 
 def written(recording: Any, bag: Path, leave_out: Sequence[str] = ()) -> Path:
     """Write a recording as a bag, without the topics whose names contain some texts."""
-    from inertial_estimation.recordings.recording_writer import write_recording
+    from inertial_estimation.recordings.bag_writer import write_recording
 
     kept = {topic: kind for topic, kind in recording.topics.items() if not any(p in topic for p in leave_out)}
     messages = tuple(entry for entry in recording.messages if entry.topic in kept)

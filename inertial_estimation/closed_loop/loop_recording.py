@@ -7,8 +7,7 @@ from inertial_estimation.inputs.messages import (
     POSE_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.recordings.recorded_message import Sample
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import PoseSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC

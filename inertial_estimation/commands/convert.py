@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the tables, write the recording and print what it holds."""
-    from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
+    from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
     from inertial_estimation.recordings.table_conversion import convert_tables
     from inertial_estimation.recordings.text_table import read_text_table
     from inertial_estimation.signals import seconds

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.closed_loop.truth_recording import TruthRecording
     from inertial_estimation.commands.viewer_files import simulation_view
     from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-    from inertial_estimation.recordings.recording_writer import check_bag_folder
+    from inertial_estimation.recordings.bag_writer import check_bag_folder
     from inertial_estimation.simulation.simulation_config import SimulationConfig
 
     if args.swing is not None and not 0.0 <= args.swing <= 3.2:
@@ -197,7 +197,7 @@ def _write(
     config: RobotConfig,
 ) -> int:
     """Write the bag and what is true of it; return the number of messages."""
-    from inertial_estimation.recordings.recording_writer import write_recording
+    from inertial_estimation.recordings.bag_writer import write_recording
     from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
     from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 

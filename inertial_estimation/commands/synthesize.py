@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     """Compute the motion and its measurements, and write them as a recording."""
     import numpy as np
 
-    from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
+    from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
     from inertial_estimation.recordings.truth_file import TRUTH_FILE
     from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
     from inertial_estimation.synthetic.synthetic_sensors import measure

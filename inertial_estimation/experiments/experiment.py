@@ -8,8 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.experiment_result import ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel
-from inertial_estimation.parallel import InThisProcess, Workers
-from inertial_estimation.parallel.workers import Call
+from inertial_estimation.parallel import Call, Workers
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of the experiment that is done, 0 to 1."""
@@ -38,7 +37,7 @@ class Trials:
             progress: Called with what is being done and the share of the experiment that is done.
         """
         self.progress = progress
-        self._workers = workers or InThisProcess()
+        self._workers = workers or Workers()
 
     def results(self, calls: Sequence[Call[ResultT]], *, begin: float = 0.0) -> list[ResultT]:
         """Run independent trials, each of which gets its seed.

@@ -33,7 +33,7 @@ from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
-from inertial_estimation.parallel.workers import Call
+from inertial_estimation.parallel import Call
 from inertial_estimation.signals import Array
 
 CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md

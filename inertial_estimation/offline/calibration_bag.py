@@ -15,8 +15,7 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_csv import PostureTable, check_angles
-from inertial_estimation.recordings.recorded_message import Sample
-from inertial_estimation.recordings.recording import BagRecording, check_topic
+from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, OrientationSample
 
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
-from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import (
     DamagedMessageError,
     MeasurementError,
@@ -19,9 +18,20 @@ from inertial_estimation.errors import (
     one_line,
 )
 from inertial_estimation.inputs.messages import CONVERSIONS, ORIENTATION_TYPES, MessageReader
-from inertial_estimation.recordings.opened_bag import open_bag
-from inertial_estimation.recordings.recorded_message import RecordedMessage, Sample, SerialisedMessage
-from inertial_estimation.signals import OrientationSample
+from inertial_estimation.recordings.bag_file import RawMessage, open_bag
+from inertial_estimation.signals import (
+    BaseState,
+    ContactSample,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    StampedInertia,
+    WrenchSample,
+)
+
+Sample: TypeAlias = (
+    ImuSample | JointReading | WrenchSample | ContactSample | OrientationSample | BaseState | StampedInertia
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +42,7 @@ class RecordingEntry:
         topic: Name of the topic, with its leading slash.
         log_ns: When the message was recorded [ns].
         sample: The message as the core's signal.
-        data: Empty: it is not serialised (see `RecordedMessage`).
+        data: Empty: it is not serialised (see `SerialisedMessage`).
     """
 
     data: ClassVar[bytes] = b""
@@ -45,7 +55,32 @@ class RecordingEntry:
         return self.sample
 
 
-_entry = made_of_checked(RecordingEntry)
+@dataclass(slots=True)
+class SerialisedMessage:
+    """A serialised message of a recording, decoded when its value is asked for.
+
+    Attributes:
+        topic: Name of the topic, with its leading slash.
+        log_ns: When the message was recorded [ns].
+        data: The serialised message.
+        decode: Returns its value; None where its fields do not fit together.
+    """
+
+    topic: str
+    log_ns: int
+    data: bytes
+    decode: Callable[[bytes], Sample | None]
+
+    def read(self) -> Sample | None:
+        """Return the message as the core's signal; None where its fields do not fit together.
+
+        Raises:
+            RecordingError: If the bytes are not a message of the type.
+        """
+        return self.decode(self.data)
+
+
+RecordedMessage: TypeAlias = RecordingEntry | SerialisedMessage
 
 
 class Recording(Protocol):
@@ -166,12 +201,12 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         self.name = str(path)
         self.malformed: dict[str, int] = {}
         self._typestore = _typestore()
-        bag = open_bag(Path(path))
-        self._files = bag.files
-        self.warnings = bag.warnings
-        self.topics: dict[str, str] = {name: kind for file in bag.files for name, kind in file.topics.items()}
-        self.start_ns = min(file.start_ns for file in bag.files)
-        self.end_ns = max(file.end_ns for file in bag.files)
+        self._files, self.warnings = open_bag(Path(path))
+        self.topics: dict[str, str] = {
+            name: kind for file in self._files for name, kind in file.topics.items()
+        }
+        self.start_ns = min(file.start_ns for file in self._files)
+        self.end_ns = max(file.end_ns for file in self._files)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -183,9 +218,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         for file in self._files:
             file.close()
 
-    def raw_messages(
-        self, topics: Collection[str], start_ns: int | None = None
-    ) -> Iterator[tuple[str, str, int, bytes]]:
+    def raw_messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
         """Yield topic, message type, log time [ns] and the serialised message.
 
         Raises:
@@ -206,7 +239,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         for message in self.unread(topics, start_ns):
             sample = message.read()
             if sample is not None:
-                yield _entry(message.topic, message.log_ns, sample)
+                yield RecordingEntry(message.topic, message.log_ns, sample)
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
         """Yield the messages of some topics, not decoded; see `Recording`.

@@ -16,8 +16,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.recordings.column_map import TIME, Column, ColumnMap, parse_column_map
-from inertial_estimation.recordings.recorded_message import Sample
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.recordings.text_table import TextTable
 from inertial_estimation.signals import (
     NANOSECONDS,

@@ -1,7 +1,6 @@
 """Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; no ROS needed."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -10,8 +9,7 @@ from inertial_estimation.files.outputs import write_table
 from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.recordings.bag_writer import empty_message
-from inertial_estimation.recordings.recording_writer import bag_folder, check_bag_folder
+from inertial_estimation.recordings.bag_writer import BagWriter, bag_folder, check_bag_folder
 from inertial_estimation.signals import NANOSECONDS, Array
 
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
@@ -75,28 +73,17 @@ def write_trajectory_bag(
         MissingDependencyError: If `rosbags` is not installed.
     """
     target = check_bag_folder(path, overwrite=overwrite)
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    typestore = get_typestore(Stores.ROS2_JAZZY)
-    message = _message(typestore, trajectory, stamp_ns)
     with (
         bag_folder(target) as partial,
-        Writer(partial, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+        BagWriter(partial, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}) as writer,
     ):
-        connection = writer.add_connection(TRAJECTORY_TOPIC, TRAJECTORY_TYPE, typestore=typestore)
-        writer.write(connection, stamp_ns, typestore.serialize_cdr(message, TRAJECTORY_TYPE))
-
-
-def _message(typestore: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
-    message = empty_message(typestore, TRAJECTORY_TYPE)
-    set_stamp(message.header.stamp, stamp_ns)
-    message.joint_names = list(trajectory.joint_names)
-    for time_s, q, v, a in zip(
-        trajectory.times_s.tolist(), trajectory.q, trajectory.v, trajectory.a, strict=True
-    ):
-        point = empty_message(typestore, POINT_TYPE)
-        point.positions, point.velocities, point.accelerations = q, v, a
-        set_stamp(point.time_from_start, round(time_s * NANOSECONDS))
-        message.points.append(point)
-    return message
+        message = writer.new(TRAJECTORY_TYPE)
+        set_stamp(message.header.stamp, stamp_ns)
+        message.joint_names = list(trajectory.joint_names)
+        rows = (trajectory.times_s.tolist(), trajectory.q, trajectory.v, trajectory.a)
+        for time_s, q, v, a in zip(*rows, strict=True):
+            point = writer.new(POINT_TYPE)
+            point.positions, point.velocities, point.accelerations = q, v, a
+            set_stamp(point.time_from_start, round(time_s * NANOSECONDS))
+            message.points.append(point)
+        writer.write(TRAJECTORY_TOPIC, stamp_ns, message)

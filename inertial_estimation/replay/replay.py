@@ -16,9 +16,8 @@ from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayload
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
 from inertial_estimation.recordings.marker_messages import MarkerPace
-from inertial_estimation.recordings.recorded_message import RecordedMessage, RecordedSamples, Sample
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording, check_topic
+from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, BaseEstimate, JointReading, WrenchSample, seconds
@@ -131,11 +130,11 @@ class Replay:
         if self._recording.topics.get(topic) in CONVERSIONS:
             self._takers.setdefault(topic, []).append(take)
 
-    def _keep(self, topic: str, types: Collection[str] = CONVERSIONS) -> RecordedSamples[Any]:
-        """Keep the messages of a topic, if it has one of some types."""
-        kept = RecordedSamples[Any]()
+    def _keep(self, topic: str, types: Collection[str] = CONVERSIONS) -> list[Any]:
+        """Keep the values of a topic that is read, if it has one of some types."""
+        kept: list[Any] = []
         if topic in self._takers and self._recording.topics[topic] in types:
-            self._takers[topic].append(lambda message, _arrival_ns: kept.append(message))
+            self._listen(topic, kept.append)
         return kept
 
     def steps(self, begin_ns: int | None = None) -> Iterator[int]:

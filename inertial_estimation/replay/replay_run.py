@@ -23,9 +23,8 @@ class ReplayRun:
         base: Base estimates in order.
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
-        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error; those of a
-            bag are decoded when they are asked for.
-        wrenches: Wrenches that were read, by contact; in the same way.
+        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
+        wrenches: Wrenches that were read, by contact.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
         inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
         payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].

@@ -17,8 +17,7 @@ from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.recordings.recorded_message import Sample
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation

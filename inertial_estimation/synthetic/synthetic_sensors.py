@@ -14,8 +14,7 @@ from inertial_estimation.models.coulomb import CoulombDirection
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law, friction_model
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.recordings.recorded_message import Sample
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth

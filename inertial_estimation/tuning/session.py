@@ -13,7 +13,7 @@ import numpy as np
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
-from inertial_estimation.parallel.workers import Workers
+from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import Division

@@ -10,8 +10,8 @@ import yaml
 from support.recorded_robots import recorded
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import JointReading
 
 SIGNS = np.array([1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0])

@@ -16,8 +16,8 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.identification.identification_result import PayloadResult
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 pytest.importorskip("rosbags")

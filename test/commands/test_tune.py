@@ -21,8 +21,8 @@ from inertial_estimation.inputs.messages import (
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import ImuSample, WrenchSample
 from inertial_estimation.tuning.search import METHODS
 from inertial_estimation.tuning.trials import OBJECTIVES

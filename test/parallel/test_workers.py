@@ -13,8 +13,7 @@ import pytest
 from support import worker_calls
 
 from inertial_estimation.errors import ConfigurationError, WorkerError
-from inertial_estimation.parallel import InThisProcess, Workers, open_workers
-from inertial_estimation.parallel.local_processes import LocalProcesses
+from inertial_estimation.parallel import LocalProcesses, Workers, open_workers
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ def lose_nothing(workers: Workers, folder: Path) -> None:
 
 def same_bits(workers: Workers) -> None:
     calls = [partial(worker_calls.sums, seed) for seed in range(5)]
-    here = InThisProcess().results(calls)
+    here = Workers().results(calls)
     for (expected, column), (found, received) in zip(here, workers.results(calls), strict=True):
         assert found == expected
         np.testing.assert_array_equal(received, column)
@@ -77,22 +76,30 @@ def test_call_that_always_kills_its_process_is_given_up(two: Workers, tmp_path: 
 
 @pytest.mark.parametrize("where", ["here", "two"])
 def test_error_of_a_call_reaches_the_caller(where: str, two: Workers) -> None:
-    workers = InThisProcess() if where == "here" else two
+    workers = Workers() if where == "here" else two
     with pytest.raises(ConfigurationError, match="call 1 is wrong"):
         workers.results([partial(worker_calls.sums, 0), partial(worker_calls.wrong, 1)])
     same_bits(workers)
 
 
-def test_error_while_the_result_of_another_call_is_half_sent(two: Workers, tmp_path: Path) -> None:
-    calls = [partial(worker_calls.half_sent, tmp_path, 0), partial(worker_calls.wrong_after, tmp_path, 0)]
+def test_process_killed_while_its_result_is_half_sent(two: Workers, tmp_path: Path) -> None:
+    (result,) = two.results([partial(worker_calls.half_sent_once, tmp_path, 0)])
+    assert len(result) == 10_000
+    assert worker_calls.begun(tmp_path, 0) == 2
+
+
+def test_error_of_a_call_ends_those_that_run(two: Workers, tmp_path: Path) -> None:
+    calls = [partial(worker_calls.slow, tmp_path, 0), partial(worker_calls.wrong_after, tmp_path, 0)]
+    begin = time.monotonic()
     with pytest.raises(ConfigurationError, match="call 0 is wrong"):
         two.results(calls)
+    assert time.monotonic() - begin < 50.0  # not the minute that the other one takes
     same_bits(two)
 
 
 def test_calls_do_not_see_what_others_change() -> None:
     shared = [0]
-    assert InThisProcess().results([partial(shared.__iadd__, [1])] * 2) == [[0, 1], [0, 1]]
+    assert Workers().results([partial(shared.__iadd__, [1])] * 2) == [[0, 1], [0, 1]]
     assert shared == [0]
 
 
@@ -143,15 +150,13 @@ def test_error_of_a_call_on_a_cluster_reaches_the_caller(cluster: Workers) -> No
 
 
 def test_worker_with_other_sources_is_refused(cluster: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    from inertial_estimation.parallel import dask_cluster
-
-    monkeypatch.setattr(dask_cluster, "_code", lambda: "of another version")
+    monkeypatch.setattr("inertial_estimation.parallel.source_digest", lambda: "of another version")
     with pytest.raises(WorkerError, match="other sources of inertial_estimation"):
         cluster.results([os.getpid])
 
 
 def test_missing_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("inertial_estimation.parallel.dask_cluster.CONNECT_S", 0.2)
+    monkeypatch.setattr("inertial_estimation.parallel.CONNECT_S", 0.2)
     with pytest.raises(WorkerError, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
         open_workers(cluster="tcp://127.0.0.1:1")

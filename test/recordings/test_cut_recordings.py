@@ -193,4 +193,4 @@ def test_damage_that_no_checksum_tells_is_said_when_reading_finds_it(tmp_path: P
     assert COUNT // 3 < len(found) < COUNT
     assert set(found) < set(whole)
     assert found[-1] == whole[-1]
-    assert "is damaged" in bag.warnings[0]
+    assert "1 damaged chunk(s) is left out" in bag.warnings[0]

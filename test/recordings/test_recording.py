@@ -14,7 +14,7 @@ from inertial_estimation.inputs.messages import (
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.recordings.bag_writer import STORAGES
+from inertial_estimation.recordings.bag_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
@@ -22,7 +22,6 @@ from inertial_estimation.recordings.recording import (
     check_topic,
     read_orientations,
 )
-from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.signals import (
     BaseState,
     ImuSample,

@@ -19,9 +19,9 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
     MessageReader,
 )
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import (
     BaseEstimate,

@@ -13,9 +13,9 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import ContactSample
 

@@ -13,13 +13,13 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
     RecordingEntry,
     read_orientations,
 )
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
 from inertial_estimation.replay.replay_run import ReplayRun

@@ -14,8 +14,8 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.simulation.payload import ball

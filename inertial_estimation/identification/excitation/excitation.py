@@ -34,8 +34,7 @@ from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
-from inertial_estimation.parallel import InThisProcess, Workers
-from inertial_estimation.parallel.workers import Call
+from inertial_estimation.parallel import Call, Workers
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
@@ -465,7 +464,7 @@ def design_excitation(
     shop = _Workshop(design, config, urdf, mesh_folders, structure)
     made = _poses if shop.static else _trajectory
     trajectory, chosen, compared, notes = made(shop, search, others, compare, tick)
-    random = (workers or InThisProcess()).results(compared, lambda _count: tick(1))
+    random = (workers or Workers()).results(compared, lambda _count: tick(1))
     clearance = (
         float(shop.collision.clearances(trajectory.q).min()) if shop.collision.checks else float("inf")
     )
