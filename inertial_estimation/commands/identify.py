@@ -131,7 +131,7 @@ def _identified(
             show(sum(done.values()))
 
         with progress_bar("identify", seconds(sum(spans_ns)), "s") as show:
-            return run_identification(
+            result = run_identification(
                 identifier,
                 streams,
                 held_out,
@@ -141,6 +141,10 @@ def _identified(
                 split_s=args.split,
                 progress=progress,
             )
+        print_warnings(
+            [f"'{one.name}': {text}" for one in (*streams, *unloaded, *held_out) for text in one.remarks]
+        )
+        return result
 
 
 def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:

@@ -39,7 +39,7 @@ from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.identification.signal_statistics import finite_runs
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
-from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -120,7 +120,7 @@ class Identifier:
         contacts: Contacts whose wrenches the blocks must carry, in this order.
         need_velocity: Whether the blocks must carry joint velocities.
         need_effort: Whether the blocks must carry joint torques.
-        need_imu: Whether the blocks must carry specific force and angular rate.
+        sensed: The robot with the IMU and the contacts whose readings the blocks must carry.
         parameters: The unknowns and their relation to the standard parameters.
         row_names: Names of the rows.
     """
@@ -143,7 +143,7 @@ class Identifier:
         robot, rows = self.robot, config.rows
         selection = rows.selection()
         self.contacts: tuple[ContactFrames, ...] = contacts if selection.contacts.senses else ()
-        self.need_imu = robot.floating_base
+        self.sensed = RobotSetup(robot, self.contacts, setup.imu if robot.floating_base else None)
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
         check_base(config, robot, setup.imu)

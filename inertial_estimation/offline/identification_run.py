@@ -19,7 +19,7 @@ from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.measurement_rows import BASE_ROWS
-from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
+from inertial_estimation.offline.signal_blocks import BlockStream, split_block
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -83,14 +83,16 @@ def block_stream(
     Raises:
         RecordingError: If a topic is missing or of another type.
     """
-    needs = SignalNeeds(
-        velocity=identifier.need_velocity,
-        effort=identifier.need_effort,
-        imu=identifier.need_imu,
-        contacts=tuple(contact.name for contact in identifier.contacts),
-    )
     gap = min(config.robot.inputs.max_gap, 0.5 * config.smoothing.window)
-    return BlockStream(recording, topics, identifier.robot, config.robot, needs, max_gap_s=gap)
+    return BlockStream(
+        recording,
+        topics,
+        identifier.sensed,
+        config.robot,
+        velocities=identifier.need_velocity,
+        efforts=identifier.need_effort,
+        max_gap_s=gap,
+    )
 
 
 def run_identification(

@@ -1,56 +1,48 @@
 """A recording as a stream of uniformly sampled blocks, in memory that does not grow with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inertial_estimation.errors import MeasurementError, RecordingError, listing
+from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.estimators.wrench_axes import SensorAxes
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.inputs.config import JOINT_UNITS, unit_factors
+from inertial_estimation.inputs.alignment import AlignedSample, Continuity
 from inertial_estimation.inputs.imu import IMU
-from inertial_estimation.inputs.joints import JOINTS, NO_EFFORT, NO_VELOCITY, JointNames, JointOrder
-from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.uniform_resampler import GridInput, GridPart, UniformGrid
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording, check_topic
-from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds
+from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 BLOCK_S = 10.0  # length of a block [s]
+WAIT_S = 1.5  # for which a joint state waits for another input, of which no rows come for so long [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
-
-
-@dataclass(frozen=True)
-class SignalNeeds:
-    """What the blocks must hold in addition to joint positions.
-
-    Attributes:
-        velocity: Joint velocities.
-        effort: Joint torques.
-        imu: Specific force and rate of the IMU.
-        contacts: Contacts whose wrenches are needed, in the order of the blocks.
-    """
-
-    velocity: bool = False
-    effort: bool = True
-    imu: bool = False
-    contacts: tuple[str, ...] = ()
+REPORT_MESSAGES = 2000  # messages between two reports of the progress
+CHUNK_ROWS = 2000  # samples that are collected before they are resampled
+FEWEST_ROWS_FOR_STEP = 200  # samples to find a step from
+GAPS = "gaps, where a new stretch begins"
 
 
 class BlockStream:
-    """Reads a recording once, topic by topic in the order of its log, and yields blocks.
+    """Reads a recording once in the order of its log and yields blocks.
 
-    Joint states, picked by name and corrected as online, set the grid; IMU and wrenches are
-    interpolated onto it (`UniformGrid`). Angles of continuous joints are unwrapped. Velocities are those
+    Messages are taken as online (`RobotInputs`): joint states in parts, units, clocks, frames, delays, even
+    stamps. Joint states set the times, at which the IMU and wrenches are interpolated; samples that lack one
+    are counted and left out. What remains is resampled onto one step, linearly. Velocities are those
     measured: where there are none, positions are differentiated later, and better, over a window that looks
     ahead as well.
 
     Attributes:
         name: Of the recording.
-        dropped: Readings left out, by reason.
         samples: Samples yielded so far.
     """
 
@@ -58,53 +50,68 @@ class BlockStream:
         self,
         recording: Recording,
         topics: RecordedTopics,
-        robot: RobotModel,
+        setup: RobotSetup,
         config: RobotConfig,
-        needs: SignalNeeds,
         *,
+        velocities: bool = False,
+        efforts: bool = True,
         max_gap_s: float | None = None,
         block_s: float = BLOCK_S,
     ) -> None:
-        """Check the topics.
+        """Connect the topics.
 
         Args:
             recording: The recording.
             topics: Topics of the inputs.
-            robot: The model, for the order of its joints.
+            setup: The robot; blocks hold the readings of its IMU and its contacts.
             config: Parameters of the robot: delays, limits, corrections.
-            needs: What the blocks must hold.
+            velocities: Whether blocks hold joint velocities.
+            efforts: Whether they hold joint torques.
             max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
             block_s: Length of a block [s].
 
         Raises:
             RecordingError: If a topic is missing or of another type.
         """
-        self.name = recording.name
-        self._recording = recording
-        self._needs = needs
-        self._topics = topics
-        self._block_s = block_s
-        self._rows = _JointRows(robot, config, needs)
-        self._n = robot.n_joints
-        self._continuous = robot.continuous_joints
-        self._without_velocity = False
-        self._last_angles: Array | None = None
-        self._wrench_of = {topics.wrenches[c]: f"{c}/wrench" for c in needs.contacts}
-        self._check_topics(recording)
-        inputs = config.inputs
-        others = [GridInput(IMU, 6, inputs.imu_delay)] if needs.imu else []
-        others += [GridInput(name, 6, inputs.wrench_delay) for name in self._wrench_of.values()]
-        width = (1 + needs.velocity + needs.effort) * robot.n_joints
-        driver = GridInput(JOINTS, width, inputs.joint_delay)
-        gap = inputs.max_gap if max_gap_s is None else max_gap_s
-        self._grid = UniformGrid(driver, others, inputs, max_gap_s=gap)
-        self.samples = 0
+        self.name, self.samples = recording.name, 0
+        self._recording, self._setup = recording, setup
+        self._velocities, self._efforts = velocities, efforts
+        self._contacts = setup.contact_names
+        gap = config.inputs.max_gap if max_gap_s is None else max_gap_s
+        waiting = replace(
+            config.inputs, max_gap=gap, max_wait=WAIT_S, timeout=WAIT_S, joint_velocity="measured"
+        )
+        self._inputs = RobotInputs(
+            setup,
+            replace(config, inputs=waiting),
+            driver=JOINTS,
+            imu=setup.imu is not None,
+            velocities=velocities,
+            efforts=efforts,
+            corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
+        )
+        self._axes = SensorAxes(setup, self._inputs)
+        self._left_out: Counter[str] = Counter()
+        self._grid = _Grid(round(gap * NANOSECONDS), block_s)
+        self._takers = connect(self._inputs, recording, topics)
 
     @property
     def dropped(self) -> Mapping[str, int]:
         """Readings left out, by reason."""
+        found = {}
+        for name, stream in self._inputs.streams.items():
+            for reason, count in stream.drops.counts.items():
+                text = stream.drops.examples[reason] if reason is DropReason.UNFIT else reason.value
+                found[f"{name}: {text}"] = count
         malformed = getattr(self._recording, "malformed", {})
-        return {**self._grid.dropped, **{f"{topic}: malformed": n for topic, n in malformed.items() if n}}
+        found |= {f"{topic}: malformed": n for topic, n in malformed.items() if n}
+        return {**found, **self._left_out, **({f"{JOINTS}: {GAPS}": n} if (n := self._grid.gaps) else {})}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is odd about readings that are used, a sentence each."""
+        streams = self._inputs.streams.items()
+        return [f"{name}: {text}" for name, one in streams for text in one.remarks.values() if text]
 
     def blocks(self, progress: Callable[[float], None] | None = None) -> Iterator[SignalBlock]:
         """Yield the blocks.
@@ -115,119 +122,148 @@ class BlockStream:
         Raises:
             RecordingError: If there are no usable joint states, or no time at which all inputs are there.
         """
-        cutter = _BlockCutter(self._needs, self._n)
-        begin_ns = self._recording.start_ns
-        for parts, log_ns in self._parts():
-            for part in parts:
-                for block in cutter.push(part, self._grid.step_ns, self._block_s):
-                    self.samples += block.size
-                    yield block
-            if progress is not None:
-                progress(seconds(log_ns - begin_ns))
-        for block in cutter.rest():
-            self.samples += block.size
-            yield block
+        recording, joints = self._recording, self._inputs.streams[JOINTS]
+        offset_ns = clock_offset_ns(recording, self._takers)
+        for number, message in enumerate(recording.unread(list(self._takers))):
+            self._takers[message.topic](message, message.log_ns + offset_ns)
+            for sample in self._inputs.ready():
+                yield from map(self._block, self._complete(sample))
+            if number % REPORT_MESSAGES == 0 and progress is not None:
+                progress(seconds(message.log_ns - recording.start_ns))
+            if joints.drops.total >= MOST_DROPPED_AT_START and not len(joints.ring):
+                break
+        yield from map(self._block, self._grid.rest())
         if not self.samples:
             raise RecordingError(self._nothing())
 
-    def _parts(self) -> Iterator[tuple[list[GridPart], int]]:
-        log_ns = self._recording.start_ns
-        for entry in self._recording.entries(self._wanted()):
-            log_ns, sample = entry.log_ns, entry.sample
-            if isinstance(sample, JointReading):
-                self._push_joints(sample)
-            elif isinstance(sample, WrenchSample):
-                self._grid.push(self._wrench_of[entry.topic], sample.stamp_ns, sample.wrench_F)
-            elif isinstance(sample, ImuSample):
-                row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
-                self._grid.push(IMU, sample.stamp_ns, row)
-            if self._grid.due:
-                yield self._grid.pop(), log_ns
-        yield self._grid.pop(final=True), log_ns
-
-    def _push_joints(self, reading: JointReading) -> None:
-        if self._needs.velocity and not self._grid.kept[JOINTS]:
-            self._without_velocity = _lacks_velocity(reading)
-        try:
-            row = self._rows.row(reading)
-        except MeasurementError as error:
-            self._grid.drop(JOINTS, str(error))
-            if not self._grid.kept[JOINTS] and sum(self._grid.dropped.values()) >= MOST_DROPPED_AT_START:
-                raise RecordingError(self._nothing()) from error
+    def _complete(self, sample: AlignedSample) -> Iterator["_Piece"]:
+        """Put a sample into the grid if it lacks nothing; yield what the grid has made."""
+        joints = self._inputs.joints
+        for name in sample.missing:
+            self._left_out[f"{JOINTS}: no {name} at its time"] += 1
+        if sample.missing or joints is None:
+            yield from self._grid.rest()
             return
-        if len(self._continuous) and np.isfinite(row @ row):
-            angles = row[self._continuous]
-            last = angles if self._last_angles is None else self._last_angles
-            row[self._continuous] = self._last_angles = angles - 2 * np.pi * np.round(
-                (angles - last) / (2 * np.pi)
-            )
-        self._grid.push(JOINTS, reading.stamp_ns, row)
+        _n, q, v, tau = joints.columns
+        used = [q, *([v] if self._velocities else []), *([tau] if tau is not None else [])]
+        parts = [sample.driver[columns] for columns in used]
+        parts += [row for name in [IMU] if (row := sample.rows.get(name)) is not None]
+        if self._contacts:
+            wrenches = np.array([sample.rows[f"{name}/wrench"] for name in self._contacts])
+            parts.append(self._axes.turned(wrenches, parts[0]).ravel())
+        if sample.continuity is not Continuity.CONTINUOUS:
+            yield from self._grid.rest()
+        yield from self._grid.push(sample.time_ns, np.concatenate(parts))
 
-    def _wanted(self) -> list[str]:
-        imu = [self._topics.imu] if self._needs.imu else []
-        return [self._topics.joints, *imu, *self._wrench_of]
+    def _block(self, piece: "_Piece") -> SignalBlock:
+        """Return rows of the grid as a block."""
+        n, columns = self._setup.robot.n_joints, iter(piece.rows.T)
 
-    def _check_topics(self, recording: Recording) -> None:
-        check_topic(recording, self._topics.joints, [JOINT_STATE_TYPE])
-        if self._needs.imu:
-            check_topic(recording, self._topics.imu, [IMU_TYPE])
-        for topic in self._wrench_of:
-            check_topic(recording, topic, [WRENCH_TYPE])
+        def take(width: int) -> Array:
+            return np.ascontiguousarray(np.array([next(columns) for _ in range(width)]).T)
+
+        q = take(n)
+        v = take(n) if self._velocities else None
+        tau = take(n) if self._efforts else None
+        f_I, w_I = (take(3), take(3)) if IMU in self._inputs.streams else (None, None)
+        m = len(self._contacts)
+        wrenches = take(6 * m).reshape(-1, m, 6) if m else None
+        self.samples += len(q)
+        return SignalBlock(
+            piece.start_ns, seconds(piece.step_ns), piece.continues, q, v, tau, f_I, w_I, wrenches
+        )
 
     def _nothing(self) -> str:
-        kept = [f"{name} {count}" for name, count in self._grid.kept.items()]
-        why = [f"{reason} ({count})" for reason, count in self.dropped.items()]
-        hint = "; are the stamps of all inputs of one clock?" if all(self._grid.kept.values()) else ""
-        if self._without_velocity and not self._grid.kept[JOINTS]:
-            hint = "; without joint velocities, 'smoothing.differentiate: position' needs none"
-        return f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}{hint}"
+        streams, dropped = self._inputs.streams.items(), self.dropped
+        kept = [f"{name} {stream.received - stream.drops.total}" for name, stream in streams]
+        why = [f"{reason} ({count})" for reason, count in dropped.items()]
+        said = (*dropped, *self._inputs.streams[JOINTS].drops.examples.values())
+        lacking = self._velocities and any("velocity" in text for text in said)
+        hints = [f"{name}: {said}" for name, said in self._inputs.units().items()]
+        if lacking:
+            hints.append("without joint velocities, 'smoothing.differentiate: position' needs none")
+        good = f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}"
+        return "; ".join((good, *hints))
 
 
-class _JointRows:
-    """Positions and, where needed, velocities and efforts of the joints of a model, as rows."""
+class _Piece(NamedTuple):
+    """Rows of the grid, one after another."""
 
-    def __init__(self, robot: RobotModel, config: RobotConfig, needs: SignalNeeds) -> None:
-        self._names, self._needs = JointNames(robot, config.joint_names), needs
-        self._order: tuple[tuple[str, ...], JointOrder] | None = None  # names of the last joint state
-        self._joints = robot.joint_names
-        corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
-        factors = unit_factors(config.joint_states.units, JOINT_UNITS)
-        turning = np.isin(np.arange(robot.n_joints), robot.turning_joints)
-        position, velocity, effort = (
-            np.where(turning, factors.get(what, 1.0), 1.0) for what in ("position", "velocity", "effort")
-        )
-        self._offset, self._scales = corrections.offset, (position, velocity, effort * corrections.gain)
-
-    def row(self, reading: JointReading) -> Array:
-        """Return the row of a joint state; a joint without a finite number is refused later.
-
-        Raises:
-            MeasurementError: If it lacks a joint of the model, or a quantity that is needed.
-        """
-        if self._order is None or self._order[0] != reading.names:
-            self._order = reading.names, self._names.order(reading.names)
-        order = self._order[1]
-        if len(order.joints) < len(self._joints):
-            missing = listing(np.delete(np.array(self._joints), order.joints).tolist())
-            raise MeasurementError(f"the joint state misses {missing}; it has {listing(reading.names)}")
-        q_scale, v_scale, tau_scale = self._scales
-        parts = [reading.position[order.places] * q_scale + self._offset]
-        for needed, sent, scale, lacks in (
-            (self._needs.velocity, reading.velocity, v_scale, NO_VELOCITY),
-            (self._needs.effort, reading.effort, tau_scale, NO_EFFORT),
-        ):
-            if needed and sent is None:
-                raise MeasurementError(lacks)
-            if needed and sent is not None:
-                parts.append(sent[order.places] * scale)
-        return np.concatenate(parts)
+    start_ns: int  # time of the first one
+    step_ns: float
+    continues: bool  # whether the first is one step after the last of the piece before
+    rows: Array
 
 
-def _lacks_velocity(reading: JointReading) -> bool:
-    """Whether a joint state has positions but no velocities."""
-    velocity = reading.velocity
-    lacking = velocity is None or not np.isfinite(velocity).any()
-    return lacking and bool(np.isfinite(reading.position).all())
+class _Grid:
+    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new stretch.
+
+    How many rows are resampled at once does not change the result.
+    """
+
+    def __init__(self, gap_ns: int, block_s: float) -> None:
+        """Begin without a row; neighbours at most a gap [ns] apart are interpolated between."""
+        self._gap_ns, self._block_s = gap_ns, block_s
+        self.step_ns, self.gaps = 0.0, 0  # not known before there are some rows; number of gaps
+        self._times, self._rows = list[int](), list[Array]()  # not yet resampled, and the last one that is
+        self._origin, self._index = 0, 0  # time of the first sample of a stretch [ns]; number of the next one
+        self._made, self._size, self._begun = list[Array](), 0, 0  # of the next piece; number of its first
+
+    def push(self, time_ns: int, row: Array) -> Iterator[_Piece]:
+        """Take a row after those before; yield pieces that are complete."""
+        if self._times and time_ns - self._times[-1] > self._gap_ns:
+            self.gaps += 1
+            yield from self.rest()
+        self._times.append(time_ns)
+        self._rows.append(row)
+        if len(self._times) >= CHUNK_ROWS:
+            yield from self._resample()
+
+    def rest(self) -> Iterator[_Piece]:
+        """Yield what is left, and begin a new stretch."""
+        if self._times:
+            yield from self._resample()
+            yield from self._piece()
+        self._times, self._rows, self._index, self._begun = [], [], 0, 0
+
+    def _resample(self) -> Iterator[_Piece]:
+        times = np.array(self._times, dtype=np.int64)
+        if not self.step_ns:
+            self.step_ns = float(np.median(np.diff(times[:FEWEST_ROWS_FOR_STEP]))) if len(times) > 1 else 0.0
+        if not self.step_ns:
+            return
+        if not self._index:
+            self._origin = self._times[0]
+        rows, most = np.array(self._rows), max(round(self._block_s * NANOSECONDS / self.step_ns), 1)
+        count = int((self._times[-1] - self._origin) / self.step_ns + 1e-9) + 1 - self._index
+        steps = np.round((self._index + np.arange(count)) * self.step_ns).astype(np.int64)
+        made = _interpolated(times, rows, self._origin + steps)
+        self._index += count
+        self._times, self._rows = self._times[-1:], self._rows[-1:]
+        while len(made):
+            room = most - self._size
+            self._made.append(made[:room])
+            self._size += len(self._made[-1])
+            made = made[room:]
+            if self._size == most:
+                yield from self._piece()
+
+    def _piece(self) -> Iterator[_Piece]:
+        if self._made:
+            start_ns = self._origin + round(self._begun * self.step_ns)
+            yield _Piece(start_ns, self.step_ns, self._begun > 0, np.concatenate(self._made))
+        self._begun += self._size
+        self._made, self._size = [], 0
+
+
+def _interpolated(times: NDArray[np.int64], rows: Array, at: NDArray[np.int64]) -> Array:
+    """Return rows at times [ns] between the first and the last one, interpolated linearly."""
+    if len(times) == 1:
+        return np.repeat(rows, len(at), axis=0)
+    low = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    weight = ((at - times[low]) / (times[low + 1] - times[low]))[:, None]
+    between: Array = (1.0 - weight) * rows[low] + weight * rows[low + 1]
+    return between
 
 
 def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, SignalBlock | None]:
@@ -247,51 +283,3 @@ def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, S
         return block, None
     before = block.part(0, at, continues=block.continues)
     return before, block.part(at, block.size, continues=False)
-
-
-class _BlockCutter:
-    """Joins parts of the grid and cuts them into blocks of one length."""
-
-    def __init__(self, needs: SignalNeeds, n_joints: int) -> None:
-        self._needs = needs
-        self._n = n_joints
-        self._parts: list[GridPart] = []
-        self._size = 0
-        self._step_ns = 0.0
-
-    def push(self, part: GridPart, step_ns: float, block_s: float) -> Iterator[SignalBlock]:
-        self._step_ns = step_ns
-        most = max(round(block_s * NANOSECONDS / step_ns), 1)
-        if not part.continues:
-            yield from self.rest()
-        while len(part.times_ns):
-            room = most - self._size
-            self._parts.append(_part(part, slice(None, room)))
-            self._size += len(self._parts[-1].times_ns)
-            part = replace(_part(part, slice(room, None)), continues=True)
-            if self._size == most:
-                yield from self.rest()
-
-    def rest(self) -> Iterator[SignalBlock]:
-        """Yield what has gathered."""
-        if self._parts:
-            columns = [np.concatenate(rows) for rows in zip(*(p.rows for p in self._parts), strict=True)]
-            first = self._parts[0]
-            yield self._block(int(first.times_ns[0]), columns, continues=first.continues)
-        self._parts, self._size = [], 0
-
-    def _block(self, start_ns: int, inputs: Sequence[Array], *, continues: bool) -> SignalBlock:
-        joints, *others = inputs
-        n, needs = self._n, self._needs
-        fields = iter(np.hsplit(joints, range(n, joints.shape[1], n)))
-        q = next(fields)
-        v = next(fields) if needs.velocity else None
-        tau = next(fields) if needs.effort else None
-        imu = others.pop(0) if needs.imu else None
-        wrenches = np.stack(others, axis=1) if others else None
-        f_I, w_I = (imu[:, :3], imu[:, 3:]) if imu is not None else (None, None)
-        return SignalBlock(start_ns, seconds(self._step_ns), continues, q, v, tau, f_I, w_I, wrenches)
-
-
-def _part(part: GridPart, where: slice) -> GridPart:
-    return replace(part, times_ns=part.times_ns[where], rows=tuple(rows[where] for rows in part.rows))

@@ -231,17 +231,24 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
     def spoilt(reading):
         nonlocal count
         count += 1
-        effort = 1000.0 * reading.effort
-        return replace(reading, effort=effort * np.nan if count % 100 == 0 else effort)
+        return replace(reading, effort=reading.effort * np.nan if count % 100 == 0 else reading.effort)
 
     write_recording(with_samples(recording, spoilt), folder / "spoilt")
     content = identified(folder / "spoilt", folder, "of_spoilt", "--split", "11.98")
     told = capsys.readouterr().err
-    assert "mNm?" in told
     assert "too short to give a row" in told
     assert "joint_states: not finite (12)" in told
     assert content["training"]["dropped"] == {"joint_states: not finite": 12}
     assert content["validation"] is None
+
+
+def test_efforts_in_another_unit_are_named(folder, recording, capsys):
+    in_mNm = with_samples(recording, lambda r: replace(r, effort=1000.0 * r.effort))
+    write_recording(in_mNm, folder / "in_mNm")
+    told = refused(
+        [folder / "in_mNm", "--config", folder / "robot.yaml", "--output", folder / "none"], capsys
+    )
+    assert "mNm" in told
 
 
 def test_a_robot_at_rest_tells_which_parameters_stay_nominal(folder, recording, capsys):

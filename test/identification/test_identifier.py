@@ -207,14 +207,14 @@ def test_configurations_that_do_not_fit(make_scene, name, changes, message):
 def test_what_blocks_must_carry(make_scene):
     measured = make_scene("hyq_no_sensors", contact_wrenches="measured").identifier()
     assert [c.name for c in measured.contacts] == ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
-    assert measured.need_imu
+    assert measured.sensed.imu is not None
     assert measured.need_effort
     assert not measured.need_velocity
     projected = make_scene("hyq_no_sensors", contact_wrenches="projected").identifier()
     assert projected.contacts == ()
     arm = make_scene("panda", smoothing__differentiate="velocity").identifier()
     assert arm.need_velocity
-    assert not arm.need_imu
+    assert arm.sensed.imu is None
 
 
 def test_measured_velocities_serve_as_well_as_positions(make_scene, random_deviation):

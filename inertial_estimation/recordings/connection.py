@@ -1,0 +1,65 @@
+"""Connects the inputs of a robot with the topics of a recording."""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.inputs.messages import CONVERSIONS
+from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
+from inertial_estimation.signals import NANOSECONDS
+
+CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
+Take = Callable[[RecordedMessage, int], None]
+"""Takes a message and its arrival on the clock of the stamps [ns]."""
+
+
+def connect(
+    inputs: RobotInputs, recording: Recording, topics: RecordedTopics, without: Collection[str] = ()
+) -> dict[str, Take]:
+    """Return what takes the messages of the topics of a recording, but of some inputs.
+
+    Raises:
+        RecordingError: If a topic is missing or of the wrong type.
+    """
+    takers: dict[str, Take] = {}
+    for name, (_types, push) in inputs.topics.items():
+        if name in without:
+            continue
+        topic, recorded = topics.of(name), recording.topics
+        check_topic(recording, topic, recorded.values())
+        try:
+            take = inputs.connect(name, recorded[topic], recording.deserializer(topic))
+        except ConfigurationError as error:
+            raise RecordingError(f"in '{recording.name}', {error}") from error
+        takers[topic] = partial(_push, take, push)
+    return takers
+
+
+def _push(
+    take: Callable[[Any, int], None],
+    push: Callable[[Sample, int, str], None],
+    message: RecordedMessage,
+    arrival_ns: int,
+) -> None:
+    """Hand the bytes of a message over, or the value of one that has none."""
+    if message.data:
+        take(message.data, arrival_ns)
+        return
+    sample = message.read()
+    if sample is not None:
+        push(sample, arrival_ns, "")
+
+
+def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int | None = None) -> int:
+    """Return what is to be added to log times for the clock of the stamps, of most inputs [ns]."""
+    offsets = []
+    for topic in topics:
+        if recording.topics[topic] in CONVERSIONS:
+            first = next(iter(recording.entries([topic], begin_ns)), None)
+            if first is not None and first.sample.stamp_ns:
+                offsets.append(first.sample.stamp_ns - first.log_ns)
+    offset = min(offsets, key=abs, default=0)
+    return offset if abs(offset) > CLOCK_OFFSET_NS else 0
