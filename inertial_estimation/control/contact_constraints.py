@@ -7,12 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from inertial_estimation.compilation import (
-    Column,
-    Integers,
-    MutableColumn,
-    MutableTable,
-    Table,
-    compiled,
     warm_up,
 )
 from inertial_estimation.models.frame_motions import COM_ROWS, FRAME_ROWS, MotionRows
@@ -94,10 +88,8 @@ class ForceAxes:
             contacts: The contacts, in the order of the frames of the state.
         """
         self.rows = force_rows(contacts)
-        self._dims = np.array([contact.dim for contact in contacts], dtype=np.int64)
-        self._count = int(self._dims.sum())
+        self._count = sum(contact.dim for contact in contacts)
         self._world = np.eye(3)
-        warm_up()
 
     def motions(self, state: DynamicsState, R_WG: Array | None = None) -> MotionRows:
         """Return the motions of all contacts in the axes of their forces, as `force_rows` lays them out.
@@ -106,51 +98,15 @@ class ForceAxes:
             state: Dynamics now.
             R_WG: Axes of the ground, for the force of a point, shape (3, 3); None: those of the world.
         """
-        rows, axes = state.rows, self._world if R_WG is None else np.ascontiguousarray(R_WG)
-        J, rates = np.empty((self._count, rows.jacobian.shape[1])), np.empty((2, self._count))
-        velocity, drift = rates[0], rates[1]
-        moved = rows.jacobian, rows.velocity, rows.drift, J, velocity, drift
-        turn_into_force_axes(self._dims, state.places, axes, *moved)
-        return MotionRows(J, velocity, drift)
-
-
-@compiled
-def turn_into_force_axes(
-    dims: Integers,
-    places: Table,
-    R_WG: Table,
-    J: Table,
-    velocity: Column,
-    drift: Column,
-    turned_J: MutableTable,
-    turned_velocity: MutableColumn,
-    turned_drift: MutableColumn,
-) -> None:
-    """Write motions, given in world axes, in the axes of a sole, (R' J_v, R' J_w), or of the ground, R' J_v.
-
-    Args:
-        dims: Number of force coordinates of each contact: 6 for a sole, 3 for a point, shape (n,).
-        places: Orientation by rows and position of their frames, which are the first ones, shape (f, 12).
-        R_WG: Axes of the ground for the force of a point, shape (3, 3).
-        J: Rows of the state, shape (r, nv).
-        velocity: J v, shape (r,).
-        drift: J'v, shape (r,).
-        turned_J: Rows of the contacts, shape (k, nv); written.
-        turned_velocity: Shape (k,); written.
-        turned_drift: Shape (k,); written.
-    """
-    to = 0
-    for n in range(len(dims)):
-        for i in range(3):
-            x, y, z = R_WG[0, i], R_WG[1, i], R_WG[2, i]
-            if dims[n] == FRAME_ROWS:
-                x, y, z = places[n, i], places[n, 3 + i], places[n, 6 + i]
-            for part in range(0, dims[n], 3):
-                a, row = COM_ROWS + FRAME_ROWS * n + part, to + part + i
-                turned_J[row] = x * J[a] + y * J[a + 1] + z * J[a + 2]
-                turned_velocity[row] = x * velocity[a] + y * velocity[a + 1] + z * velocity[a + 2]
-                turned_drift[row] = x * drift[a] + y * drift[a + 1] + z * drift[a + 2]
-        to += dims[n]
+        rows, axes = state.rows, self._world if R_WG is None else R_WG
+        turn = np.zeros((self._count, len(rows.velocity)))  # (R' J_v, R' J_w) of a sole, R' J_v of a point
+        for n, where in enumerate(self.rows):
+            sole = where.stop - where.start == FRAME_ROWS
+            R = state.places[n, :9].reshape(3, 3) if sole else axes
+            for part in range(where.start, where.stop, 3):
+                column = COM_ROWS + FRAME_ROWS * n + part - where.start
+                turn[part : part + 3, column : column + 3] = R.T
+        return MotionRows(turn @ rows.jacobian, turn @ rows.velocity, turn @ rows.drift)
 
 
 def _friction_pyramid(friction: float) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from proxsuite import proxqp
 
-from inertial_estimation.compilation import Column, MutableColumn, Table, compiled, warm_up
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import InverseDynamicsProblem
 from inertial_estimation.signals import Array
@@ -79,8 +79,8 @@ class QuadraticProgram:
             The solution, or why there is none.
         """
         p = problem
-        lower, upper = np.empty_like(p.lower), np.empty_like(p.upper)
-        if not _prepared(p.H, p.g, p.tau_offset, p.lower, p.upper, lower, upper):
+        lower, upper = np.maximum(p.lower, -INFINITE), np.minimum(p.upper, INFINITE)
+        if not (np.isfinite(p.H).all() and np.isfinite(p.g).all() and np.isfinite(p.tau_offset).all()):
             return QpSolution(np.zeros(self._size[0]), "not finite", 0)
         arguments = {"H": p.H, "g": p.g, "C": p.C, "l": lower, "u": upper}
         if self._size[1]:
@@ -99,20 +99,3 @@ class QuadraticProgram:
             self.reset()
             status = "not finite" if status == "solved" else status
         return QpSolution(x, status, int(info.iter))
-
-
-@compiled
-def _prepared(
-    H: Table,
-    g: Column,
-    tau_offset: Column,
-    lower: Column,
-    upper: Column,
-    least: MutableColumn,
-    most: MutableColumn,
-) -> bool:
-    """Write the limits with ProxQP's infinity; return whether all other numbers are finite."""
-    least[:] = np.maximum(lower, -INFINITE)
-    most[:] = np.minimum(upper, INFINITE)
-    finite = np.isfinite(H).all() and np.isfinite(g).all() and np.isfinite(tau_offset).all()
-    return bool(finite)

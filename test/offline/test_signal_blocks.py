@@ -94,9 +94,7 @@ def assert_follows_the_lines(blocks, *, joint_delay=0.0, imu_delay=0.0, toleranc
         if block.f_I is not None:
             np.testing.assert_allclose(block.f_I, [line(ti + imu_delay, 3) for ti in t], atol=tolerance * 60)
         if block.wrenches is not None:
-            np.testing.assert_allclose(
-                block.wrenches[:, 0], [line(ti, 6) for ti in t], atol=tolerance * 60
-            )
+            np.testing.assert_allclose(block.wrenches[:, 0], [line(ti, 6) for ti in t], atol=tolerance * 60)
 
 
 def uniform(period_ns, count, start=START):
@@ -283,9 +281,7 @@ def test_topics_are_checked_before_reading():
 
 def test_inputs_of_different_clocks_are_told():
     stamps = uniform(5_000_000, 400)
-    other = [
-        RecordingEntry("/imu/data", s, replace(imu(s), stamp_ns=s + 3_600_000_000_000)) for s in stamps
-    ]
+    other = [RecordingEntry("/imu/data", s, replace(imu(s), stamp_ns=s + 3_600_000_000_000)) for s in stamps]
     entries = [*recording(stamps).messages, *other]
     source = MemoryRecording(tuple(sorted(entries, key=lambda e: e.log_ns)), TYPES)
     made = stream(source, WITH_IMU)

@@ -2,7 +2,6 @@
 
 import math
 
-from inertial_estimation.compilation import Column, compiled
 from inertial_estimation.control.tasks.task import Task
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
@@ -54,9 +53,8 @@ class BaseOrientationTask(Task):
         )
 
 
-@compiled
 def base_turn(
-    place: Column, roll: float, pitch: float, yaw: float, rate: Column, acceleration: Column
+    place: Array, roll: float, pitch: float, yaw: float, rate: Array, acceleration: Array
 ) -> tuple[Vector, Vector, Vector]:
     """Return log(R_ref R_WB') [rad], and angular velocity and acceleration of roll and pitch, world axes.
 

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Integers, MutableTable, Table, compiled, warm_up
 from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.models.frame_motions import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import yaw_of
-from inertial_estimation.spatial.vectors import add, matrix_of, store, times, vector_of
 
 
 def inner_points(contact: Contact, margin: float) -> Array:
@@ -40,7 +38,6 @@ class SolePlaces:
         self._owners = np.repeat(np.arange(len(inner), dtype=np.int64), counts)
         self._points = np.concatenate([np.zeros((0, 3)), *inner])
         self._centres = np.array([contact.centre_C for contact in contacts]).reshape(-1, 3)
-        warm_up()
 
     def now(self, places: Array) -> tuple[list[Array], Array]:
         """Return centres and corners relative to the base origin, world axes.
@@ -51,8 +48,10 @@ class SolePlaces:
         Returns:
             Centre of each contact [m], shape (3,) each; corners in the horizontal plane [m], shape (k, 2).
         """
-        centres, corners = np.empty(self._centres.shape), np.empty((len(self._points), 2))
-        place_soles(places, self._centres, self._points, self._owners, centres, corners)
+        R, p = places[:, :9].reshape(-1, 3, 3), places[:, 9:]
+        m, owners = len(self._centres), self._owners
+        centres = p[:m] + np.einsum("nij,nj->ni", R[:m], self._centres)
+        corners: Array = p[owners, :2] + np.einsum("kij,kj->ki", R[owners, :2], self._points)
         return list(centres), corners
 
     def standing(self, corners: Array, capacity: Sequence[float]) -> Array:
@@ -63,34 +62,6 @@ class SolePlaces:
             capacity: How much of its full force each contact may take, 0 (in the air) to 1.
         """
         return corners if all(capacity) else corners[np.array(capacity)[self._owners] > 0.0]
-
-
-@compiled
-def place_soles(
-    places: Table,
-    centres_C: Table,
-    points_C: Table,
-    owners: Integers,
-    centres: MutableTable,
-    corners: MutableTable,
-) -> None:
-    """Write p + R c of the centres of contacts and, in the horizontal plane, of points of them.
-
-    Args:
-        places: Orientation R by rows and position p of the contact frames, which come first, shape (f, 12).
-        centres_C: Centre of each contact in its frame [m], shape (n, 3).
-        points_C: Points in the frames of their contacts [m], shape (k, 3).
-        owners: Contact of each point, shape (k,).
-        centres: Shape (n, 3); written.
-        corners: Shape (k, 2); written.
-    """
-    for i in range(len(centres)):
-        place, c = places[i], centres_C[i]
-        store(centres[i], 0, add(vector_of(place, 9), times(matrix_of(place, 0), vector_of(c, 0))))
-    for k in range(len(corners)):
-        place, c = places[owners[k]], points_C[k]
-        x, y, _ = add(times(matrix_of(place, 0), vector_of(c, 0)), vector_of(place, 9))
-        corners[k, 0], corners[k, 1] = x, y
 
 
 def mean_angle(angles: Sequence[float], weights: Sequence[float]) -> float:
