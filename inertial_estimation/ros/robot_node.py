@@ -21,8 +21,7 @@ from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
-from inertial_estimation.ros.parameter_sources import warn_of_lost
-from inertial_estimation.ros.parameters import NodeParameters
+from inertial_estimation.ros.parameters import NodeParameters, warn_of_lost
 from inertial_estimation.ros.qos import unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
