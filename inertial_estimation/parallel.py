@@ -27,7 +27,8 @@ Call = Callable[[], ResultT]
 MOST_ATTEMPTS = 3  # of a call whose process was killed; more would repeat what exhausts the memory for ever
 CONNECT_S, FIRST_WORKER_S = 10.0, 60.0  # to find the scheduler of a cluster, to wait for a worker
 NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
-KILLED = f"was killed {MOST_ATTEMPTS} times; where memory is short, run fewer at once"
+OUT = "where memory is short, run fewer at once"
+KILLED = f"was killed {MOST_ATTEMPTS} times; {OUT}"
 
 
 class Workers(AbstractContextManager["Workers"]):
@@ -183,7 +184,7 @@ class DaskCluster(Workers):
             self._client.wait_for_workers(1, timeout=FIRST_WORKER_S)
         except asyncio.TimeoutError:  # another one than TimeoutError before Python 3.11
             self.close()
-            raise WorkerError(f"'{address}' has had no worker for {FIRST_WORKER_S:g} s: '{start}'") from None
+            raise WorkerError(f"'{address}' has had no worker for {FIRST_WORKER_S:g} s; '{start}'") from None
         for worker, count in self._client.nthreads().items():
             if count != 1:
                 self.close()
@@ -202,7 +203,7 @@ class DaskCluster(Workers):
                 number = futures.pop(future)
                 yield number, pickle.loads(future.result())
         except KilledWorker:
-            raise WorkerError(f"the process of call {number + 1} of {len(calls)} {KILLED}") from None
+            raise WorkerError(f"the worker of call {number + 1} was lost again and again: {OUT}") from None
         except FutureCancelledError as error:
             raise WorkerError(f"the scheduler at '{self._address}' has been lost: {error}") from None
         except ModuleNotFoundError as error:

@@ -51,10 +51,13 @@ class BagFile:
             RecordingError: If it is no bag, or nothing of it can be read.
             MissingDependencyError: If `rosbags` is not installed.
         """
-        self.path, self.damaged = path, False
-        self._warn, self._open = warn, ExitStack()
+        self.path, self.damaged, self.message_count = path, False, -1
+        self._warn, self._open, self._repaired = warn, ExitStack(), False
         try:
             self._reader = self._opened(path)
+            self.message_count = int(self._reader.message_count)
+            if not getattr(self._reader.storage, "chunks", True):  # rosbags reads these in their order alone
+                any(False for _ in self._reader.messages())
         except MissingDependencyError:
             raise
         except Exception as error:  # whatever a damaged file makes rosbags stumble over
@@ -107,13 +110,14 @@ class BagFile:
         return self._open.enter_context(Reader(path))
 
     def _recovered(self, error: Exception) -> Any:
-        """Open a copy of the whole messages.
+        """Open a copy of the whole messages, which are all where only their order was the matter.
 
         Raises:
             RecordingError: If there are none.
         """
-        if self.damaged:
+        if self._repaired:
             raise error
+        self._repaired = True
         if self.path.suffix not in READERS or self.path.is_dir():
             raise RecordingError(f"the recording '{self.path}' cannot be read: {one_line(error)}") from error
         folder = self._open.enter_context(TemporaryDirectory())
@@ -126,6 +130,8 @@ class BagFile:
                 f"the recording '{self.path}' is empty, truncated or damaged: {one_line(second)} "
                 f"({one_line(error)})"
             ) from error
+        if reader.message_count == self.message_count:
+            return reader
         lost = (
             f"what cannot be read of {damage.chunks} damaged chunk(s) is left out"
             if damage.chunks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from inertial_estimation.errors import (
     DamagedMessageError,
@@ -83,54 +83,6 @@ class SerialisedMessage:
 RecordedMessage: TypeAlias = RecordingEntry | SerialisedMessage
 
 
-class Recording(Protocol):
-    """Interface of a recording for a replay, from a bag or in memory.
-
-    Attributes:
-        name: What to call it in messages.
-        topics: Message type by topic.
-        start_ns: Log time of the first message [ns].
-        end_ns: Log time of the last message [ns].
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the recording in messages."""
-        ...
-
-    @property
-    def topics(self) -> Mapping[str, str]:
-        """Message type by topic."""
-        ...
-
-    @property
-    def start_ns(self) -> int:
-        """Log time of the first message [ns]."""
-        ...
-
-    @property
-    def end_ns(self) -> int:
-        """Log time of the last message [ns]."""
-        ...
-
-    def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
-        """Yield the messages of some topics in the order of their log times.
-
-        Args:
-            topics: Topics to read.
-            start_ns: Log time to begin at [ns]; None: the start.
-        """
-        ...
-
-    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the same messages, and those whose fields do not fit together, to be read when needed."""
-        ...
-
-    def deserializer(self, topic: str) -> Callable[[bytes], Any] | None:
-        """Return what builds the messages of a topic from their bytes; None where there are no bytes."""
-        ...
-
-
 @dataclass(frozen=True)
 class MemoryRecording:
     """A recording in memory, as the synthetic ones are before they are written.
@@ -160,14 +112,19 @@ class MemoryRecording:
         return self.messages[-1].log_ns
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
-        """Yield the messages of some topics in the order of their log times; see `Recording`."""
+        """Yield the messages of some topics in the order of their log times.
+
+        Args:
+            topics: Topics to read.
+            start_ns: Log time to begin at [ns]; None: the start.
+        """
         wanted = set(topics)
         for entry in self.messages:
             if entry.topic in wanted and (start_ns is None or entry.log_ns >= start_ns):
                 yield entry
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the messages of some topics in the order of their log times; see `Recording`."""
+        """Yield the same messages; those of a bag, also the ones whose fields do not fit, not yet decoded."""
         return self.entries(topics, start_ns)
 
     def deserializer(self, topic: str) -> None:
@@ -235,14 +192,14 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             ) from error
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
-        """Yield the messages of some topics in the order of their log times; see `Recording`."""
+        """Yield the messages of some topics in the order of their log times; see `MemoryRecording`."""
         for message in self.unread(topics, start_ns):
             sample = message.read()
             if sample is not None:
                 yield RecordingEntry(message.topic, message.log_ns, sample)
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the messages of some topics, not decoded; see `Recording`.
+        """Yield the messages of some topics, not decoded.
 
         One whose fields do not fit together is counted in `malformed` when it is read.
         """
@@ -318,6 +275,9 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             return sample
 
         return read
+
+
+Recording: TypeAlias = MemoryRecording | BagRecording
 
 
 def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> None:

@@ -67,22 +67,6 @@ def effort_array_bytes(names: tuple[str, ...], joints: tuple[str, ...]) -> Calla
     return lambda command: message.filled(command.stamp_ns, command.tau[places].tolist())
 
 
-def effort_array_from_msg(
-    msg: Float64MultiArray, joints: tuple[str, ...], stamp_ns: int = 0
-) -> TorqueCommand:
-    """Inverse of `effort_array_to_msg`; joints and stamp, which the message lacks, are arguments.
-
-    Args:
-        msg: Torques [Nm].
-        joints: Joints of the array, in its order.
-        stamp_ns: Stamp of the command [ns].
-
-    Raises:
-        MeasurementError: If there is not one number per joint.
-    """
-    return TorqueCommand(stamp_ns, joints, np.array(msg.data))
-
-
 @lru_cache(maxsize=8)
 def _places(names: tuple[str, ...], joints: tuple[str, ...]) -> list[int]:
     """Return the indices of joints in a sequence of names."""

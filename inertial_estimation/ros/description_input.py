@@ -9,7 +9,7 @@ from std_msgs.msg import String
 from inertial_estimation.configuration.urdf_source import published_urdf
 from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.models.urdf_changes import urdf_changes
-from inertial_estimation.ros.qos import LATCHED, overridable_subscription
+from inertial_estimation.ros.qos import LATCHED, overridable
 from inertial_estimation.signals import Health, HealthLevel
 
 DESCRIPTION = "robot_description"
@@ -46,7 +46,7 @@ class DescriptionInput:
             if self._receive(data):
                 on_new()
 
-        how = overridable_subscription(self._node, DESCRIPTION, LATCHED, quiet=False)
+        how = overridable(self._node, DESCRIPTION, LATCHED, "subscription", quiet=False)
         self._node.create_subscription(String, DESCRIPTION, receive, raw=True, **how)
 
     def take(self) -> str:

@@ -8,7 +8,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.recordings.estimate_messages import health_to_msg
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable_publisher
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"
@@ -133,7 +133,7 @@ class Diagnostics:
         self._levels: dict[str, HealthLevel] = {}
         self._waiting = False
         self._publisher = node.create_publisher(
-            DiagnosticArray, TOPIC, **overridable_publisher(node, TOPIC, RELIABLE_OUTPUT)
+            DiagnosticArray, TOPIC, **overridable(node, TOPIC, RELIABLE_OUTPUT)
         )
         self._periods = 0
         node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))

@@ -13,7 +13,7 @@ from rclpy.timer import Timer
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable_publisher
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable
 from inertial_estimation.ros.rclpy_internals import HAS_LIFECYCLE, LifecycleStates, TransitionCallbackReturn
 
 
@@ -125,7 +125,7 @@ class ManagedNode(LifecycleStates, Node, ABC):
             qos: Quality of service.
             shared: Whether others may publish it as well, as a command; else diagnostics warn of them.
         """
-        publisher = self.create_publisher(message_type, topic, **overridable_publisher(self, topic, qos))
+        publisher = self.create_publisher(message_type, topic, **overridable(self, topic, qos))
         if not shared:
             self._outputs.append(publisher)
         self._undo.append(partial(self.destroy_publisher, publisher))

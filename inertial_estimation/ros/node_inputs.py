@@ -11,7 +11,7 @@ from rclpy.qos import QoSProfile
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, overridable_subscription
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, overridable
 from inertial_estimation.ros.rclpy_internals import MessageQueue
 from inertial_estimation.ros.reading_delay import ReadingDelay
 
@@ -137,7 +137,7 @@ class NodeInputs:
         }
         # rclpy's own events warn of a publisher that does not match, which with a latched input is likely
         quiet = kind is not InputKind.LATCHED
-        how = overridable_subscription(node, topic, profiles[kind], quiet=quiet)
+        how = overridable(node, topic, profiles[kind], "subscription", quiet=quiet)
         queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
         node_input = NodeInput(topic, queue, take, kind)
         self._inputs.append(node_input)

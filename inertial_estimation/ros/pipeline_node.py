@@ -19,7 +19,6 @@ from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
-from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.rclpy_internals import take_clock
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
@@ -76,7 +75,40 @@ REGULAR = 10  # periods with a step each, after which one that has none looks fo
 LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
 TOLD_AGAIN_S = 10.0  # that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
+DELAY_SHARE, LONGEST_DELAY = (
+    0.1,
+    0.0003,
+)  # of a tick after the message that completes a step: of a period, [s]
+LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
+
+
+class PhaseLock:
+    """Keeps a timer at a fixed delay behind the messages that complete a step.
+
+    A timer at the rate of the inputs drifts against them: where it fires at about the time of their arrival,
+    one tick gives no estimate and the next one two; where it fires long after, every estimate waits.
+
+    Attributes:
+        period: Nominal period of the timer [s].
+        delay: Desired time from the arrival of the message that completes a step to the timer [s].
+    """
+
+    def __init__(self, period: float) -> None:
+        self.period, self.delay = period, min(DELAY_SHARE * period, LONGEST_DELAY)
+        self._shift = 0.0  # of the period that has begun
+
+    def next_period(self, waited: float) -> float:
+        """Return the length of the period that begins with the next tick [s].
+
+        Args:
+            waited: Time from the arrival of the message that completed a step to this tick [s].
+        """
+        at_next_tick, half = waited - self.delay + self._shift, 0.5 * self.period
+        late = (at_next_tick + half) % self.period - half  # waits are known but for whole periods
+        largest = LARGEST_SHIFT * self.period
+        self._shift = min(max(-LOCK_GAIN * late, -largest), largest)
+        return self.period + self._shift
 
 
 class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):

@@ -7,7 +7,7 @@ handler.
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rclpy.node import Node
@@ -27,8 +27,13 @@ NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 LONGEST_STALL = 0.2  # time for which a node may be unable to read without losing a message [s]
 PREFIX = "qos_overrides."
 POLICIES = (QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
-CHOICES = {"reliability": ("reliable", "best_effort"), "durability": ("volatile", "transient_local")}
 SHORTEST_QUEUE, LONGEST_QUEUE = 10, 100_000
+CHOICES: Mapping[str, Collection[Any]] = {
+    "depth": range(1, LONGEST_QUEUE + 1),
+    "reliability": ("reliable", "best_effort"),
+    "durability": ("volatile", "transient_local"),
+}
+WHOLE = f"a whole number from 1 to {LONGEST_QUEUE}"
 
 
 def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
@@ -61,68 +66,43 @@ EVENTS = _kept_last(10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)  # late 
 LATCHED = _kept_last(1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def overridable_publisher(node: Node, topic: str, qos: QoSProfile) -> dict[str, Any]:
-    """Return the arguments of `create_publisher` that let a user override a profile.
-
-    Args:
-        node: Node that publishes.
-        topic: Name of the topic.
-        qos: The profile without overrides.
-
-    Raises:
-        ConfigurationError: If an override names a policy that cannot be overridden, or a bad value.
-    """
-    return _overridable(
-        qos, {} if _given(node, topic, "publisher") else {"event_callbacks": NO_OUTPUT_EVENTS}
-    )
-
-
-def overridable_subscription(
-    node: Node, topic: str, qos: QoSProfile, *, quiet: bool = True
+def overridable(
+    node: Node, topic: str, qos: QoSProfile, entity: str = "publisher", *, quiet: bool = True
 ) -> dict[str, Any]:
-    """Return the arguments of `create_subscription` that let a user override a profile.
+    """Return the arguments of `create_publisher` or `create_subscription` that let a user override a profile.
+
+    rclpy declares and reads the parameters; a bad value, which it answers with a traceback, is refused here.
 
     Args:
-        node: Node that reads.
+        node: Node that publishes or reads.
         topic: Name of the topic.
         qos: The profile without overrides.
-        quiet: Whether rclpy's warning of a publisher that does not match is left out, unless a profile is
+        entity: ``publisher`` or ``subscription``.
+        quiet: Whether rclpy's warning of a partner that does not match is left out, unless a profile is
             overridden.
 
     Raises:
         ConfigurationError: If an override names a policy that cannot be overridden, or a bad value.
     """
-    given = _given(node, topic, "subscription")
-    return _overridable(qos, {"event_callbacks": NO_INPUT_EVENTS} if quiet and not given else {})
-
-
-def _overridable(qos: QoSProfile, events: dict[str, Any]) -> dict[str, Any]:
-    return {"qos_profile": copy.copy(qos), "qos_overriding_options": QoSOverridingOptions(POLICIES), **events}
+    prefix = f"{PREFIX}{node.resolve_topic_name(topic)}.{entity}."
+    given = {name: v for name, v in (given_parameters(node) or {}).items() if name.startswith(prefix)}
+    for name, value in given.items():
+        policy = name.removeprefix(prefix)
+        if policy not in CHOICES:
+            known = f"this policy cannot be overridden; expected one of {listing(CHOICES)}"
+            raise ConfigurationError(f"'{name}' is {value!r}: {known}")
+        if isinstance(value, bool) or value not in CHOICES[policy]:
+            expected = WHOLE if policy == "depth" else f"one of {listing(CHOICES[policy])}"
+            raise ConfigurationError(f"'{name}' is {value!r}: expected {expected}")
+    events = NO_OUTPUT_EVENTS if entity == "publisher" else NO_INPUT_EVENTS
+    return {
+        "qos_profile": copy.copy(qos),
+        "qos_overriding_options": QoSOverridingOptions(POLICIES),
+        **({"event_callbacks": events} if quiet and not given else {}),
+    }
 
 
 def unused_overrides(node: Node) -> list[str]:
     """Return the names of the given overrides that no publisher or subscription of a node has taken."""
     given = given_parameters(node) or {}
     return [name for name in given if name.startswith(PREFIX) and not node.has_parameter(name)]
-
-
-def _given(node: Node, topic: str, entity: str) -> Mapping[str, Any]:
-    """Return the overrides of one publisher or subscription by policy, checked."""
-    prefix = f"{PREFIX}{node.resolve_topic_name(topic)}.{entity}."
-    given = given_parameters(node) or {}
-    found = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
-    for policy, value in found.items():
-        expected = _expected(policy, value)
-        if expected:
-            raise ConfigurationError(f"'{prefix}{policy}' is {value!r}: {expected}")
-    return found
-
-
-def _expected(policy: str, value: Any) -> str:
-    """Return the expected value of an invalid override; empty for a valid one."""
-    if policy == "depth":
-        good = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_QUEUE
-        return "" if good else f"expected a whole number from 1 to {LONGEST_QUEUE}"
-    if policy in CHOICES:
-        return "" if value in CHOICES[policy] else f"expected one of {listing(CHOICES[policy])}"
-    return f"this policy cannot be overridden; expected one of {listing(('depth', *CHOICES))}"

@@ -2,13 +2,10 @@
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
-
-from rclpy.node import Node
-from rclpy.publisher import Publisher
 
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
@@ -21,13 +18,11 @@ from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
-from inertial_estimation.ros.parameter_sources import warn_of_lost
-from inertial_estimation.ros.parameters import NodeParameters
+from inertial_estimation.ros.parameters import NodeParameters, warn_of_lost
 from inertial_estimation.ros.qos import unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
-EVERY = 2  # reports; the graph is read in some tens of microseconds
 MOST_NAMED = 3  # topics in one message
 
 
@@ -83,7 +78,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._parameters_declared.on_change(self._on_parameter)
         self._configured = False
         self._description = DescriptionInput(self)
-        self._rivals = Rivals(self)
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(
             self, self._all_health, self._waits_for, lambda: self.housekeeping(), self._on_report_due
@@ -219,14 +213,28 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             if self.finalized:
                 message = "finalized: shut down for good, start the node anew"
             state = Health(self.name, HealthLevel.WARN, message)
-            return [state, *self._description.health(), self._rivals.health(self._outputs)]
+            return [state, *self._description.health(), self._graph_health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
         parts += [*self._description.health(), self._inputs.delay.health()]
-        parts.append(self._rivals.health(self._outputs))
+        parts.append(self._graph_health())
         return [*parts, *(counter.health() for counter in self._inputs.counters)]
+
+    def _graph_health(self) -> Health:
+        """Return a warning while another publisher, as of the same node started twice, sends its outputs.
+
+        A node that was killed stays in the graph for up to 20 s, so that its successor warns for as long.
+        """
+        topics = [publisher.topic_name for publisher in self._outputs]
+        contested = [topic for topic in topics if self.count_publishers(topic) > topics.count(topic)]
+        if not contested:
+            return Health("graph", HealthLevel.OK, "no other node publishes its outputs")
+        said = (
+            f"another publisher sends {listing(contested, limit=MOST_NAMED)}, too: was a node started twice?"
+        )
+        return Health("graph", HealthLevel.WARN, said)
 
     def _waits_for(self) -> list[str]:
         if self.finalized:
@@ -243,41 +251,3 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append(self.resolve_topic_name("/clock"))
         return missing
-
-
-class Rivals:
-    """Looks at the graph of nodes, every other report.
-
-    A node that was killed stays in the graph for up to 20 s, so that its successor reports it for as long.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """Take a node whose diagnostics report."""
-        self._node = node
-        self._reports = 0
-        self._found = ""
-
-    def health(self, outputs: Sequence[Publisher]) -> Health:
-        """Return a warning while another node has the name of this one, or publishes one of its outputs.
-
-        Args:
-            outputs: Publishers of the topics that no other node should publish.
-        """
-        if self._reports % EVERY == 0:
-            self._found = self._look([publisher.topic_name for publisher in outputs])
-        self._reports += 1
-        if self._found:
-            return Health("graph", HealthLevel.WARN, self._found)
-        return Health("graph", HealthLevel.OK, "no other node has its name or publishes its outputs")
-
-    def _look(self, topics: Sequence[str]) -> str:
-        node = self._node
-        own = (node.get_name(), node.get_namespace())
-        alike = node.get_node_names_and_namespaces().count(own)
-        contested = [topic for topic in topics if node.count_publishers(topic) > topics.count(topic)]
-        found = []
-        if alike > 1:
-            found.append(f"{alike} nodes are named {node.get_fully_qualified_name()}")
-        if contested:
-            found.append(f"another publisher sends {listing(contested, limit=MOST_NAMED)}, too")
-        return f"{' and '.join(found)}: was a node started twice?" if found else ""

@@ -194,3 +194,28 @@ def test_damage_that_no_checksum_tells_is_said_when_reading_finds_it(tmp_path: P
     assert set(found) < set(whole)
     assert found[-1] == whole[-1]
     assert "1 damaged chunk(s) is left out" in bag.warnings[0]
+
+
+def test_messages_without_an_index_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:
+    """As rosbag2 writes them with the preset `fastwrite`; nothing of them is missing."""
+
+    def record(opcode: int, body: bytes) -> bytes:
+        return bytes([opcode]) + len(body).to_bytes(8, "little") + body
+
+    def text(value: str) -> bytes:
+        return len(value).to_bytes(4, "little") + value.encode()
+
+    def message(log_ns: int) -> bytes:
+        times = 2 * log_ns.to_bytes(8, "little")
+        return record(0x05, bytes(2) + bytes(4) + times + b"message")
+
+    magic, one = b"\x89MCAP0\r\n", (1).to_bytes(2, "little")
+    schema = record(0x03, one + text(IMU_TYPE) + text("ros2msg") + text("float64 x"))
+    channel = record(0x04, bytes(2) + one + text("/imu/data") + text("cdr") + bytes(4))
+    messages = b"".join(message(10**9 + k) for k in (1, 0, 3, 2))
+    end = record(0x0F, bytes(4)) + record(0x02, bytes(20)) + magic
+    file = tmp_path / "fast.mcap"
+    file.write_bytes(magic + record(0x01, text("ros2") + text("")) + schema + channel + messages + end)
+    with BagRecording(file) as bag:
+        assert [log_ns - 10**9 for _, _, log_ns, _ in bag.raw_messages(["/imu/data"])] == [0, 1, 2, 3]
+        assert not bag.warnings

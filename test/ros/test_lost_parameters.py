@@ -1,4 +1,4 @@
-"""What of a command line arrives at a node, against rcl itself; what does not is said."""
+"""What of a command line does not arrive at a node, by rcl itself, is said."""
 
 import pytest
 import yaml
@@ -11,11 +11,7 @@ from rclpy.node import Node
 
 from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.ros.parameter_sources import (
-    parameter_sources,
-    parameter_warnings,
-    values_of_node,
-)
+from inertial_estimation.ros.parameters import lost_parameters
 
 NAME = "tilt_observer"
 NAMESPACES = ["/", "/robot1", "/fleet/robot1"]
@@ -64,7 +60,7 @@ def arguments(files, rules, rules_first=False):
 
 
 def received(context, words, namespace):
-    """What rcl gives a node of this name."""
+    """What rcl gives a node of this name, and what is said to be lost."""
     node = Node(
         NAME,
         namespace=namespace,
@@ -75,7 +71,8 @@ def received(context, words, namespace):
         start_parameter_services=False,
     )
     try:
-        return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
+        given = {name: parameter.value for name, parameter in node._parameter_overrides.items()}
+        return given, list(lost_parameters(node, words))
     finally:
         node.destroy_node()
 
@@ -99,33 +96,24 @@ RULE = st.builds(
     rules_first=st.booleans(),
     namespace=st.sampled_from(NAMESPACES),
 )
-def test_what_arrives_is_what_rcl_says(context, write, files, rules, rules_first, namespace):
+def test_a_rule_is_said_to_be_lost_exactly_if_its_value_does_not_arrive(
+    context, write, files, rules, rules_first, namespace
+):
     words = arguments(write(*files), rules, rules_first)
-    found = values_of_node(parameter_sources(words), f"{namespace.rstrip('/')}/{NAME}")
-    assert {name: value for name, (value, _) in found.items()} == received(context, words, namespace)
-
-
-def test_nested_namespaces_and_yaml_values_are_read_as_rcl_does(context, tmp_path):
-    path = tmp_path / "nested.yaml"
-    path.write_text(
-        f"robot1:\n  {NAME}:\n    ros__parameters:\n      contact: {{force_on: 1e3}}\n"
-        "/**:\n  ros__parameters: {flag: yes}\n"
-    )
-    words = arguments([str(path)], ["text:='5'", "list:=[1, 2]"])
-    found = values_of_node(parameter_sources(words), f"/robot1/{NAME}")
-    expected = {"contact.force_on": 1000.0, "flag": True, "text": "5", "list": [1, 2]}
-    assert {name: value for name, (value, _) in found.items()} == expected
-    assert received(context, words, "/robot1") == expected
-
-
-def warnings(words, node=f"/{NAME}"):
-    return parameter_warnings(parameter_sources(words), node)
+    given, said = received(context, words, namespace)
+    for rule in rules:
+        names, _, value = rule.rpartition(":=")
+        node, _, name = names.rpartition(":")
+        lost = node in ("", NAME) and given.get(name) != int(value)
+        lost |= node == NAME and namespace != "/"
+        assert any(text.startswith(f"'-p {rule}' ") for text in said) is lost
 
 
 @pytest.mark.parametrize("section", [NAME, f"/robt1/{NAME}", f"/*/*/{NAME}"])
-def test_a_section_of_another_namespace_is_said_with_file_name_and_remedy(write, section):
+def test_a_section_of_another_namespace_is_said_with_file_name_and_remedy(context, write, section):
     words = arguments(write([(section, {"rate": 5.0})]), [])
-    (text,) = warnings(words, f"/robot1/{NAME}")
+    given, (text,) = received(context, words, "/robot1")
+    assert given == {}
     for part in (f"section '{section}' of {words[-1]}", f"'/robot1/{NAME}'", f"'/**/{NAME}'"):
         assert part in text
 
@@ -133,21 +121,19 @@ def test_a_section_of_another_namespace_is_said_with_file_name_and_remedy(write,
 def test_the_remedies_of_a_section_reach_the_node(context, write):
     for section in (f"/**/{NAME}", f"/robot1/{NAME}"):
         words = arguments(write([(section, {"rate": 5.0})]), [])
-        assert received(context, words, "/robot1") == {"rate": 5.0}
-        assert warnings(words, f"/robot1/{NAME}") == []
+        assert received(context, words, "/robot1") == ({"rate": 5.0}, [])
 
 
 def test_a_rule_that_the_file_overrules_is_said_with_the_way_that_works(context, write):
     (file,) = write([("/**", {"rate": 1.0}), (f"/**/{NAME}", {"rate": 2.0})])
     words = arguments([file], ["rate:=100.0"])
-    assert received(context, words, "/") == {"rate": 2.0}
-    (text,) = warnings(words)
-    assert f"section '/**/{NAME}' of {file} sets rate to 2.0" in text
+    given, (text,) = received(context, words, "/")
+    assert given == {"rate": 2.0}
+    assert "rate is 2.0 by a section" in text
     way = f"{NAME}:rate:=100.0"
     assert f"-p {way} " in text
     works = arguments([file], [way])
-    assert received(context, works, "/") == {"rate": 100.0}
-    assert warnings(works) == []
+    assert received(context, works, "/") == ({"rate": 100.0}, [])
 
 
 def test_in_a_namespace_the_way_is_a_file(context, write):
@@ -156,10 +142,10 @@ def test_in_a_namespace_the_way_is_a_file(context, write):
     )
     for rule in ("rate:=100.0", f"{NAME}:rate:=100.0"):
         words = arguments(files[:1], [rule])
-        assert received(context, words, "/robot1") == {"rate": 2.0}
-        (text,) = warnings(words, f"/robot1/{NAME}")
+        given, (text,) = received(context, words, "/robot1")
+        assert given == {"rate": 2.0}
         assert f"a parameter file given last with a section '/robot1/{NAME}' does" in text
-    assert received(context, arguments(files, []), "/robot1") == {"rate": 100.0}
+    assert received(context, arguments(files, []), "/robot1") == ({"rate": 100.0}, [])
 
 
 @pytest.mark.parametrize(
@@ -172,15 +158,14 @@ def test_in_a_namespace_the_way_is_a_file(context, write):
         ([("/**/inertial_ekf", {"rate": 1.0}), ("/robot1/inertial_ekf", {"rate": 1.0})], []),
     ],
 )
-def test_what_arrives_is_passed_over(write, sections, rules):
-    assert warnings(arguments(write(sections), rules)) == []
+def test_what_arrives_is_passed_over(context, write, sections, rules):
+    assert not received(context, arguments(write(sections), rules), "/")[1]
 
 
-def test_arguments_that_are_not_of_ros_are_passed_over(write):
+def test_arguments_that_are_not_of_ros_are_passed_over(context, write):
     (file,) = write([(NAME, {"rate": 1.0})])
     words = ["node", "-p", "rate:=1.0", "--ros-args", "--params-file", file, "--", "-p", "rate:=2.0"]
-    assert [source.section for source in parameter_sources(words)] == [NAME]
-    assert parameter_sources(["node", "--ros-args", "-p", "rate", "-p"]) == []
+    assert received(context, words, "/") == ({"rate": 1.0}, [])
 
 
 @pytest.mark.parametrize(
@@ -191,8 +176,10 @@ def test_arguments_that_are_not_of_ros_are_passed_over(write):
         ("a: \xe9", "UTF-8"),
     ],
 )
-def test_a_file_of_which_rcl_takes_the_last_value_silently_is_refused(tmp_path, content, message):
+def test_a_file_of_which_rcl_takes_the_last_value_silently_is_refused(context, tmp_path, content, message):
     path = tmp_path / "robot.yaml"
     path.write_bytes(content.encode("latin-1"))
+    node = Node(NAME, context=context, use_global_arguments=False, start_parameter_services=False)
     with pytest.raises(ConfigurationError, match=message):
-        parameter_sources(["node", "--ros-args", "--params-file", str(path)])
+        list(lost_parameters(node, ["node", "--ros-args", "--params-file", str(path)]))
+    node.destroy_node()
