@@ -41,6 +41,11 @@ class AlignedSample(NamedTuple):
     reduced: Any = None  # what `RobotInputs.reduce` has made of the windows around it, when it was complete
 
     @property
+    def complete(self) -> bool:
+        """Whether every stream has a row."""
+        return all(row is not None for row in self.rows.values())
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Names of the streams without a row."""
         return tuple(name for name, row in self.rows.items() if row is None)

@@ -60,6 +60,10 @@ class WrenchAxes(Enum):
     BASE = "base"  # of the base, about the origin of the contact's wrench frame
     WORLD = "world"  # of the world, about it
 
+    def in_base(self, vectors: Array, R_BF: Array) -> Array:
+        """Return vectors in the axes of the base, by the orientation of the wrench frame in it; see `WORLD`."""
+        return vectors @ R_BF.T if self is WrenchAxes.SENSOR else vectors
+
 
 def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
     """Return the source of each contact by the parameter `contact.source`: one for all, or one for each.

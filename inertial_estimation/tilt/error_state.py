@@ -11,7 +11,8 @@ c + dc:
 
     dv' = -w x dv - g z x a - v x db - dc        a' = -w x a - db
 
-Each function here runs compiled where numba is installed, and as it is elsewhere.
+Each function here runs compiled where numba is installed, and as it is elsewhere. Those that step or measure
+change the state in place: to hand twelve arrays back would take longer than the mathematics.
 """
 
 import math
@@ -25,6 +26,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, skew
 
 ERRORS = 12  # dv, a, db, dc
+SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 LEAST_POWER = 1e-8  # of an innovation of contacts, so that its mean is never zero [m^2/s^2]
 
 
@@ -69,11 +71,13 @@ class Carried(NamedTuple):
         points: Points fixed in the world, as they are expected now [m], shape (n, 3).
         rotation: Rotation of a vector fixed in the world since then, I_now from I_then, shape (3, 3).
         turn: Recent corrections of the vertical, summed [rad], shape (3,).
+        turn_variance: Covariance of that sum, if corrections are due to noise alone [rad^2], shape (3, 3).
     """
 
     points: MutableTable
     rotation: MutableTable
     turn: MutableColumn
+    turn_variance: MutableTable
 
 
 class Contacts(NamedTuple):
@@ -105,39 +109,35 @@ class ContactNoise(NamedTuple):
 
 @compiled
 def propagate(
-    state: TiltState, h: float, rate: Column, force: Column, noise: ProcessNoise, carried: Carried
-) -> TiltState:
+    state: TiltState, h: float, reading: Column, noise: ProcessNoise, carried: Carried
+) -> None:
     """Advance the filter by one step, and what the IMU carries along.
 
     Args:
-        state: At the begin of the step.
+        state: At the begin of the step; changed.
         h: Its duration [s].
-        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
-        force: Mean reading of the accelerometer over it [m/s^2], shape (3,).
+        reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
         noise: Densities of the noise.
-        carried: Points and directions fixed in the world; changed.
-
-    Returns:
-        The state at the end.
+        carried: What is fixed in the world; changed.
     """
-    w = rate - state.bias
-    E, middle = exp_so3(-h * w), exp_so3(-0.5 * h * w)
+    w, f = reading[3:6] - state.bias, reading[0:3] - state.offset
+    middle = exp_so3(-0.5 * h * w)
+    E = middle @ middle
     z_middle = middle @ state.vertical
-    velocity = E @ state.velocity + h * (middle @ (force - state.offset - STANDARD_GRAVITY * z_middle))
-    vertical = E @ state.vertical
-    vertical = vertical / math.sqrt(vertical @ vertical)
+    velocity = E @ state.velocity + h * (middle @ (f - STANDARD_GRAVITY * z_middle))
     F = np.eye(ERRORS)
     F[0:3, 0:3] = E
-    F[0:3, 3:6] = -h * STANDARD_GRAVITY * skew(z_middle)
-    F[0:3, 6:9] = -h * skew(state.velocity)
+    F[0:3, 3:6] = skew(-h * STANDARD_GRAVITY * z_middle)
+    F[0:3, 6:9] = skew(-h * state.velocity)
     F[3:6, 3:6] = E
     for i in range(3):
         F[i, 9 + i] = -h
         F[3 + i, 6 + i] = -h
     P = F @ state.covariance @ F.T
+    rotation = noise.rotation + SCALE_TIME * SCALE_ERROR**2 * (w @ w)
     for i in range(3):
         P[i, i] += h * noise.velocity
-        P[3 + i, 3 + i] += h * noise.rotation
+        P[3 + i, 3 + i] += h * rotation
         P[6 + i, 6 + i] += h * noise.bias
         P[9 + i, 9 + i] += h * noise.offset
     travel = (0.5 * h) * (middle @ (state.velocity + velocity))
@@ -145,37 +145,39 @@ def propagate(
         carried.points[k] = E @ carried.points[k] - travel
     carried.rotation[:] = E @ carried.rotation
     carried.turn[:] = E @ carried.turn
-    return TiltState(velocity, vertical, state.bias, state.offset, P)
+    vertical = E @ state.vertical
+    state.velocity[:], state.vertical[:] = velocity, vertical / math.sqrt(vertical @ vertical)
+    state.covariance[:] = P
 
 
 @inlined
-def corrected(state: TiltState, H: Array, residual: Array, variance: float, carried: Carried) -> TiltState:
-    """Return the state after a measurement of three rows, residual = H (dv, a, db, dc) + noise.
+def correct(state: TiltState, H: Array, residual: Array, variance: float, carried: Carried) -> None:
+    """Correct the state by a measurement of three rows, residual = H (dv, a, db, dc) + noise.
 
     The covariance is updated in Joseph's form.
 
     Args:
-        state: Before it.
+        state: Before it; changed.
         H: Shape (3, 12).
         residual: Measured less predicted, shape (3,).
         variance: Of the noise, of one row.
-        carried: Takes the correction of the vertical; changed.
+        carried: Takes the correction of the vertical and its covariance; changed.
     """
     P = state.covariance
     PH = P @ H.T
     K = np.linalg.solve(H @ PH + variance * np.eye(3), PH.T).T
     d = K @ residual
     A = np.eye(ERRORS) - K @ H
-    covariance = A @ P @ A.T + variance * (K @ K.T)
-    vertical = exp_so3(-d[3:6]) @ state.vertical
+    after = A @ P @ A.T + variance * (K @ K.T)
+    after = 0.5 * (after + after.T)
     carried.turn[:] += d[3:6]
-    return TiltState(
-        state.velocity + d[0:3],
-        vertical / math.sqrt(vertical @ vertical),
-        state.bias + d[6:9],
-        state.offset + d[9:12],
-        0.5 * (covariance + covariance.T),
-    )
+    carried.turn_variance[:] += P[3:6, 3:6] - after[3:6, 3:6]
+    vertical = exp_so3(-d[3:6]) @ state.vertical
+    state.velocity[:] += d[0:3]
+    state.vertical[:] = vertical / math.sqrt(vertical @ vertical)
+    state.bias[:] += d[6:9]
+    state.offset[:] += d[9:12]
+    P[:] = after
 
 
 @inlined
@@ -197,11 +199,11 @@ def tail_weight(state: TiltState, H: Array, residual: Array, variance: float, ta
 @compiled
 def measure(
     state: TiltState, H: Table, residual: Column, variance: float, tail: float, carried: Carried
-) -> TiltState:
+) -> None:
     """Correct the state by a measurement of three rows whose noise has the tails of Student's t.
 
     Args:
-        state: Before it.
+        state: Before it; changed.
         H: Its matrix, residual = H (dv, a, db, dc) + noise, shape (3, 12).
         residual: Measured less predicted, shape (3,).
         variance: Of the noise, of one row.
@@ -210,7 +212,7 @@ def measure(
     """
     if tail < math.inf:
         variance = variance / tail_weight(state, H, residual, variance, tail)
-    return corrected(state, H, residual, variance, carried)
+    correct(state, H, residual, variance, carried)
 
 
 @compiled
@@ -222,7 +224,7 @@ def measure_contacts(
     memory: tuple[float, float, float],
     tail: float,
     carried: Carried,
-) -> tuple[TiltState, ContactNoise, Array]:
+) -> tuple[ContactNoise, Array]:
     """Correct the state by points that are fixed in the world.
 
     A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where the
@@ -235,7 +237,7 @@ def measure_contacts(
     Student's t).
 
     Args:
-        state: Before it.
+        state: Before it; changed.
         seen: The contacts now.
         interval: T, since the contacts were seen last [s].
         noise: s^2 until now.
@@ -244,7 +246,7 @@ def measure_contacts(
         carried: Points as they are expected; takes the correction of the vertical, changed.
 
     Returns:
-        The state after it, s^2 as it is now, and the mean residual [m/s], shape (3,).
+        s^2 as it is now, and the mean residual [m/s], shape (3,).
     """
     count = len(seen.shares)
     H = np.zeros((3, ERRORS))
@@ -269,13 +271,13 @@ def measure_contacts(
         power - noise.fast
     )
     level = max(slow, fast, memory[2])
-    before = state
+    velocity, bias = state.velocity.copy(), state.bias.copy()
     for k in range(count):
         if seen.shares[k] > 0.0:
             S = skew(arms[k])
             H[:, 6:9] = S
-            residual = residuals[k] - (state.velocity - before.velocity) - S @ (state.bias - before.bias)
+            residual = residuals[k] - (state.velocity - velocity) - S @ (state.bias - bias)
             variance = level / seen.shares[k]
             variance = variance / tail_weight(state, H, residual, variance, tail)
-            state = corrected(state, H, residual, variance, carried)
-    return state, ContactNoise(slow, fast, time), mean
+            correct(state, H, residual, variance, carried)
+    return ContactNoise(slow, fast, time), mean
