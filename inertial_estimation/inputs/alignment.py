@@ -43,7 +43,7 @@ class AlignedSample(NamedTuple):
     @property
     def complete(self) -> bool:
         """Whether every stream has a row."""
-        return all(row is not None for row in self.rows.values())
+        return not [row for row in self.rows.values() if row is None]
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ class BaseEstimator:
             feet = self.feet.take(sample, h, joints, inputs, self._up(mean), looks=wanted)
         if self.on_step is not None:
             rate, R_BI = mean[RATE] - observer.state.bias, self.feet.view.R_BI
-            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, self._up(mean), R_BI))
+            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, self._up(mean).copy(), R_BI))
         if h <= 0.0:
             return None
         look = None
@@ -156,9 +156,9 @@ class BaseEstimator:
         return None if observer.aligning else self._estimate(sample, h, mean, look, R_reference)
 
     def _up(self, reading: Array) -> Array:
-        """The vertical in the IMU frame: estimated, or at the start along the specific force."""
+        """The vertical in the IMU frame, now: estimated, or at the start along the specific force."""
         if not self.observer.aligning:
-            return self.observer.state.vertical.copy()
+            return self.observer.state.vertical
         force = reading[FORCE]
         up: Array = force / max(float(np.linalg.norm(force)), 1e-9)
         return up

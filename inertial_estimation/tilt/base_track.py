@@ -73,7 +73,7 @@ def move(
     mounted: Mounting,
     mounting: Mounting,
     yaw_known: bool,
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Compute the motion of the base at the end of a step from that of the IMU.
 
     Args:
@@ -90,7 +90,8 @@ def move(
         yaw_known: Whether the yaw is that of a reference, and not integrated.
 
     Returns:
-        Variances of the gyroscope's bias across and along the vertical [rad^2/s^2].
+        Variances of the gyroscope's bias across and along the vertical [rad^2/s^2], and of the velocity of
+        the base along one axis [m^2/s^2].
     """
     R_BI, p_BI, bias, P = mounting.R_BI, mounting.p_BI, imu.bias, imu.covariance
     T = R_BI @ mounted.R_BI.T  # its turn over the step is small
@@ -113,7 +114,7 @@ def move(
         R_BI @ np.ascontiguousarray(P[0:3, 0:3]) @ R_BI.T + lever @ of_bias @ lever.T
     )
     along = imu.vertical @ of_bias @ imu.vertical
-    return 0.5 * (np.trace(of_bias) - along), along
+    return 0.5 * (np.trace(of_bias) - along), along, np.trace(after.velocity_covariance) / 3.0
 
 
 class BaseTrack:
@@ -172,13 +173,13 @@ class BaseTrack:
         before, after, known = self.motion, BaseMotion.empty(), R_reference is not None
         R_WB = before.R_WB if R_reference is None else R_reference
         mounted = self._mounted or mounting
-        variances = move(
+        across, along, variance = move(
             R_WB, before.p_WB, before.v_WB_B, after, h, imu, mean_rate, rate, mounted, mounting, known
         )
         self.motion, self._mounted = after, mounting
-        moved = h * math.sqrt(max(float(after.velocity_covariance.trace()) / 3.0, 0.0))
+        moved = h * math.sqrt(max(variance, 0.0))
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
-        return after, variances
+        return after, (across, along)
 
     def stand(self, points_B: Array, shares: Array) -> None:
         """Let the contacts in use hold the position.

@@ -56,12 +56,18 @@ class ContactShares:
     def reset(self) -> None:
         """Forget all forces."""
         self.forces = np.full(len(self.names), np.nan)
-        self._take(np.zeros(len(self.names)))
+        self._take()
 
-    def _take(self, shares: Array) -> None:
-        self.shares = shares
-        used = tuple(name for name, share in zip(self.names, shares, strict=True) if share > 0.0)
-        self.use = ContactUse(used, tuple(self.forces.tolist()), tuple(shares.tolist()))
+    def _take(self) -> None:
+        """Compute the shares from the forces."""
+        forces = self.forces.tolist()
+        used = [max(force - CLOSED * self._weight, 0.0) if force == force else 0.0 for force in forces]
+        total = sum(used)
+        closed = total > (STANDING - CLOSED) * self._weight
+        shares = [force / total if closed else 0.0 for force in used]
+        carrying = tuple(name for name, share in zip(self.names, shares, strict=True) if share > 0.0)
+        self.use = ContactUse(carrying, tuple(forces), tuple(shares))
+        self.shares = np.array(shares)
 
     @property
     def by_torques(self) -> bool:
@@ -101,9 +107,7 @@ class ContactShares:
                 if row is not None:
                     value = self._vertical(contact, row, view.R_BI @ view.wrench_rotations[k], up_B)
             self.forces[k] = value
-        used = np.nan_to_num(self.forces - CLOSED * self._weight, nan=0.0).clip(min=0.0)
-        total = float(used.sum())
-        self._take(used / total if total > (STANDING - CLOSED) * self._weight else 0.0 * used)
+        self._take()
 
     def _vertical(self, contact: ContactInput, row: Array, R_BF: Array, up_B: Array) -> float:
         if contact.source is ContactSource.SWITCH:

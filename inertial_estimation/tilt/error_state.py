@@ -151,10 +151,18 @@ def propagate(
 
 
 @inlined
+def inverse(A: Array, added: float) -> Array:
+    """Return (A + added 1)^-1 of a symmetric matrix of shape (3, 3), by its cofactors."""
+    a, b, c = A[0, 0] + added, A[0, 1], A[0, 2]
+    d, e, f = A[1, 1] + added, A[1, 2], A[2, 2] + added
+    p, q, r = d * f - e * e, c * e - b * f, b * e - c * d
+    u, v, w = a * f - c * c, b * c - a * e, a * d - b * b
+    return np.array([[p, q, r], [q, u, v], [r, v, w]]) / (a * p + b * q + c * r)
+
+
+@inlined
 def correct(state: TiltState, H: Array, residual: Array, variance: float, carried: Carried) -> None:
     """Correct the state by a measurement of three rows, residual = H (dv, a, db, dc) + noise.
-
-    The covariance is updated in Joseph's form.
 
     Args:
         state: Before it; changed.
@@ -165,19 +173,17 @@ def correct(state: TiltState, H: Array, residual: Array, variance: float, carrie
     """
     P = state.covariance
     PH = P @ H.T
-    K = np.linalg.solve(H @ PH + variance * np.eye(3), PH.T).T
-    d = K @ residual
-    A = np.eye(ERRORS) - K @ H
-    after = A @ P @ A.T + variance * (K @ K.T)
-    after = 0.5 * (after + after.T)
+    K = PH @ inverse(H @ PH, variance)
+    d, lost = K @ residual, K @ PH.T
+    lost = 0.5 * (lost + lost.T)
+    P -= lost
     carried.turn[:] += d[3:6]
-    carried.turn_variance[:] += P[3:6, 3:6] - after[3:6, 3:6]
+    carried.turn_variance[:] += lost[3:6, 3:6]
     vertical = exp_so3(-d[3:6]) @ state.vertical
     state.velocity[:] += d[0:3]
     state.vertical[:] = vertical / math.sqrt(vertical @ vertical)
     state.bias[:] += d[6:9]
     state.offset[:] += d[9:12]
-    P[:] = after
 
 
 @inlined
@@ -191,9 +197,8 @@ def tail_weight(state: TiltState, H: Array, residual: Array, variance: float, ta
         variance: Of the noise, of one row.
         tail: n, the degrees of freedom.
     """
-    S = H @ state.covariance @ H.T + variance * np.eye(3)
-    square = float(residual @ np.linalg.solve(S, residual))
-    return (tail + 3.0) / (tail + square)
+    S_inverse = inverse(H @ state.covariance @ H.T, variance)
+    return (tail + 3.0) / (tail + residual @ S_inverse @ residual)
 
 
 @compiled

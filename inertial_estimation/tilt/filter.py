@@ -21,7 +21,6 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import (
@@ -31,6 +30,7 @@ from inertial_estimation.tilt.error_state import (
     Contacts,
     ProcessNoise,
     TiltState,
+    inverse,
     measure,
     measure_contacts,
     propagate,
@@ -297,8 +297,7 @@ class TiltFilter(TiltObserver):
         turn *= forgotten
         expected *= forgotten**2
         self.doubt += time
-        square = turn @ linear_algebra.solve(expected + LEAST_TURN**2 * np.eye(3), turn)
-        if float(square) / 3.0 > DOUBT:
+        if float(turn @ inverse(expected, LEAST_TURN**2) @ turn) / 3.0 > DOUBT:
             self._doubt_bias(turn)
             turn[:], expected[:], self.doubt = 0.0, 0.0, 0.0
 

@@ -100,20 +100,20 @@ class ImuReadings:
         """
         rows, time, n = np.array(self._rows), self._time, self._new
         self._rows, self._time, self._new = self._rows[-KEPT:], 0.0, 0
-        means, changes = 0.5 * (rows[1:] + rows[:-1]), rows[-n:] - rows[-n - 1 : -1]
-        self._change += _gain(time, SPIKE_MEMORY) * ((changes * changes).mean(axis=0) - self._change)
+        average, changes = np.full(n, 1.0 / n), rows[-n:] - rows[-n - 1 : -1]
+        means = 0.5 * (rows[1:] + rows[:-1])
+        self._change += _gain(time, SPIKE_MEMORY) * (average @ (changes * changes) - self._change)
         self._largest = np.maximum(SPIKE * np.sqrt(self._change), LEAST_SPIKE)
         force_noise, rate_noise = self._noise(means, time / n, time)
-        block = means[-n:]
-        mean, gain = block.mean(axis=0), _gain(time, REST_MEMORY)
-        d, inside = mean - self._mean, block - mean
+        mean, gain = average @ means[-n:], _gain(time, REST_MEMORY)
+        d, inside = mean - self._mean, means[-n:] - mean
         self._mean += gain * d
-        self._variance += gain * ((1.0 - gain) * d * d + (inside * inside).mean(axis=0) - self._variance)
-        force, rate = self._variance[FORCE].max(), self._variance[RATE].max()
-        turning = np.abs(self._mean[RATE] - bias).max() > LARGEST_RATE
-        quiet = force < QUIET_FORCE**2 and rate < QUIET_RATE**2 and not turning
+        self._variance += gain * ((1.0 - gain) * d * d + average @ (inside * inside) - self._variance)
+        variance = self._variance.tolist()
+        turning = max(abs(w) for w in (self._mean[RATE] - bias).tolist()) > LARGEST_RATE
+        quiet = max(variance[FORCE]) < QUIET_FORCE**2 and max(variance[RATE]) < QUIET_RATE**2 and not turning
         self._quiet = self._quiet + time if quiet else 0.0
-        rest_variance, at_rest = float(self._variance[RATE].mean()), self._quiet > REST_TIME
+        rest_variance, at_rest = sum(variance[RATE]) / 3.0, self._quiet > REST_TIME
         clipped = (time / n) * _repeated(rows[:, RATE], n)
         self.seen = ImuStatistics(time, mean[RATE], rate_noise, force_noise, rest_variance, at_rest, clipped)
         return self.seen
@@ -124,9 +124,10 @@ class ImuReadings:
         if len(x) < KEPT:
             return force, rate
         d = x[4:] - 4.0 * (x[3:-1] + x[1:-3]) + 6.0 * x[2:-2] + x[:-4]
-        density = (h / NOISE_GAIN) * (d * d).mean(axis=0)
-        force += _gain(time, FORCE_MEMORY) * (float(density[FORCE].mean()) - force)
-        rate += _gain(time, RATE_MEMORY) * (float(density[RATE].mean()) - rate)
+        scale = h / (NOISE_GAIN * 3 * len(d))  # mean over three axes, and over the block
+        power_f, power_r = (float(part.dot(part)) for part in (d[:, FORCE].ravel(), d[:, RATE].ravel()))
+        force += _gain(time, FORCE_MEMORY) * (scale * power_f - force)
+        rate += _gain(time, RATE_MEMORY) * (scale * power_r - rate)
         return force, rate
 
 
