@@ -77,7 +77,7 @@ class BaseEstimator:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
         self.config, self.feet = config, FeetSensing(config, setup, sources)
-        self.track, self.readings = BaseTrack(len(setup.contacts)), ImuReadings()
+        self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius
         self.radius = radius = foot_radius(setup, urdf) if radius < 0.0 else radius
         self.observer: TiltObserver = (

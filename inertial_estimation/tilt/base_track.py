@@ -125,13 +125,8 @@ class BaseTrack:
         position_variance: Of its position, of one axis [m^2]: grows where no contact holds it.
     """
 
-    def __init__(self, contacts: int) -> None:
-        """Begin above the origin of the world.
-
-        Args:
-            contacts: Number of contacts.
-        """
-        self._anchors = np.full((contacts, 3), math.nan)
+    def __init__(self) -> None:
+        """Begin above the origin of the world."""
         self.reset()
 
     def reset(self) -> None:
@@ -141,7 +136,7 @@ class BaseTrack:
             part[:] = 0.0
         self.motion.R_WB[:] = np.eye(3)
         self.position_variance, self._height_known = 0.0, False
-        self._anchors[:] = math.nan
+        self._anchors: dict[int, Array] = {}  # positions of the contacts in use, by their numbers
         self.remount()
 
     def remount(self) -> None:
@@ -188,18 +183,14 @@ class BaseTrack:
             points_B: Contact points in the base frame [m], shape (n, 3).
             shares: Share of each in the weight, of sum one or zero, shape (n,).
         """
-        used = shares > 0.0
-        self._anchors[~used] = math.nan
-        if not used.any():
-            return
-        levers, p_WB = points_B @ self.motion.R_WB.T, self.motion.p_WB
-        if not self._height_known:
-            p_WB[2], self._height_known = -float(shares @ levers[:, 2]), True
-        held = used & ~np.isnan(self._anchors[:, 0])
-        if held.any():
-            total = float(shares[held].sum())
-            anchored = shares[held] @ (self._anchors[held] - levers[held])
-            p_WB[:] = anchored + (1.0 - total) * p_WB
+        motion, carrying = self.motion, {k: share for k, share in enumerate(shares.tolist()) if share > 0.0}
+        anchors = {k: anchor for k, anchor in self._anchors.items() if k in carrying}
+        levers = points_B @ motion.R_WB.T
+        if carrying and not self._height_known:
+            motion.p_WB[2], self._height_known = -float(shares @ levers[:, 2]), True
+        if anchors:
+            total = sum(carrying[k] for k in anchors)
+            anchored = sum(carrying[k] * (anchor - levers[k]) for k, anchor in anchors.items())
+            motion.p_WB[:] = anchored + (1.0 - total) * motion.p_WB
             self.position_variance *= (1.0 - total) ** 2
-        new = used & ~held
-        self._anchors[new] = p_WB + levers[new]
+        self._anchors = {k: anchors[k] if k in anchors else motion.p_WB + levers[k] for k in carrying}

@@ -27,17 +27,10 @@ class Feet(NamedTuple):
     shares: Array
     soles: NDArray[np.bool_]
 
-    def points_of(self, then: "Feet", below: Array) -> Array:
-        """Return where the points are now that touched the ground then, as round feet roll, shape (n, 3).
-
-        Args:
-            then: The contacts at that time.
-            below: From the contact frames to those points then [m], shape (3,).
-        """
-        if not below.any():
-            return self.points
-        moved: Array = self.points + np.matmul(self.rotations, then.rotations.transpose(0, 2, 1)) @ below
-        return moved
+    def turns_since(self, then: "Feet") -> Array:
+        """Return the rotations of the feet in the IMU frame since they were seen, shape (n, 3, 3)."""
+        turns: Array = np.matmul(self.rotations, then.rotations.transpose(0, 2, 1))
+        return turns
 
 
 class ContactVelocity:
@@ -73,5 +66,5 @@ class ContactVelocity:
         if then is None or not 0.0 < interval <= LONGEST_INTERVAL or not feet.shares.any():
             return None
         below = -self._radius * up_I
-        moved = (then.points + below) @ turned.T - feet.points_of(then, below)
+        moved = (then.points + below) @ turned.T - feet.points - feet.turns_since(then) @ below
         return interval, feet.shares @ moved / interval

@@ -23,7 +23,8 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, skew
+from inertial_estimation.spatial.rotations import exp_so3, rotation_vector, skew
+from inertial_estimation.spatial.vectors import matrix_of
 
 ERRORS = 12  # dv, a, db, dc
 SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
@@ -81,16 +82,20 @@ class Carried(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Contact points as the joints see them.
+    """Contacts as the joints see them.
 
     Attributes:
         points: Where those of the last time are now, each moved with its foot [m], shape (n, 3).
+        turns: Rotation of each foot in the IMU frame since then, its nine numbers by rows, shape (n, 9).
         shares: Share of each contact in the weight, zero where it is not used, of sum one or zero, shape
             (n,).
+        flat: Share of each sole that stands flat, zero where it does not, shape (n,).
     """
 
     points: MutableTable
+    turns: MutableTable
     shares: MutableColumn
+    flat: MutableColumn
 
 
 class ContactNoise(NamedTuple):
@@ -220,8 +225,8 @@ def measure(
     correct(state, H, residual, variance, carried)
 
 
-@compiled
-def measure_contacts(
+@inlined
+def measure_points(
     state: TiltState,
     seen: Contacts,
     interval: float,
@@ -286,3 +291,54 @@ def measure_contacts(
             variance = variance / tail_weight(state, H, residual, variance, tail)
             correct(state, H, residual, variance, carried)
     return ContactNoise(slow, fast, time), mean
+
+
+@inlined
+def missed_turn(turn: Array, carried: Carried) -> Array:
+    """Return the rotation of a foot that does not turn, which the gyroscope has missed [rad], shape (3,).
+
+    With R the rotation of a vector fixed in the world, in the IMU frame: R_foot R_gyro' = exp(S(missed)).
+
+    Args:
+        turn: Rotation of the foot in the IMU frame, its nine numbers by rows, shape (9,).
+        carried: What the gyroscope shows.
+    """
+    missed = turn.reshape(3, 3) @ carried.rotation.T
+    return np.array(rotation_vector(matrix_of(missed.reshape(9), 0)))
+
+
+@compiled
+def measure_contacts(
+    state: TiltState,
+    seen: Contacts,
+    interval: float,
+    noise: ContactNoise,
+    memory: tuple[float, float, float],
+    sole_noise: float,
+    tail: float,
+    carried: Carried,
+) -> tuple[ContactNoise, Array]:
+    """Correct the state by points that are fixed in the world, and by flat soles, which do not turn.
+
+    What the gyroscope turns beyond a sole is an error of its bias. The other arguments and what is returned
+    are those of `measure_points`.
+
+    Args:
+        state: Before it; changed.
+        seen: The contacts now.
+        interval: Since they were seen last [s].
+        noise: Variance of a contact velocity until now.
+        memory: Time constants of its slow and of its fast mean [s], and its least value [m^2/s^2].
+        sole_noise: Density of the rate of a sole that stands [rad^2/s].
+        tail: Degrees of freedom of Student's t.
+        carried: What is expected; changed.
+    """
+    noise, residual = measure_points(state, seen, interval, noise, memory, tail, carried)
+    H = np.eye(3, ERRORS, 6)
+    for k in range(len(seen.flat)):
+        if seen.flat[k] > 0.0:
+            missed = missed_turn(seen.turns[k], carried) / interval
+            variance = sole_noise / (interval * seen.flat[k])
+            variance = variance / tail_weight(state, H, missed, variance, tail)
+            correct(state, H, missed, variance, carried)
+    return noise, residual

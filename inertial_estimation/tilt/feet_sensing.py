@@ -77,7 +77,7 @@ class FeetSensing:
             The contacts; None where they are not needed or not known.
         """
         self._since_joints += h
-        if joints is None or not self.shares.shares.any():
+        if joints is None or not self.shares.use.names:
             self.without_contact_s += h
         looks = looks and bool(self.shares.names)
         if joints is None:
@@ -94,7 +94,7 @@ class FeetSensing:
             forces = self._torques.update(self._since_joints, self.view, sample.driver, (q, v, tau), up_I)
         self._since_joints = 0.0
         self.shares.update(inputs, sample.rows, sample.time_ns, self.view, up_I, forces)
-        used = self.shares.shares
-        if used.any():
+        if self.shares.use.names:
             self.without_contact_s = 0.0
-        return Feet(self.view.points, self.view.rotations, used, self.view.soles) if looks else None
+        view, shares = self.view, self.shares.shares
+        return Feet(view.points, view.rotations, shares, view.soles) if looks else None

@@ -4,11 +4,10 @@ This module is the method on one page. At every reading, velocity and vertical a
 accelerometer. Fifty times a second the filter looks at what else there is:
 
 1. contacts measure the velocity: points of the world that the IMU has carried along against where the joints
-   see them now,
-2. soles measure the rate: a flat foot on the ground does not turn,
-3. freedom: a body does not fly away, so that without contacts its velocity is bounded,
-4. rest: the rate of a robot that stands still is zero,
-5. judgement: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
+   see them now; soles measure the rate: a flat foot on the ground does not turn,
+2. freedom: a body does not fly away, so that without contacts its velocity is bounded,
+3. rest: the rate of a robot that stands still is zero,
+4. judgement: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
 
 The mathematics are in `error_state`; equations and their source in docs/tilt_observer.md.
 """
@@ -21,7 +20,7 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, log_so3
+from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import (
     ERRORS,
@@ -33,6 +32,7 @@ from inertial_estimation.tilt.error_state import (
     inverse,
     measure,
     measure_contacts,
+    missed_turn,
     propagate,
 )
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
@@ -184,7 +184,6 @@ class TiltFilter(TiltObserver):
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)
-                self._measure_soles(feet)
                 self._carry(feet)
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
@@ -227,24 +226,29 @@ class TiltFilter(TiltObserver):
         )
 
     def _measure_contacts(self, feet: Feet) -> None:
-        """What stands is where it was: how far it is not, over the interval, is an error of the velocity."""
-        then, interval, last = self._feet, self._interval, self.residual
-        self._alone = 0.0 if feet.shares.any() else self._alone
-        if then is None or interval > LONGEST_INTERVAL or not feet.shares.any():
+        """What stands is where it was, and a flat sole has not turned.
+
+        How far a point is not where it was, over the interval, is an error of the velocity; a turn is one of
+        the gyroscope's bias.
+        """
+        interval, last, seen = self._interval, self.residual, self._seen(feet)
+        if seen is None:
             return
-        seen = Contacts(feet.points_of(then, self._below), feet.shares)
         self._contact_noise, self.residual = measure_contacts(
-            self.state, seen, interval, self._contact_noise, CONTACT_MEMORY, TAIL, self._carried
+            *(self.state, seen, interval, self._contact_noise, CONTACT_MEMORY, SOLE_NOISE, TAIL),
+            self._carried,
         )
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
-    def _measure_soles(self, feet: Feet) -> None:
-        """A flat sole does not turn: what the gyroscope turns beyond it is an error of its bias."""
-        interval = self._interval
-        for share, missed in self._soles(feet):
-            variance = SOLE_NOISE / (interval * share)
-            measure(self.state, BIAS_ROWS, missed / interval, variance, TAIL, self._carried)
+    def _seen(self, feet: Feet | None) -> Contacts | None:
+        """Return what contacts show that stood at the last look; None where they do not stand."""
+        then = self._feet
+        if feet is None or then is None or self._interval > LONGEST_INTERVAL or not feet.shares.any():
+            return None
+        turns, stood = feet.turns_since(then), np.minimum(feet.shares, then.shares)
+        flat = feet.shares * (feet.soles & (stood > SOLE_SHARE))
+        return Contacts(feet.points + turns @ self._below, turns.reshape(-1, 9), feet.shares, flat)
 
     def _measure_freedom(self, time: float) -> None:
         """A body does not fly away: without contacts its velocity is zero, within bounds."""
@@ -262,28 +266,15 @@ class TiltFilter(TiltObserver):
             variance = max(imu.rest_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / imu.time
             measure(self.state, BIAS_ROWS, imu.rate - self.state.bias, variance, math.inf, self._carried)
 
-    def _soles(self, feet: Feet | None) -> list[tuple[float, Array]]:
-        """Return what flat soles show: each one's share, and the rotation that the gyroscope missed [rad].
-
-        With R the rotation of a vector fixed in the world, in the IMU frame, since the last look: R_sole
-        R_gyro' = exp(S(missed)).
-        """
-        then = self._feet
-        if feet is None or then is None or self._interval > LONGEST_INTERVAL:
-            return []
-        flat = np.flatnonzero(feet.soles & (feet.shares > SOLE_SHARE) & (then.shares > SOLE_SHARE))
-        R_gyro = self._carried.rotation
-        return [
-            (float(feet.shares[k]), log_so3(feet.rotations[k] @ then.rotations[k].T @ R_gyro.T)) for k in flat
-        ]
-
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """About axes at the end of the gyroscope's range, soles tell the rotation, or nothing does."""
         if not clipped.any():
             return
+        seen = self._seen(feet)
         variance, state, carried = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped, self.state, self._carried
-        if soles := self._soles(feet):
-            missed = sum(share * turn for share, turn in soles) / sum(share for share, _turn in soles)
+        if seen is not None and seen.flat.any():
+            missed = np.array([missed_turn(turn, carried) for turn in seen.turns])
+            missed = seen.flat @ missed / seen.flat.sum()
             R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
             carried.rotation[:], carried.points[:] = R @ carried.rotation, carried.points @ R.T
@@ -317,6 +308,8 @@ class TiltFilter(TiltObserver):
     def _carry(self, feet: Feet | None) -> None:
         """Carry the points of these contacts from here on."""
         self._feet, self._interval = feet, 0.0
+        if feet is not None and feet.shares.any():
+            self._alone = 0.0
         self._below = -self._radius * self.state.vertical
         points = np.zeros((0, 3)) if feet is None else feet.points + self._below
         self._carried = self._carried._replace(points=points, rotation=np.eye(3))

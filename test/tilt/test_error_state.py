@@ -34,6 +34,12 @@ def carried(points=None):
     return Carried(np.array(points, dtype=float), np.eye(3), np.zeros(3), np.zeros((3, 3)))
 
 
+def contacts(points, shares):
+    """Contacts of feet that do not stand flat."""
+    n = len(points)
+    return Contacts(np.array(points), np.tile(np.eye(3).ravel(), (n, 1)), np.array(shares), np.zeros(n))
+
+
 def after(call, state, *arguments):
     """The state after a call that changes one in place."""
     changed = TiltState(*(part.copy() for part in state))
@@ -119,10 +125,10 @@ def test_a_contact_residual_is_the_velocity_that_the_filter_lacks():
     point, T = np.array([0.1, 0.2, -0.8]), 0.02
     dv, db = np.array([0.02, -0.01, 0.005]), np.array([0.01, 0.02, -0.01])
     true = point + T * (np.cross(db, point) - dv)  # relative to where the filter carries it
-    seen = Contacts(true[None].copy(), np.ones(1))
+    seen = contacts(true[None], [1.0])
     noise, forever = ContactNoise(1e-12, 1e-12, 1e12), (1e12, 1e12, 1e-12)
     before = TiltState(*(part.copy() for part in state))
-    _, residual = measure_contacts(state, seen, T, noise, forever, 1e9, carried([point]))
+    _, residual = measure_contacts(state, seen, T, noise, forever, 1.0, 1e9, carried([point]))
     assert np.allclose(residual, dv + np.cross(point, db), atol=1e-6)
     found_dv, found_db = state.velocity - before.velocity, state.bias - before.bias
     assert np.allclose(found_dv + np.cross(point, found_db), residual, rtol=1e-3, atol=1e-5)
@@ -132,9 +138,9 @@ def test_a_contact_residual_is_the_velocity_that_the_filter_lacks():
 def test_measurements_never_enlarge_the_covariance(share):
     rng = np.random.default_rng(3)
     state = random_state(rng)
-    seen = Contacts(rng.standard_normal((2, 3)), np.array([share, 1.0 - share]))
+    seen = contacts(rng.standard_normal((2, 3)), [share, 1.0 - share])
     noise, memory = ContactNoise(0.01, 0.01, 1.0), (4.0, 0.1, 1e-4)
-    end = after(measure_contacts, state, seen, 0.02, noise, memory, 3.0, carried(seen.points + 1e-3))
+    end = after(measure_contacts, state, seen, 0.02, noise, memory, 1.0, 3.0, carried(seen.points + 1e-3))
     lost = state.covariance - end.covariance
     assert np.linalg.eigvalsh(lost).min() > -1e-8
     assert np.linalg.eigvalsh(end.covariance).min() > 0.0
