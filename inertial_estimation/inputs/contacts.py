@@ -61,7 +61,7 @@ class WrenchAxes(Enum):
     WORLD = "world"  # of the world, about it
 
     def in_base(self, vectors: Array, R_BF: Array) -> Array:
-        """Return vectors in the axes of the base, by the orientation of the wrench frame in it; see `WORLD`."""
+        """Return vectors in the axes of the base, where R_BF is the orientation of the wrench frame."""
         return vectors @ R_BF.T if self is WrenchAxes.SENSOR else vectors
 
 

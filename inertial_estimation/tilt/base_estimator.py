@@ -146,7 +146,9 @@ class BaseEstimator:
             feet = self.feet.take(sample, h, joints, inputs, self._up(mean), looks=wanted)
         if self.on_step is not None:
             rate, R_BI = mean[RATE] - observer.state.bias, self.feet.view.R_BI
-            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, self._up(mean).copy(), R_BI))
+            self.on_step(
+                StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, self._up(mean).copy(), R_BI)
+            )
         if h <= 0.0:
             return None
         look = None

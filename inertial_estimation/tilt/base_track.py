@@ -113,7 +113,7 @@ def move(
     after.velocity_covariance[:] = (
         R_BI @ np.ascontiguousarray(P[0:3, 0:3]) @ R_BI.T + lever @ of_bias @ lever.T
     )
-    along = imu.vertical @ of_bias @ imu.vertical
+    along = float(imu.vertical @ of_bias @ imu.vertical)
     return 0.5 * (np.trace(of_bias) - along), along, np.trace(after.velocity_covariance) / 3.0
 
 

@@ -113,9 +113,7 @@ class ContactNoise(NamedTuple):
 
 
 @compiled
-def propagate(
-    state: TiltState, h: float, reading: Column, noise: ProcessNoise, carried: Carried
-) -> None:
+def propagate(state: TiltState, h: float, reading: Column, noise: ProcessNoise, carried: Carried) -> None:
     """Advance the filter by one step, and what the IMU carries along.
 
     Args:
@@ -162,7 +160,8 @@ def inverse(A: Array, added: float) -> Array:
     d, e, f = A[1, 1] + added, A[1, 2], A[2, 2] + added
     p, q, r = d * f - e * e, c * e - b * f, b * e - c * d
     u, v, w = a * f - c * c, b * c - a * e, a * d - b * b
-    return np.array([[p, q, r], [q, u, v], [r, v, w]]) / (a * p + b * q + c * r)
+    scaled: Array = np.array([[p, q, r], [q, u, v], [r, v, w]]) / (a * p + b * q + c * r)
+    return scaled
 
 
 @inlined
@@ -203,7 +202,7 @@ def tail_weight(state: TiltState, H: Array, residual: Array, variance: float, ta
         tail: n, the degrees of freedom.
     """
     S_inverse = inverse(H @ state.covariance @ H.T, variance)
-    return (tail + 3.0) / (tail + residual @ S_inverse @ residual)
+    return (tail + 3.0) / (tail + float(residual @ S_inverse @ residual))
 
 
 @compiled

@@ -35,8 +35,8 @@ from inertial_estimation.tilt.error_state import (
     missed_turn,
     propagate,
 )
-from inertial_estimation.tilt.initial_alignment import InitialAlignment
 from inertial_estimation.tilt.imu_readings import ImuStatistics
+from inertial_estimation.tilt.initial_alignment import InitialAlignment
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]

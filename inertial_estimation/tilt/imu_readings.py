@@ -18,7 +18,10 @@ SPIKE = 20.0  # times the rms change from one reading to the next, beyond which 
 LEAST_SPIKE = np.repeat([20.0, 2.0], 3)  # change that is never an outlier [m/s^2, rad/s]
 SPIKE_MEMORY = 1.0  # over which squared changes are averaged [s]
 NOISE_GAIN = 70.0  # variance of a fourth difference over that of the readings
-RATE_MEMORY, FORCE_MEMORY = 0.5, 0.1  # of their noise [s]; impacts shake the accelerometer for a tenth of a second
+RATE_MEMORY, FORCE_MEMORY = (
+    0.5,
+    0.1,
+)  # of their noise [s]; impacts shake the accelerometer for a tenth of a second
 REST_MEMORY = 0.25  # time constant of mean and variance, by which rest is seen [s]
 QUIET_RATE, QUIET_FORCE = 0.02, 0.2  # largest standard deviations of quiet readings [rad/s, m/s^2]
 REST_TIME = 0.5  # for which the readings are quiet before rest is believed [s]
@@ -136,7 +139,7 @@ def _gain(time: float, memory: float) -> float:
 
 
 def _repeated(rates: Array, n: int) -> Array:
-    """Return how many of the last n rates are large, and repeat the two before exactly, by axis, shape (3,)."""
+    """Return how many of the last n rates are large and repeat the two before, by axis, shape (3,)."""
     large = np.abs(rates[-n:]) > CLIPPED_RATE
     if not large.any() or len(rates) < n + 2:
         return np.zeros(3)

@@ -11,6 +11,7 @@ from inertial_estimation.tilt.initial_alignment import InitialAlignment
 
 SHORTER = 1e-4  # by which steps may be shorter than they should [s]
 
+
 class Look(NamedTuple):
     """What is taken at the end of an interval, beyond the readings of each step.
 
@@ -31,7 +32,6 @@ class TiltObserver(ABC):
         alignment: What determines velocity and vertical at the start; None once it is over.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
         doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
-        contact_noise: Standard deviation of a contact velocity, as the contacts show it [m/s].
         interval: Time between two looks after the alignment [s].
     """
 
@@ -39,7 +39,6 @@ class TiltObserver(ABC):
     alignment: InitialAlignment | None
     residual: Array
     doubt: float
-    contact_noise: float
     interval = 0.0
 
     @abstractmethod
@@ -63,6 +62,11 @@ class TiltObserver(ABC):
     @abstractmethod
     def doubt_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""
+
+    @property
+    @abstractmethod
+    def contact_noise(self) -> float:
+        """Standard deviation of a contact velocity, as the contacts show it [m/s]."""
 
     def looks(self, time: float) -> bool:
         """Return whether it takes what is seen, some time after it has [s]: at every step of an alignment."""

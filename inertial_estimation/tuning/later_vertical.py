@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.tilt.base_estimator import StepReadings
-from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, ContactVelocity
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
