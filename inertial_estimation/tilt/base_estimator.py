@@ -12,7 +12,7 @@ from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad
-from inertial_estimation.tilt.base_track import BaseTrack, Mounting
+from inertial_estimation.tilt.base_track import BaseTrack, BaseUncertainty, Mounting
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints
@@ -171,9 +171,12 @@ class BaseEstimator:
         observer, track, view, use = self.observer, self.track, self.feet.view, self.feet.shares.use
         bias, mounting = observer.state.bias.copy(), Mounting(view.R_BI, view.p_BI)
         now = sample.driver if self.readings.now is None else self.readings.now
-        motion, variances = track.advance(h, observer.state, mean[RATE], now[RATE], mounting, R_reference)
+        if look is not None:
+            track.uncertainty = BaseUncertainty.of(observer.state, mounting)
+        motion = track.advance(h, observer.state, mean[RATE], now[RATE], mounting, R_reference)
         if look is not None and look.feet is not None:
             track.stand(view.points_B, look.feet.shares)
+        uncertainty = track.uncertainty
         pose = motion.quaternion, motion.p_WB, motion.v_WB_B, motion.w_WB_B
         for part in pose:
             part.setflags(write=False)
@@ -185,12 +188,12 @@ class BaseEstimator:
             observer.residual,
             bool(use.names),
             not use.names,
-            motion.rotation_covariance,
-            variances,
+            uncertainty.rotation,
+            uncertainty.bias,
             self.readings.seen.at_rest,
             use.forces,
             use.shares,
-            motion.velocity_covariance,
+            uncertainty.velocity,
             track.position_variance + POSITION_SIGMA**2,
         )
 

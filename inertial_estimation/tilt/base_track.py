@@ -39,8 +39,6 @@ class BaseMotion(NamedTuple):
         v_WB_B: Its velocity, in its frame [m/s], shape (3,).
         w_WB_B: Its angular velocity, in its frame [rad/s], shape (3,).
         up_B: The vertical in its frame, shape (3,).
-        rotation_covariance: Of small rotations, in its frame [rad^2], shape (3, 3).
-        velocity_covariance: [m^2/s^2], shape (3, 3).
     """
 
     R_WB: MutableTable
@@ -49,15 +47,37 @@ class BaseMotion(NamedTuple):
     v_WB_B: MutableColumn
     w_WB_B: MutableColumn
     up_B: MutableColumn
-    rotation_covariance: MutableTable
-    velocity_covariance: MutableTable
 
     @classmethod
     def empty(cls) -> "BaseMotion":
         """Return one with arbitrary numbers."""
-        square = (3, 3)
-        R, *covariances = np.empty(square), np.empty(square), np.empty(square)
-        return cls(R, np.empty(4), np.empty(3), np.empty(3), np.empty(3), np.empty(3), *covariances)
+        return cls(np.empty((3, 3)), np.empty(4), np.empty(3), np.empty(3), np.empty(3), np.empty(3))
+
+
+class BaseUncertainty(NamedTuple):
+    """Covariances of the errors of the base, in its frame.
+
+    Attributes:
+        rotation: Of small rotations [rad^2], shape (3, 3).
+        velocity: [m^2/s^2], shape (3, 3).
+        bias: Variances of the gyroscope's bias, across and along the vertical [rad^2/s^2].
+        speed: Standard deviation of the velocity, of one axis [m/s].
+    """
+
+    rotation: Array
+    velocity: Array
+    bias: tuple[float, float]
+    speed: float
+
+    @classmethod
+    def of(cls, imu: TiltState, mounting: Mounting) -> "BaseUncertainty":
+        """Return that which follows from the IMU's, mounted in this pose."""
+        P, R_BI, z = imu.covariance, mounting.R_BI, imu.vertical
+        lever, of_bias = skew(mounting.p_BI) @ R_BI, P[6:9, 6:9]
+        velocity = R_BI @ P[0:3, 0:3] @ R_BI.T + lever @ of_bias @ lever.T
+        along = float(z @ of_bias @ z)
+        bias, speed = (0.5 * (float(of_bias.trace()) - along), along), max(float(velocity.trace()) / 3.0, 0.0)
+        return cls(R_BI @ P[3:6, 3:6] @ R_BI.T, velocity, bias, math.sqrt(speed))
 
 
 @compiled
@@ -73,7 +93,7 @@ def move(
     mounted: Mounting,
     mounting: Mounting,
     yaw_known: bool,
-) -> tuple[float, float, float]:
+) -> None:
     """Compute the motion of the base at the end of a step from that of the IMU.
 
     Args:
@@ -88,12 +108,8 @@ def move(
         mounted: Pose of the IMU in the base at the begin.
         mounting: The same at the end.
         yaw_known: Whether the yaw is that of a reference, and not integrated.
-
-    Returns:
-        Variances of the gyroscope's bias across and along the vertical [rad^2/s^2], and of the velocity of
-        the base along one axis [m^2/s^2].
     """
-    R_BI, p_BI, bias, P = mounting.R_BI, mounting.p_BI, imu.bias, imu.covariance
+    R_BI, p_BI, bias = mounting.R_BI, mounting.p_BI, imu.bias
     T = R_BI @ mounted.R_BI.T  # its turn over the step is small
     w_BI = (0.5 / h) * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     v_BI = (p_BI - mounted.p_BI) / h
@@ -107,14 +123,6 @@ def move(
     q = after.quaternion
     q[0], q[1], q[2], q[3] = unit_quaternion(matrix_of(R.reshape(9), 0))
     after.p_WB[:] = p_WB + 0.5 * h * (R @ (after.v_WB_B + v_WB_B))
-    lever = lever @ R_BI
-    of_bias = np.ascontiguousarray(P[6:9, 6:9])
-    after.rotation_covariance[:] = R_BI @ np.ascontiguousarray(P[3:6, 3:6]) @ R_BI.T
-    after.velocity_covariance[:] = (
-        R_BI @ np.ascontiguousarray(P[0:3, 0:3]) @ R_BI.T + lever @ of_bias @ lever.T
-    )
-    along = float(imu.vertical @ of_bias @ imu.vertical)
-    return 0.5 * (np.trace(of_bias) - along), along, np.trace(after.velocity_covariance) / 3.0
 
 
 class BaseTrack:
@@ -122,6 +130,7 @@ class BaseTrack:
 
     Attributes:
         motion: At the end of the last step.
+        uncertainty: At the last look.
         position_variance: Of its position, of one axis [m^2]: grows where no contact holds it.
     """
 
@@ -136,6 +145,7 @@ class BaseTrack:
             part[:] = 0.0
         self.motion.R_WB[:] = np.eye(3)
         self.position_variance, self._height_known = 0.0, False
+        self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
         self._anchors: dict[int, Array] = {}  # positions of the contacts in use, by their numbers
         self.remount()
 
@@ -151,7 +161,7 @@ class BaseTrack:
         rate: Array,
         mounting: Mounting,
         R_reference: Array | None,
-    ) -> tuple[BaseMotion, tuple[float, float]]:
+    ) -> BaseMotion:
         """Advance by one step of h seconds; see `move`.
 
         Args:
@@ -163,18 +173,16 @@ class BaseTrack:
             R_reference: Orientation whose yaw is taken; None integrates.
 
         Returns:
-            The motion at the end, a value of its own, and variances of the gyroscope's bias; see `move`.
+            The motion at the end, a value of its own.
         """
         before, after, known = self.motion, BaseMotion.empty(), R_reference is not None
         R_WB = before.R_WB if R_reference is None else R_reference
         mounted = self._mounted or mounting
-        across, along, variance = move(
-            R_WB, before.p_WB, before.v_WB_B, after, h, imu, mean_rate, rate, mounted, mounting, known
-        )
+        move(R_WB, before.p_WB, before.v_WB_B, after, h, imu, mean_rate, rate, mounted, mounting, known)
         self.motion, self._mounted = after, mounting
-        moved = h * math.sqrt(max(variance, 0.0))
+        moved = h * self.uncertainty.speed
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
-        return after, (across, along)
+        return after
 
     def stand(self, points_B: Array, shares: Array) -> None:
         """Let the contacts in use hold the position.

@@ -113,44 +113,57 @@ class ContactNoise(NamedTuple):
 
 
 @compiled
-def propagate(state: TiltState, h: float, reading: Column, noise: ProcessNoise, carried: Carried) -> None:
-    """Advance the filter by one step, and what the IMU carries along.
+def propagate(state: TiltState, h: float, reading: Column, carried: Carried) -> None:
+    """Advance velocity and vertical by one step, and what the IMU carries along.
 
     Args:
         state: At the begin of the step; changed.
         h: Its duration [s].
         reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-        noise: Densities of the noise.
         carried: What is fixed in the world; changed.
     """
     w, f = reading[3:6] - state.bias, reading[0:3] - state.offset
     middle = exp_so3(-0.5 * h * w)
     E = middle @ middle
-    z_middle = middle @ state.vertical
-    velocity = E @ state.velocity + h * (middle @ (f - STANDARD_GRAVITY * z_middle))
-    F = np.eye(ERRORS)
-    F[0:3, 0:3] = E
-    F[0:3, 3:6] = skew(-h * STANDARD_GRAVITY * z_middle)
-    F[0:3, 6:9] = skew(-h * state.velocity)
-    F[3:6, 3:6] = E
-    for i in range(3):
-        F[i, 9 + i] = -h
-        F[3 + i, 6 + i] = -h
-    P = F @ state.covariance @ F.T
-    rotation = noise.rotation + SCALE_TIME * SCALE_ERROR**2 * (w @ w)
-    for i in range(3):
-        P[i, i] += h * noise.velocity
-        P[3 + i, 3 + i] += h * rotation
-        P[6 + i, 6 + i] += h * noise.bias
-        P[9 + i, 9 + i] += h * noise.offset
-    travel = (0.5 * h) * (middle @ (state.velocity + velocity))
+    before, vertical = E @ state.velocity, E @ state.vertical
+    after = before + h * (middle @ (f - STANDARD_GRAVITY * (middle @ state.vertical)))
+    travel = (0.5 * h) * (middle @ (state.velocity + after))
     for k in range(len(carried.points)):
         carried.points[k] = E @ carried.points[k] - travel
     carried.rotation[:] = E @ carried.rotation
-    carried.turn[:] = E @ carried.turn
-    vertical = E @ state.vertical
-    state.velocity[:], state.vertical[:] = velocity, vertical / math.sqrt(vertical @ vertical)
+    state.velocity[:], state.vertical[:] = after, vertical / math.sqrt(vertical @ vertical)
+
+
+@compiled
+def spread(state: TiltState, T: float, rate: Column, noise: ProcessNoise, carried: Carried) -> None:
+    """Advance the covariance over an interval.
+
+    Args:
+        state: At its end; its covariance, that at the begin, is changed.
+        T: Its duration [s].
+        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
+        noise: Densities of the noise.
+        carried: Its recent corrections turn with the IMU; changed.
+    """
+    w = rate - state.bias
+    E, z_middle = exp_so3(-T * w), exp_so3(0.5 * T * w) @ state.vertical
+    F = np.eye(ERRORS)
+    F[0:3, 0:3] = E
+    F[0:3, 3:6] = skew(-T * STANDARD_GRAVITY * z_middle)
+    F[0:3, 6:9] = skew(-T * state.velocity)
+    F[3:6, 3:6] = E
+    for i in range(3):
+        F[i, 9 + i] = -T
+        F[3 + i, 6 + i] = -T
+    P = F @ state.covariance @ F.T
+    rotation = noise.rotation + SCALE_TIME * SCALE_ERROR**2 * (w @ w)
+    for i in range(3):
+        P[i, i] += T * noise.velocity
+        P[3 + i, 3 + i] += T * rotation
+        P[6 + i, 6 + i] += T * noise.bias
+        P[9 + i, 9 + i] += T * noise.offset
     state.covariance[:] = P
+    carried.turn[:] = E @ carried.turn
 
 
 @inlined

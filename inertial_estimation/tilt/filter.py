@@ -1,7 +1,7 @@
 """The tilt filter: velocity and vertical of an IMU, from its readings and from points on the ground.
 
 This module is the method on one page. At every reading, velocity and vertical are propagated by gyroscope and
-accelerometer. Fifty times a second the filter looks at what else there is:
+accelerometer. Fifty times a second their covariance is, and the filter looks at what else there is:
 
 1. contacts measure the velocity: points of the world that the IMU has carried along against where the joints
    see them now; soles measure the rate: a flat foot on the ground does not turn,
@@ -34,6 +34,7 @@ from inertial_estimation.tilt.error_state import (
     measure_contacts,
     missed_turn,
     propagate,
+    spread,
 )
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
@@ -177,10 +178,11 @@ class TiltFilter(TiltObserver):
         if self.alignment is not None:
             self._align(self.alignment, h, reading, look)
             return
-        propagate(self.state, h, reading, self._process_noise, self._carried)
+        propagate(self.state, h, reading, self._carried)
         if look is not None:
             feet, imu = look
             self._interval += imu.time
+            spread(self.state, imu.time, imu.rate, self._noise(imu), self._carried)
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)
@@ -188,7 +190,6 @@ class TiltFilter(TiltObserver):
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
             self._judge(imu.time)
-            self._take_noise(imu)
 
     def _align(self, alignment: InitialAlignment, h: float, reading: Array, look: Look | None) -> None:
         """Collect readings and contact velocities, and begin with their vertical when the time is over."""
@@ -207,10 +208,9 @@ class TiltFilter(TiltObserver):
         self.state.velocity[:], self.state.vertical[:] = velocity, vertical
         self.alignment = None
         self._carry(look.feet)
-        self._take_noise(look.imu)
 
-    def _take_noise(self, imu: ImuStatistics) -> None:
-        """Propagate by this noise until the next look.
+    def _noise(self, imu: ImuStatistics) -> ProcessNoise:
+        """Return what has driven the errors since the last look.
 
         Noise of the accelerometer that was integrated as if it were motion makes subsequent residuals of the
         contacts alike; shaking that is motion does not.
@@ -218,7 +218,7 @@ class TiltFilter(TiltObserver):
         config, (power, product) = self.config, self._correlation
         correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
         shaking = min(max((correlation - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0)
-        self._process_noise = ProcessNoise(
+        return ProcessNoise(
             config.velocity_drift**2 + shaking * imu.force_noise,
             config.gyro_noise**2 + imu.rate_noise,
             config.bias_drift**2,
