@@ -121,7 +121,6 @@ class RobotInputs:
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
-        self._messages: dict[str, Callable[[Any, int], None]] = {}
         used = [FieldMap.find(name) for name in inputs.map] if maps is None else maps
         self._maps = {one.topic: one for one in used}
         self.topics = self._topics(config.joint_states.topics)
@@ -244,12 +243,7 @@ class RobotInputs:
             except MeasurementError as error:
                 stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
 
-        self._messages[topic] = take
         return take
-
-    def push_message(self, topic: str, message: Any, arrival_ns: int) -> None:
-        """Take a message, or its bytes, of a topic that has been connected."""
-        self._messages[topic](message, arrival_ns)
 
     def _collect(self) -> None:
         for sample in self.aligner.ready():
