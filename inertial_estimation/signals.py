@@ -259,10 +259,10 @@ class BaseEstimate:
     @property
     def finite(self) -> bool:
         """Whether all of the base state is finite, and its vertical a direction."""
-        state = self.state
-        numbers = (state.quaternion_xyzw, state.p_WB, state.v_WB_B, state.w_WB_B, self.tilt_covariance_B)
-        direction = 0.99 < float(self.tilt_B @ self.tilt_B) < 1.01
-        return direction and all(np.isfinite(values).all() for values in numbers)
+        q, p, v, w = (s := self.state).quaternion_xyzw, s.p_WB, s.v_WB_B, s.w_WB_B
+        P = self.tilt_covariance_B.ravel()
+        squares = q.dot(q) + p.dot(p) + v.dot(v) + w.dot(w) + P.dot(P)
+        return bool(squares < math.inf and 0.99 < self.tilt_B.dot(self.tilt_B) < 1.01)
 
     @property
     def stamp_ns(self) -> int:

@@ -32,16 +32,14 @@ class SensorAxes:
             wrenches: In the axes of their messages, those of the sensor or of the base, shape (n, 6).
             q: Positions of the joints [rad or m], shape (n_joints,).
         """
-        axes = [
-            self._inputs.contacts[c.name].axes if c.name in self._inputs.contacts else None
-            for c in self._contacts
-        ]
+        known = self._inputs.contacts
+        axes = [known[c.name].axes if c.name in known else WrenchAxes.SENSOR for c in self._contacts]
         if WrenchAxes.BASE not in axes:
             return wrenches
         turned: Array = wrenches.copy()
         self._bodies.update(q)
         for i, contact in enumerate(self._contacts):
-            if axes[i] is WrenchAxes.BASE:
+            if axes[i] is not WrenchAxes.SENSOR:
                 R_BF, _position = self._bodies.frame_B(contact.wrench_frame)
-                turned[i] = (wrenches[i].reshape(2, 3) @ R_BF).ravel()
+                turned[i] = (axes[i].in_base(wrenches[i].reshape(2, 3), R_BF) @ R_BF).ravel()
         return turned

@@ -41,9 +41,24 @@ class AlignedSample(NamedTuple):
     reduced: Any = None  # what `RobotInputs.reduce` has made of the windows around it, when it was complete
 
     @property
+    def complete(self) -> bool:
+        """Whether every stream has a row."""
+        return not [row for row in self.rows.values() if row is None]
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Names of the streams without a row."""
         return tuple(name for name, row in self.rows.items() if row is None)
+
+
+class Limits(NamedTuple):
+    """Times [ns] that an aligner goes by."""
+
+    period: float  # shortest one between steps
+    wait: int  # longest that a step waits for other inputs
+    gap: int  # longest that is interpolated over
+    jump: int  # from which a gap discards what changes quickly
+    half: int  # by which streams must have come beyond a step
 
 
 class Aligner:
@@ -66,8 +81,8 @@ class Aligner:
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
         limits = (config.max_wait, config.max_gap, config.jump, half_window)
-        self._wait_ns, self._gap_ns, self._jump_ns, self._half_ns = (round(NANOSECONDS * s) for s in limits)
-        self._period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
+        period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
+        self._limits = Limits(period_ns, *(round(NANOSECONDS * limit) for limit in limits))
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
 
@@ -99,7 +114,7 @@ class Aligner:
                 self._next = ring.begin + ring.moved
                 continue
             time, last = ring.time[index], self._last_ns
-            if last is None or time - last >= self._period_ns:
+            if last is None or time - last >= self._limits.period:
                 if not self._arrived(time, ring.stamp[index]):
                     break
                 samples.append(self._sample(index, time, last))
@@ -111,14 +126,14 @@ class Aligner:
 
     def _arrived(self, time: int, stamp: int) -> bool:
         """Return whether no stream is waited for any longer by a step."""
-        ring, half = self.driver.ring, self._half_ns
+        ring, half = self.driver.ring, self._limits.half
         horizon, newest = time + half, ring.time[ring.end - 1]
         if self._since_ns is None:
             self._since_ns = time
         if half and not self._reaches(self.driver, horizon):
             return False
         # Readings that come in bursts have times far apart and stamps that are not.
-        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._wait_ns:
+        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._limits.wait:
             return True
         for stream in self._required:
             if not (stream.spec.holds or self._reaches(stream, horizon)):
@@ -132,7 +147,7 @@ class Aligner:
         """Return whether the rows of a stream reach up to a time."""
         ring, newest = stream.ring, stream.ring.newest_ns
         lacks = 1 if newest is None else horizon - newest
-        if newest is None or lacks <= 0 or not self._half_ns or len(ring) < 3:
+        if newest is None or lacks <= 0 or not self._limits.half or len(ring) < 3:
             return lacks <= 0
         before = ring.time[ring.end - 2]
         return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
@@ -143,8 +158,8 @@ class Aligner:
         if self._averaged:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
-        rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._required}
-        if last is not None and time - last > self._jump_ns:
+        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._required}
+        if last is not None and time - last > self._limits.jump:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
@@ -165,7 +180,7 @@ class Aligner:
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
         """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
-        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
+        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._limits.wait + self._limits.half
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""

@@ -44,7 +44,6 @@ class EvenTimes:
     def __init__(self, mode: str = "auto") -> None:
         self._mode = mode
         self._stamps: Times = np.zeros(SAMPLES_FITTED, dtype=np.int64)
-        self._s = self._stamps.data
         self.reset()
 
     def reset(self) -> None:
@@ -53,33 +52,42 @@ class EvenTimes:
         self._begin()
 
     def _begin(self) -> None:
-        self.period_ns, self.even = 0.0, False
+        self.period_ns = 0.0
+        self._line: _Line | None = None  # None: times are the stamps
         self._count, self._last, self._late = 0, 0, 0.0
         self._first = 0  # number of the first sample that the period is fitted to
         self._wait = self._until_fit = SAMPLES_TO_FIRST_FIT
         self._last_burst = 0  # number of the last sample at which there were bursts
         self._at_once: deque[int] = deque(maxlen=BURSTY)  # numbers of the last samples at once
-        self._ends: deque[float] = deque(maxlen=ENDS_COMPARED)  # lateness of ends of bursts + raised
-        self._raised, self._lag, self._corrections, self._line = 0.0, 0.0, 0, 0
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
         if self._mode == "as_is":
             return stamp_ns
         count, step = self._count, stamp_ns - self._last
-        self._s[count % SAMPLES_FITTED] = stamp_ns
+        self._stamps[count % SAMPLES_FITTED] = stamp_ns
         self._count, self._last = count + 1, stamp_ns
         if self.period_ns:
             self._follow(step, self.period_ns)
         self._until_fit -= 1
         if self._until_fit <= 0:
             self._fit()
-        if self.even:
-            self._line = time = self._on_line(stamp_ns, step)
-            self._time = time = max(time, self._time + int(SHORTEST_STEP * self.period_ns) + 1)
-        else:
-            self._time = time = max(stamp_ns, self._time + 1)
+        time = stamp_ns
+        if self._line is not None:
+            found = self._line.next_time(stamp_ns, step, self.period_ns)
+            if found is None:
+                self._begin()
+            else:
+                time, since = found
+                self._first = self._count - since if since else self._first
+        least = int(SHORTEST_STEP * self.period_ns) if self.even else 0
+        self._time = time = max(time, self._time + least + 1)
         return time
+
+    @property
+    def even(self) -> bool:
+        """Whether times are even, and not the stamps."""
+        return self._line is not None
 
     def _follow(self, step: int, period: float) -> None:
         """Note how late a sample is, and whether it came at once with a late one."""
@@ -108,9 +116,8 @@ class EvenTimes:
         late = (stamps - stamps[0]) - self.period_ns * np.arange(len(stamps))
         if self._mode == "regularise" or self._come_at_once or self._often_late(stamps, late):
             self._last_burst = self._count
-            if not self.even:  # the sample before the newest one was on the line below the stamps
-                self._line = int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2))
-                self.even = True
+            if self._line is None:  # the sample before the newest one was on the line below the stamps
+                self._line = _Line(int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2)))
         elif self.even and self._count - self._last_burst > STEPS_WITHOUT_BURST:
             self._begin()
 
@@ -124,40 +131,53 @@ class EvenTimes:
         often_short = np.mean(np.diff(stamps) < SHORT_STEP * period)
         return bool(often_prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and often_short >= OFTEN_SHORT)
 
-    def _on_line(self, stamp: int, step: int) -> int:
-        """Return the time of a sample on the line below the stamps."""
-        period = self.period_ns
-        due = self._line + round(period)
+
+class _Line:
+    """The line below the stamps, on which a sample lies that is not late; it ends where the rate changes."""
+
+    def __init__(self, time_ns: int) -> None:
+        """Begin with the time of a sample."""
+        self._time = time_ns  # of the last sample
+        self._ends: deque[float] = deque(maxlen=ENDS_COMPARED)  # lateness of ends of bursts + raised
+        self._raised = self._lag = 0.0
+        self._corrections = 0
+
+    def next_time(self, stamp: int, step: int, period: float) -> tuple[int, int] | None:
+        """Return the time of the next sample, and how many of the last ones came after a loss (0: none).
+
+        There is none where the rate has changed: the line ends.
+        """
+        due = self._time + round(period)
         lag = stamp - due
         if step >= SHORT_STEP * period:  # the sample before was the end of a burst, or alone
             self._ends.append(self._lag + self._raised)
         if lag < -LEAD * period:
-            self._begin()
-            return stamp
+            return None
         self._lag = max(lag, 0.0)
         if lag < LOST * period:
             self._corrections = 0
         # A sample that came before it was due shows that the line was too late.
-        return stamp if lag <= 0 else self._raise(due, stamp)
+        found = (stamp, 0) if lag <= 0 else self._raise(due, stamp, period)
+        self._time = stamp if found is None else found[0]
+        return found
 
-    def _raise(self, due: int, stamp: int) -> int:
+    def _raise(self, due: int, stamp: int, period: float) -> tuple[int, int] | None:
         """Raise the line by what all ends of bursts are late, at once where samples were lost."""
-        period, ends, far = self.period_ns, self._ends, self._lag > FAR_LATE * self.period_ns
+        ends, far = self._ends, self._lag > FAR_LATE * period
         enough = FAR_LATE_ENDS if far else ENDS_COMPARED
         if len(ends) < enough:
-            return due
+            return due, 0
         late = min(list(ends)[-enough:]) - self._raised
         if late <= (FAR_LATE if far else LOST) * period:
             by = 0.0 if far else max(min(late, SLEW * period), 0.0)
             self._raised += by
-            return int(due + by)
+            return int(due + by), 0
         ends.clear()
         self._corrections += 1
         if self._corrections > MOST_CORRECTIONS:
-            self._begin()
-            return stamp
-        self._lag, self._first = max(self._lag - late, 0.0), self._count - enough
-        return min(int(due + late), stamp)
+            return None
+        self._lag = max(self._lag - late, 0.0)
+        return min(int(due + late), stamp), enough
 
 
 def _period(stamps: Times) -> float:

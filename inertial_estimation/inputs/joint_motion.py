@@ -16,7 +16,6 @@ RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
-STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 

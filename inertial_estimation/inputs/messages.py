@@ -289,9 +289,11 @@ class MessageReader:
         self._type, self._deserialize, self._from_msg = message_type, deserialize, chosen.from_msg
         self._decode = None if chosen.decoder is None else chosen.decoder()
         self._frame = b""
+        self._bytes: bytes | None = None  # the last ones that were decoded, and their value
+        self._value: Any = None
 
     def read(self, message: Any) -> Any:
-        """Return the value of a message or of its bytes.
+        """Return the value of a message or of its bytes; several that read the same bytes share one value.
 
         Raises: MeasurementError: If its fields do not fit together; DamagedMessageError if the bytes are none
             of the type.
@@ -299,6 +301,11 @@ class MessageReader:
         if not isinstance(message, bytes):
             self.frame_id = message.header.frame_id if self.stamped else ""
             return self._from_msg(message)
+        if message is not self._bytes:
+            self._value, self._bytes = self._decoded(message), message
+        return self._value
+
+    def _decoded(self, message: bytes) -> Any:
         try:
             if self._decode is not None and message[:2] == LITTLE_ENDIAN:
                 body = message[ENCAPSULATION:]  # a copy, whose doubles are aligned

@@ -1,6 +1,5 @@
 """Is a reading possible: finite, inside what the sensor and the robot can give. Nothing else is dropped."""
 
-import math
 from collections.abc import Sequence
 from enum import Enum
 
@@ -85,15 +84,18 @@ class RowRange:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
         self._lower, self._upper, self._names, self._units = low, high, names, units
         self._optional = lack
-        self._within = float(np.minimum(-low, high).min())  # norm of rows that are inside for certain
+        # Square of the norm of rows that are inside for certain.
+        least = float(np.minimum(-low, high).min())
+        self._within = least * abs(least)
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
-        if math.hypot(*row.tolist()) <= self._within:
+        if row.dot(row) <= self._within:
             return None
         inside = (row >= self._lower) & (row <= self._upper)
-        if not inside.all():
-            inside[self._optional] |= np.isnan(row[self._optional])
+        if np.count_nonzero(inside) == len(row):
+            return None
+        inside[self._optional] |= np.isnan(row[self._optional])
         if inside.all():
             return None
         which = int(inside.argmin())

@@ -43,6 +43,9 @@ LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, fo
 UNIT_ROWS = 1024  # newest rows that the units are told from
 
 
+Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
+
+
 class RobotInputs:
     """The inputs of one pipeline.
 
@@ -118,7 +121,6 @@ class RobotInputs:
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
-        self._messages: dict[str, Callable[[Any, int], None]] = {}
         used = [FieldMap.find(name) for name in inputs.map] if maps is None else maps
         self._maps = {one.topic: one for one in used}
         self.topics = self._topics(config.joint_states.topics)
@@ -206,11 +208,16 @@ class RobotInputs:
             self.push_contact(contact, values.contacts[name], arrival_ns)
 
     def connect(
-        self, topic: str, message_type: str, deserialize: Callable[[bytes], Any] | None = None
+        self,
+        topic: str,
+        message_type: str,
+        deserialize: Callable[[bytes], Any] | None = None,
+        readers: Readers | None = None,
     ) -> Callable[[Any, int], None]:
         """Return what takes the messages of a topic of `topics`, or their bytes, and their arrivals [ns].
 
-        Messages are built from their bytes by `deserialize` where they are not decoded here.
+        Messages are built from their bytes by `deserialize` where they are not decoded here. Inputs of
+        several pipelines that share readers read each message once.
 
         Raises:
             ConfigurationError: If there is no such topic, or it may not have messages of this type.
@@ -223,7 +230,9 @@ class RobotInputs:
             hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
             expected = f"expected {' or '.join(types)}{hint}"
             raise ConfigurationError(f"topic '{topic}' has type {message_type}, {expected}")
-        reader = MessageReader(message_type, deserialize, (lambda msg: msg) if topic in self._maps else None)
+        mapped, readers = topic in self._maps, {} if readers is None else readers
+        convert = (lambda msg: msg) if mapped else None
+        reader = readers.setdefault((topic, mapped), MessageReader(message_type, deserialize, convert))
         stream = self.streams.get(topic, self.aligner.driver)
         if topic in self.streams:
             stream.clock.by_arrival = stream.by_arrival or not reader.stamped
@@ -234,12 +243,7 @@ class RobotInputs:
             except MeasurementError as error:
                 stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
 
-        self._messages[topic] = take
         return take
-
-    def push_message(self, topic: str, message: Any, arrival_ns: int) -> None:
-        """Take a message, or its bytes, of a topic that has been connected."""
-        self._messages[topic](message, arrival_ns)
 
     def _collect(self) -> None:
         for sample in self.aligner.ready():

@@ -14,7 +14,7 @@ SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
 
 
 class ContactView:
-    """Forward kinematics over the joints between base, IMU and contacts alone.
+    """Forward kinematics over the joints between base, IMU and contacts alone; each update makes new arrays.
 
     Attributes:
         soles: Whether each contact is moved by six joints or more, which can keep it flat on the ground,
@@ -53,6 +53,7 @@ class ContactView:
         offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in setup.contacts]
         self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
+        self.wrench_rotations = self.rotations
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
@@ -61,18 +62,19 @@ class ContactView:
         Args:
             q: Joint positions in the robot's order [rad or m], shape (n_joints,).
         """
+        self.update_imu(q)
+        frames = [pin.updateFramePlacement(self._robot.model, self._data, frame) for frame in self._frames]
+        if frames:
+            p, R = np.array([T.translation for T in frames]), np.array([T.rotation for T in frames])
+            self.points, self.rotations = (p - self.p_BI) @ self.R_BI, self.R_BI.T @ R
+            self.wrench_rotations = self.rotations @ self._wrench_offsets
+
+    def update_imu(self, q: Array) -> None:
+        """Compute the pose of the IMU alone; those of the contacts stay. The argument is that of `update`."""
         model, data = self._robot.model, self._data
         pin.forwardKinematics(model, data, self._robot.configuration(q[self._joints]))
         T_BI = pin.updateFramePlacement(model, data, self._imu)
         self.R_BI, self.p_BI = T_BI.rotation.copy(), T_BI.translation.copy()
-        poses = [pin.updateFramePlacement(model, data, frame) for frame in self._frames]
-        if poses:
-            p = np.array([T.translation for T in poses])
-            R = np.array([T.rotation for T in poses])
-            self.points, self.rotations = (p - self.p_BI) @ self.R_BI, self.R_BI.T @ R
-            self.wrench_rotations = self.rotations @ self._wrench_offsets
-        else:
-            self.wrench_rotations = self.rotations
 
     @property
     def points_B(self) -> Array:

@@ -12,6 +12,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
+from inertial_estimation.signals import Array
 
 IMU_TOPIC = "imu/data"
 WORLD_FRAMES = ("world", "map", "odom")
@@ -67,6 +68,10 @@ class WrenchAxes(Enum):
     SENSOR = "sensor"  # of the contact's wrench frame, about its origin
     BASE = "base"  # of the base, about the origin of the contact's wrench frame
     WORLD = "world"  # of the world, about it
+
+    def in_base(self, vectors: Array, R_BF: Array) -> Array:
+        """Return vectors in the axes of the base, where R_BF is the orientation of the wrench frame."""
+        return vectors @ R_BF.T if self is WrenchAxes.SENSOR else vectors
 
     @classmethod
     def named(cls, frame: str, base_link: str) -> "WrenchAxes":

@@ -14,7 +14,7 @@ from inertial_estimation.errors import ConfigurationError, RecordingError, listi
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
-from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, RobotInputs
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
@@ -76,6 +76,7 @@ class Replay:
         self.hold_out_ns: int | None = None
         self._recording, self._readers, self._watcher = recording, readers, watcher
         self._takers: dict[str, list[Take]] = {}
+        self._message_readers: Readers = {}
         tilt, inertial, payload, checks = readers
         every = {TILT_NODE: tilt, INERTIAL_NODE: inertial, PAYLOAD_NODE: payload}
         self._nodes: dict[str, Any] = {node: one for node, one in every.items() if one is not None}
@@ -107,7 +108,8 @@ class Replay:
                 continue
             check_topic(self._recording, topic, recorded.values())
             try:
-                take = inputs.connect(name, recorded[topic], self._recording.deserializer(topic))
+                build, kind = self._recording.deserializer(topic), recorded[topic]
+                take = inputs.connect(name, kind, build, self._message_readers)
             except ConfigurationError as error:
                 raise RecordingError(f"in '{self._recording.name}', {error}") from error
             self._takers.setdefault(topic, []).append(partial(_push, take, push))

@@ -126,7 +126,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     """
 
     pipeline: Pipeline
-    _report_due = False
+    _report_due = _simulated = False
 
     @abstractmethod
     def _build(self, urdf: str) -> None:
@@ -153,8 +153,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         polled = options.trigger == TIMER
         checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if polled else self._take_inputs
-        clock = self.get_clock()  # of the stamps: that of the machine, which the middleware has, or simulated
-        self._inputs.arrival = lambda at: self._now_ns if clock.ros_time_is_active or not at else at
+        # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
+        self._inputs.arrival = lambda at: self._now_ns if self._simulated or not at else at
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
         self._advertise()
@@ -230,6 +230,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         if not self._answered:
             take_clock(self)
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
+        self._simulated = self.get_clock().ros_time_is_active
         self._inputs.delay.follow_clock(self._now_ns, self._looked_ns)
 
     def _on_message(self) -> None:

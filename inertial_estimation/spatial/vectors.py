@@ -11,7 +11,6 @@ Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 DEGREES = 180.0 / math.pi  # in one radian
-OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 
 def vector(values: Sequence[float] | Any) -> Vector:
@@ -164,26 +163,3 @@ def rotation(phi: Vector) -> Matrix:
         (cxy + s * z, 1.0 - c * (x * x + z * z), cyz - s * x),
         (cxz - s * y, cyz + s * x, 1.0 - c * (x * x + y * y)),
     )
-
-
-@inlined
-def align_rows(R: Matrix, x2: Vector) -> Matrix:
-    """Turn a rotation by the smallest angle such that its third row becomes a given direction.
-
-    With R = R_WB and x2 = R_WB^T e_z this keeps the yaw of R and makes the tilt exact: among all
-    rotations with that tilt the result is the nearest to R, which is TRIAD's (B V-B).
-
-    Args:
-        R: Rotation.
-        x2: Unit vector, the desired third row.
-
-    Returns:
-        Rotation, its rows orthonormal to round-off even if those of R were slightly off.
-    """
-    first, _, third = R
-    scale = 1.0 + dot(third, x2)
-    if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> x2 moves it so
-        along = -dot(first, x2) / scale
-        first = combine(first, along, add(third, x2))
-    row = normalised(combine(first, -dot(first, x2), x2))
-    return row, cross(x2, row), x2

@@ -1,6 +1,7 @@
 """Which contacts carry the robot, and with which share of its weight, by whatever sensors it has."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,20 @@ CLOSED = 0.05  # of the weight, from which a contact is used
 STANDING = 0.15  # of the weight, which the contacts together carry at least: else the robot flies
 
 
+class ContactUse(NamedTuple):
+    """The contacts at the last update, as the estimates carry them.
+
+    Attributes:
+        names: Of those that carry the robot.
+        forces: Vertical force at each, pushing up positive [N]; NaN: not known.
+        shares: Share of each in the weight.
+    """
+
+    names: tuple[str, ...]
+    forces: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
 class ContactShares:
     """Vertical forces of all contacts, and their shares.
 
@@ -23,6 +38,7 @@ class ContactShares:
         forces: Vertical force at each at the last update, pushing up positive [N]; NaN: not known, shape
             (n,).
         shares: Share of each in the weight, of sum one or zero, shape (n,).
+        use: The same as tuples.
     """
 
     def __init__(self, setup: RobotSetup, sources: Mapping[str, ContactSource], timeout: float) -> None:
@@ -39,17 +55,24 @@ class ContactShares:
 
     def reset(self) -> None:
         """Forget all forces."""
-        self.forces, self.shares = np.full(len(self.names), np.nan), np.zeros(len(self.names))
+        self.forces = np.full(len(self.names), np.nan)
+        self._take()
+
+    def _take(self) -> None:
+        """Compute the shares from the forces."""
+        forces = self.forces.tolist()
+        used = [max(force - CLOSED * self._weight, 0.0) if force == force else 0.0 for force in forces]
+        total = sum(used)
+        closed = total > (STANDING - CLOSED) * self._weight
+        shares = [force / total if closed else 0.0 for force in used]
+        carrying = tuple(name for name, share in zip(self.names, shares, strict=True) if share > 0.0)
+        self.use = ContactUse(carrying, tuple(forces), tuple(shares))
+        self.shares = np.array(shares)
 
     @property
     def by_torques(self) -> bool:
         """Whether the force at a contact comes from joint torques."""
         return ContactSource.JOINT_TORQUES in self._sources.values()
-
-    @property
-    def in_use(self) -> tuple[str, ...]:
-        """Names of the contacts that carry the robot."""
-        return tuple(name for name, share in zip(self.names, self.shares, strict=True) if share > 0.0)
 
     def update(
         self,
@@ -70,6 +93,7 @@ class ContactShares:
             up_I: The vertical in the IMU frame, shape (3,).
             torques: Vertical forces that follow from joint torques [N], shape (n,); None where not known.
         """
+        up_B = view.R_BI @ up_I
         for k, name in enumerate(self.names):
             source, value = self._sources.get(name, ContactSource.NONE), float("nan")
             if source is ContactSource.JOINT_TORQUES:
@@ -81,18 +105,15 @@ class ContactShares:
                 if source is ContactSource.DESIRED:
                     row = inputs.aligner.latest(stream, time_ns, self._timeout)
                 if row is not None:
-                    value = self._vertical(contact, row, k, view, up_I)
+                    value = self._vertical(contact, row, view.R_BI @ view.wrench_rotations[k], up_B)
             self.forces[k] = value
-        used = np.nan_to_num(self.forces - CLOSED * self._weight, nan=0.0).clip(min=0.0)
-        total = float(used.sum())
-        self.shares = used / total if total > (STANDING - CLOSED) * self._weight else 0.0 * used
+        self._take()
 
-    def _vertical(self, contact: ContactInput, row: Array, k: int, view: ContactView, up_I: Array) -> float:
+    def _vertical(self, contact: ContactInput, row: Array, R_BF: Array, up_B: Array) -> float:
         if contact.source is ContactSource.SWITCH:
             return self._weight * float(row[0])
         if len(row) == 1:
             return float(row[0])
         if contact.axes is WrenchAxes.WORLD:
             return float(row[2])
-        R_IF = view.wrench_rotations[k] if contact.axes is WrenchAxes.SENSOR else view.R_BI.T
-        return float(up_I @ (R_IF @ row[:3]))
+        return float(up_B @ contact.axes.in_base(row[:3], R_BF))

@@ -32,7 +32,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     if missing:
         found.append(f"without {listing(missing)}: the tilt goes on from the other inputs, less certain")
         level = HealthLevel.WARN
-    elif estimator.without_contact_s > FLIGHT and not estimator.imu_alone:
+    elif estimator.feet.without_contact_s > FLIGHT and not estimator.imu_alone:
         found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
         level = HealthLevel.WARN
     if observer.doubt < DOUBTED:
@@ -56,8 +56,8 @@ def figures(estimator: BaseEstimator) -> dict[str, str]:
     return {
         "steps": str(estimator.steps),
         "steps with an input missing": str(estimator.incomplete_steps),
-        "contacts": ", ".join(estimator.shares.in_use) or "none",
-        "at rest": "yes" if observer.at_rest else "no",
+        "contacts": ", ".join(estimator.feet.shares.use.names) or "none",
+        "at rest": "yes" if estimator.readings.seen.at_rest else "no",
         "gyro bias [rad/s]": " ".join(f"{value:.5f}" for value in bias),
         "gyro bias sigma [rad/s]": f"{sigma:.5f}",
         "tilt sigma [deg]": f"{np.degrees(estimator.tilt_sigma):.3f}",

@@ -16,6 +16,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
 
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
 ACCELERATION_SIGMA = (
@@ -31,16 +32,20 @@ class InitialAlignment:
         time: Length of the window until now [s].
     """
 
-    def __init__(self) -> None:
-        """Begin a window."""
-        self.time = 0.0
+    def __init__(self, radius: float) -> None:
+        """Begin a window.
+
+        Args:
+            radius: Of round feet [m].
+        """
+        self.time, self._contacts = 0.0, ContactVelocity(radius)
         self._R = np.eye(3)  # start of the window from now
         self._F = np.zeros(3)
         self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
         self._right = np.zeros((2, 3))
 
-    def turn(self, h: float, rate: Array, force: Array) -> Array:
-        """Take the mean readings over a step; return its rotation, frame at its end from frame at its begin.
+    def turn(self, h: float, rate: Array, force: Array) -> None:
+        """Take the mean readings over a step.
 
         Args:
             h: Duration of the step [s].
@@ -51,15 +56,19 @@ class InitialAlignment:
         self._F = self._F + h * (middle @ force)
         self._R = self._R @ exp_so3(h * rate)
         self.time += h
-        return exp_so3(-h * rate)
+        self._contacts.turn(h, rate)
 
-    def see(self, interval: float, velocity: Array) -> None:
-        """Take the mean velocity that the contacts show over the last interval.
+    def see(self, feet: Feet, up_I: Array) -> None:
+        """Take the mean velocity that the contacts show since they were seen last.
 
         Args:
-            interval: Its length, up to now [s].
-            velocity: In the present frame of the IMU [m/s], shape (3,).
+            feet: The contacts now.
+            up_I: The vertical, about, shape (3,).
         """
+        seen = self._contacts.look(feet, up_I)
+        if seen is None:
+            return
+        interval, velocity = seen  # in the present frame
         t = self.time - 0.5 * interval
         row = np.array([1.0, -t]) / CONTACT_SIGMA
         value = (self._R @ velocity - self._F * (t / max(self.time, 1e-9))) / CONTACT_SIGMA

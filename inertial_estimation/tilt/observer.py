@@ -3,55 +3,43 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-import numpy as np
-
 from inertial_estimation.signals import Array
+from inertial_estimation.tilt.contact_velocity import Feet
+from inertial_estimation.tilt.error_state import TiltState
+from inertial_estimation.tilt.imu_readings import ImuStatistics
+from inertial_estimation.tilt.initial_alignment import InitialAlignment
 
-NOT_CLIPPED = np.zeros(3, dtype=bool)
-NOT_CLIPPED.flags.writeable = False
-
-
-class Feet(NamedTuple):
-    """The contacts as joints and forces show them at one time.
-
-    Attributes:
-        points: Contact points in the IMU frame [m], shape (n, 3).
-        rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
-        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
-            (n,).
-        soles: Whether each contact is a sole that stands flat, shape (n,).
-    """
-
-    points: Array
-    rotations: Array
-    shares: Array
-    soles: Array
+SHORTER = 1e-4  # by which steps may be shorter than they should [s]
 
 
-class Uncertainty(NamedTuple):
-    """Covariances of small errors, IMU frame.
+class Look(NamedTuple):
+    """What is taken at the end of an interval, beyond the readings of each step.
 
     Attributes:
-        rotation: Of the orientation [rad^2], shape (3, 3); along the vertical that of the integrated yaw.
-        velocity: [m^2/s^2], shape (3, 3).
-        bias: Of the gyroscope's bias [rad^2/s^2], shape (3, 3).
+        feet: The contacts; None where they are not known.
+        imu: What the readings of the interval show.
     """
 
-    rotation: Array
-    velocity: Array
-    bias: Array
+    feet: Feet | None
+    imu: ImuStatistics
 
 
 class TiltObserver(ABC):
     """Estimates velocity and vertical of an IMU from its readings and from contacts that stand.
 
     Attributes:
+        state: Velocity, vertical and bias, with the covariance of their errors; changed in place.
+        alignment: What determines velocity and vertical at the start; None once it is over.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
         doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
+        interval: Time between two looks after the alignment [s].
     """
 
+    state: TiltState
+    alignment: InitialAlignment | None
     residual: Array
     doubt: float
+    interval = 0.0
 
     @abstractmethod
     def reset(self) -> None:
@@ -62,18 +50,13 @@ class TiltObserver(ABC):
         """Determine velocity and vertical anew, for example after a gap; the bias is kept."""
 
     @abstractmethod
-    def looks_at_contacts(self, h: float) -> bool:
-        """Return whether a step of this duration [s] takes contacts; else they are not needed."""
-
-    @abstractmethod
-    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
+    def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step.
 
         Args:
             h: Its duration [s].
             reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-            feet: The contacts at its end; None where they are not known, or not looked at.
-            clipped: About which axes the gyroscope is at the end of its range, shape (3,).
+            look: What is seen at its end; None within an interval.
         """
 
     @abstractmethod
@@ -82,35 +65,14 @@ class TiltObserver(ABC):
 
     @property
     @abstractmethod
-    def aligning(self) -> bool:
-        """Whether the vertical at the start is still being determined, and there is no estimate."""
-
-    @property
-    @abstractmethod
-    def vertical(self) -> Array:
-        """The vertical in the IMU frame, unit norm, shape (3,)."""
-
-    @property
-    @abstractmethod
-    def velocity(self) -> Array:
-        """Velocity of the IMU in its frame [m/s], shape (3,)."""
-
-    @property
-    @abstractmethod
-    def bias(self) -> Array:
-        """Bias of the gyroscope [rad/s], shape (3,)."""
-
-    @property
-    @abstractmethod
-    def uncertainty(self) -> Uncertainty:
-        """Covariances of the errors."""
-
-    @property
-    @abstractmethod
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity, as the contacts show it [m/s]."""
 
+    def looks(self, time: float) -> bool:
+        """Return whether it takes what is seen, some time after it has [s]: at every step of an alignment."""
+        return self.alignment is not None or time > self.interval - SHORTER
+
     @property
-    @abstractmethod
-    def at_rest(self) -> bool:
-        """Whether the robot has been quiet for as long as rest is believed."""
+    def aligning(self) -> bool:
+        """Whether the vertical at the start is still being determined, and there is no estimate."""
+        return self.alignment is not None

@@ -24,12 +24,12 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
+from inertial_estimation.tilt.error_state import ERRORS, TiltState
+from inertial_estimation.tilt.imu_readings import REST_TIME
 from inertial_estimation.tilt.initial_alignment import InitialAlignment
-from inertial_estimation.tilt.observer import NOT_CLIPPED, Feet, TiltObserver, Uncertainty
-from inertial_estimation.tilt.rest import REST_TIME, RestDetector
+from inertial_estimation.tilt.observer import Look, TiltObserver
 
-LONGEST_INTERVAL = 0.1  # between two looks at the contacts [s]
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
 TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]
 
@@ -121,10 +121,13 @@ def _first_stage(alpha1: float, alpha2: float, h: float) -> Array:
 class TwoStageObserver(TiltObserver):
     """The observer on readings and contacts: starts as the filter does, and takes the bias at rest.
 
+    Its covariance is that of the steady error of the bias and of a constant noise of contact velocities.
+
     Attributes:
         config: Its gains; they may be changed.
-        state: Velocity and verticals.
     """
+
+    residual, doubt, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
 
     def __init__(self, config: TwoStageConfig, startup: float, radius: float = 0.0) -> None:
         """Begin with the alignment of the start.
@@ -135,90 +138,59 @@ class TwoStageObserver(TiltObserver):
             radius: Of round feet [m].
         """
         self.config, self._startup, self._radius = config, startup, radius
-        self.residual, self.doubt = np.zeros(3), math.inf
         self.reset()
 
     def reset(self) -> None:
         """Forget everything, including the bias."""
-        self._bias, self._bias_sigma = np.zeros(3), UNKNOWN_BIAS
-        self.restart()
+        self._bias_sigma = UNKNOWN_BIAS
+        self._start(np.zeros(3))
 
     def restart(self) -> None:
         """Determine velocity and vertical anew."""
-        self._alignment: InitialAlignment | None = InitialAlignment()
-        self._contacts, self._rest = ContactVelocity(self._radius, LONGEST_INTERVAL), RestDetector()
+        self._start(self.state.bias)
+
+    def _start(self, bias: Array) -> None:
+        self.alignment, self._contacts = InitialAlignment(self._radius), ContactVelocity(self._radius)
         up = np.array([0.0, 0.0, 1.0])
-        self.state = TwoStageState(np.zeros(3), up, up)
+        self._intermediate = up
+        self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), np.zeros((ERRORS, ERRORS)))
 
-    def looks_at_contacts(self, h: float) -> bool:
-        """Every step takes contacts."""
-        return True
-
-    def step(self, h: float, reading: Array, feet: Feet | None, clipped: Array = NOT_CLIPPED) -> None:
+    def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step; see `TiltObserver.step`."""
-        force, rate = reading[:3], reading[3:] - self._bias
-        self._rest.add(h, reading, self._bias)
-        if self.at_rest:
-            gain = min(h / REST_TIME, 1.0)
-            self._bias = self._bias + gain * rate
+        velocity, vertical, bias, _offset, P = self.state
+        force, rate, feet = reading[:3], reading[3:] - bias, None if look is None else look.feet
+        if look is not None and look.imu.at_rest:
+            gain = min(look.imu.time / REST_TIME, 1.0)
+            bias += gain * (look.imu.rate - bias)
             self._bias_sigma = max(self._bias_sigma * (1.0 - gain), KNOWN_BIAS)
-        self._contacts.turn(h, rate)
-        seen = None if feet is None else self._contacts.look(feet, self.state.vertical)
-        if self._alignment is None:
-            self.state = two_stage_step(
-                self.state, self.config, h, rate, force, None if seen is None else seen[1]
-            )
-            self.residual = np.zeros(3) if seen is None else seen[1] - self.state.velocity
+        if self.alignment is not None:
+            self._align(self.alignment, h, rate, force, feet)
             return
-        self._alignment.turn(h, rate, force)
-        if seen is not None:
-            self._alignment.see(*seen)
-        if self._alignment.time >= self._startup:
-            velocity, vertical, _shown = self._alignment.solve()
-            self.state, self._alignment = TwoStageState(velocity, vertical, vertical), None
+        self._contacts.turn(h, rate)
+        seen = None if feet is None else self._contacts.look(feet, vertical)
+        y_v = None if seen is None else seen[1]
+        before = TwoStageState(velocity, self._intermediate, vertical)
+        after = two_stage_step(before, self.config, h, rate, force, y_v)
+        velocity[:], vertical[:], self._intermediate = after.velocity, after.vertical, after.intermediate
+        self.residual = np.zeros(3) if y_v is None else y_v - after.velocity
+        tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
+        P[:] = np.diag(np.repeat([CONTACT_NOISE**2, tilt, self._bias_sigma**2, 0.0], 3))
+
+    def _align(
+        self, alignment: InitialAlignment, h: float, rate: Array, force: Array, feet: Feet | None
+    ) -> None:
+        alignment.turn(h, rate, force)
+        if feet is not None:
+            alignment.see(feet, force / np.linalg.norm(force))
+        if alignment.time >= self._startup:
+            self.state.velocity[:], self._intermediate, _shown = alignment.solve()
+            self.state.vertical[:], self.alignment = self._intermediate, None
 
     def doubt_bias(self) -> None:
         """Make the bias as uncertain as at the start."""
         self._bias_sigma = UNKNOWN_BIAS
 
     @property
-    def aligning(self) -> bool:
-        """Whether the vertical at the start is still being determined."""
-        return self._alignment is not None
-
-    @property
-    def vertical(self) -> Array:
-        """The vertical x2, shape (3,)."""
-        return self.state.vertical
-
-    @property
-    def velocity(self) -> Array:
-        """The velocity x1 [m/s], shape (3,)."""
-        return self.state.velocity
-
-    @property
-    def bias(self) -> Array:
-        """Bias of the gyroscope by the last rest [rad/s], shape (3,)."""
-        return self._bias
-
-    @property
     def bias_sensitivity(self) -> float:
         """Steady tilt error per constant bias across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
         return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
-
-    @property
-    def uncertainty(self) -> Uncertainty:
-        """Covariances by the steady error of the bias and a constant noise of contact velocities."""
-        tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
-        one = np.eye(3)
-        return Uncertainty(tilt * one, self.contact_noise**2 * one, self._bias_sigma**2 * one)
-
-    @property
-    def contact_noise(self) -> float:
-        """Assumed standard deviation of a contact velocity [m/s]."""
-        return CONTACT_NOISE
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the robot is at rest."""
-        return self._rest.duration > REST_TIME

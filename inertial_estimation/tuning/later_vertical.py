@@ -24,7 +24,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.tilt.base_estimator import StepReadings
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
-from inertial_estimation.tilt.filter import LONGEST_INTERVAL
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
@@ -57,7 +56,7 @@ class ObserverReadings:
     @classmethod
     def of(cls, steps: Sequence[StepReadings], radius: float = 0.0) -> "ObserverReadings":
         """Collect those of single steps; feet may be round [m]."""
-        contacts = ContactVelocity(radius, LONGEST_INTERVAL)
+        contacts = ContactVelocity(radius)
         velocities = []
         for step in steps:
             contacts.turn(step.h, step.rate)

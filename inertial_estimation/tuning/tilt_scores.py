@@ -12,7 +12,7 @@ from inertial_estimation.errors import RecordingError
 from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
 from inertial_estimation.tilt.base_estimator import StepReadings
-from inertial_estimation.tilt.filter import LONGEST_INTERVAL
+from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.later_vertical import ObserverReadings, later_verticals
 

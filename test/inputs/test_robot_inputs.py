@@ -27,11 +27,8 @@ def serialised(types, name, value, frame=""):
 
 def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
     made = [inputs(sources=FEET) for _ in range(3)]
-    for robot in made[1:]:
-        robot.connect(IMU, IMU_TYPE)
-        robot.connect(JOINTS, JOINT_STATE_TYPE)
-        for foot in FEET:
-            robot.connect(f"{foot}/wrench", WRENCH_TYPE)
+    kinds = {IMU: IMU_TYPE, JOINTS: JOINT_STATE_TYPE, **{f"{foot}/wrench": WRENCH_TYPE for foot in FEET}}
+    by_objects, by_bytes = ({name: one.connect(name, kinds[name]) for name in kinds} for one in made[1:])
     rng = np.random.default_rng(0)
     for k in range(50):
         stamp = START + 5 * MS * k
@@ -39,10 +36,8 @@ def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
         values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
         values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_cell") for f in FEET]
         for topic, kind, value, frame in values:
-            made[1].push_message(
-                topic, CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS
-            )
-            made[2].push_message(topic, serialised(store, kind, value, frame), stamp + MS)
+            by_objects[topic](CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS)
+            by_bytes[topic](serialised(store, kind, value, frame), stamp + MS)
         made[0].push_imu(values[0][2], stamp + MS, "turned")
         made[0].push_joints(values[1][2], stamp + MS)
         for (topic, _kind, value, frame), foot in zip(values[2:], FEET, strict=True):

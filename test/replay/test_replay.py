@@ -93,7 +93,9 @@ class FakeInputs:
     def push_orientation(self, name: str, value: Any, arrival_ns: int) -> None:
         self._push(INPUTS[name][0], value, arrival_ns, "")
 
-    def connect(self, name: str, message_type: str, deserialize: Any) -> Callable[[bytes, int], None]:
+    def connect(
+        self, name: str, message_type: str, deserialize: Any, _readers: Any
+    ) -> Callable[[bytes, int], None]:
         types, push = self.topics[name]
         if message_type not in types:
             raise ConfigurationError(f"topic '{name}' has type {message_type}, expected {types[0]}")

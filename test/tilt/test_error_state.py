@@ -18,6 +18,7 @@ from inertial_estimation.tilt.error_state import (
     measure,
     measure_contacts,
     propagate,
+    spread,
 )
 
 QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0)
@@ -31,7 +32,20 @@ def kernels():
 
 def carried(points=None):
     points = np.zeros((0, 3)) if points is None else points
-    return Carried(np.array(points, dtype=float), np.eye(3), np.zeros(3))
+    return Carried(np.array(points, dtype=float), np.eye(3), np.zeros(3), np.zeros((3, 3)))
+
+
+def contacts(points, shares):
+    """Contacts of feet that do not stand flat."""
+    n = len(points)
+    return Contacts(np.array(points), np.tile(np.eye(3).ravel(), (n, 1)), np.array(shares), np.zeros(n))
+
+
+def after(call, state, *arguments):
+    """The state after a call that changes one in place."""
+    changed = TiltState(*(part.copy() for part in state))
+    call(changed, *arguments)
+    return changed
 
 
 def random_state(rng):
@@ -65,21 +79,21 @@ def error_between(true, state):
 def test_the_covariance_is_propagated_by_the_derivative_of_the_motion():
     rng, h, step = np.random.default_rng(1), 1e-4, 1e-6
     state = random_state(rng)
-    rate, force = rng.standard_normal(3), np.array([0.3, -0.4, 9.9]) + rng.standard_normal(3)
-    after = propagate(state, h, rate, force, QUIET, carried())
+    reading = np.array([0.3, -0.4, 9.9, 0.0, 0.0, 0.0]) + rng.standard_normal(6)
+    end = after(propagate, state, h, reading, carried())
+    spread(end, h, reading[3:], QUIET, carried())
     F = np.empty((ERRORS, ERRORS))
     for k in range(ERRORS):
         d = step * np.eye(ERRORS)[k]
         ahead, behind = (
-            error_between(propagate(moved(state, s * d), h, rate, force, QUIET, carried()), after)
-            for s in (1, -1)
+            error_between(after(propagate, moved(state, s * d), h, reading, carried()), end) for s in (1, -1)
         )
         F[:, k] = (ahead - behind) / (2.0 * step)
     # Of a rotation error only what is across the vertical can be seen in the vertical.
     seen = np.eye(ERRORS)
-    seen[3:6, 3:6] -= np.outer(after.vertical, after.vertical)
+    seen[3:6, 3:6] -= np.outer(end.vertical, end.vertical)
     expected = F @ state.covariance @ F.T
-    assert np.allclose(seen @ after.covariance @ seen.T, seen @ expected @ seen.T, atol=1e-5)
+    assert np.allclose(seen @ end.covariance @ seen.T, seen @ expected @ seen.T, atol=1e-5)
 
 
 def test_a_body_at_rest_stays_at_rest():
@@ -87,7 +101,8 @@ def test_a_body_at_rest_stays_at_rest():
     bias, offset = np.array([0.01, -0.02, 0.03]), np.array([0.1, 0.0, -0.05])
     state = TiltState(np.zeros(3), z, bias, offset, 0.01 * np.eye(ERRORS))
     for _ in range(200):
-        state = propagate(state, 0.005, bias, STANDARD_GRAVITY * z + offset, QUIET, carried())
+        reading = np.concatenate((STANDARD_GRAVITY * z + offset, bias))
+        propagate(state, 0.005, reading, carried())
     assert np.allclose(state.velocity, 0.0, atol=1e-9)
     assert np.allclose(state.vertical, z, atol=1e-12)
 
@@ -100,7 +115,7 @@ def test_points_fixed_in_the_world_are_carried_exactly_in_a_constant_turn():
     state = TiltState(velocity, np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 0.01 * np.eye(ERRORS))
     points = carried([[-0.5, 0.0, 0.0]])
     for _ in range(1000):
-        state = propagate(state, 0.002, rate, force, QUIET, points)
+        propagate(state, 0.002, np.concatenate((force, rate)), points)
     assert np.allclose(points.points[0], [-0.5, 0.0, 0.0], atol=1e-5)
     assert np.allclose(points.rotation, exp_so3(-2.0 * rate), atol=1e-9)
 
@@ -111,11 +126,12 @@ def test_a_contact_residual_is_the_velocity_that_the_filter_lacks():
     point, T = np.array([0.1, 0.2, -0.8]), 0.02
     dv, db = np.array([0.02, -0.01, 0.005]), np.array([0.01, 0.02, -0.01])
     true = point + T * (np.cross(db, point) - dv)  # relative to where the filter carries it
-    seen = Contacts(true[None].copy(), np.ones(1))
+    seen = contacts(true[None], [1.0])
     noise, forever = ContactNoise(1e-12, 1e-12, 1e12), (1e12, 1e12, 1e-12)
-    after, _, residual = measure_contacts(state, seen, T, noise, forever, 1e9, carried([point]))
+    before = TiltState(*(part.copy() for part in state))
+    _, residual = measure_contacts(state, seen, T, noise, forever, 1.0, 1e9, carried([point]))
     assert np.allclose(residual, dv + np.cross(point, db), atol=1e-6)
-    found_dv, found_db = after.velocity - state.velocity, after.bias - state.bias
+    found_dv, found_db = state.velocity - before.velocity, state.bias - before.bias
     assert np.allclose(found_dv + np.cross(point, found_db), residual, rtol=1e-3, atol=1e-5)
 
 
@@ -123,20 +139,19 @@ def test_a_contact_residual_is_the_velocity_that_the_filter_lacks():
 def test_measurements_never_enlarge_the_covariance(share):
     rng = np.random.default_rng(3)
     state = random_state(rng)
-    seen = Contacts(rng.standard_normal((2, 3)), np.array([share, 1.0 - share]))
-    after, _, _ = measure_contacts(
-        state, seen, 0.02, ContactNoise(0.01, 0.01, 1.0), (4.0, 0.1, 1e-4), 3.0, carried(seen.points + 1e-3)
-    )
-    lost = state.covariance - after.covariance
+    seen = contacts(rng.standard_normal((2, 3)), [share, 1.0 - share])
+    noise, memory = ContactNoise(0.01, 0.01, 1.0), (4.0, 0.1, 1e-4)
+    end = after(measure_contacts, state, seen, 0.02, noise, memory, 1.0, 3.0, carried(seen.points + 1e-3))
+    lost = state.covariance - end.covariance
     assert np.linalg.eigvalsh(lost).min() > -1e-8
-    assert np.linalg.eigvalsh(after.covariance).min() > 0.0
+    assert np.linalg.eigvalsh(end.covariance).min() > 0.0
 
 
 def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
     state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 1e-4 * np.eye(ERRORS))
     H, quiet = np.eye(3, ERRORS), 1e-4
     moves = [
-        np.linalg.norm(measure(state, H, np.array([size, 0.0, 0.0]), quiet, 3.0, carried()).velocity)
+        np.linalg.norm(after(measure, state, H, np.array([size, 0.0, 0.0]), quiet, 3.0, carried()).velocity)
         for size in (0.03, 100.0)
     ]
     assert moves[1] < moves[0]
@@ -146,9 +161,12 @@ def test_without_tails_a_measurement_is_that_of_a_kalman_filter():
     rng = np.random.default_rng(4)
     state = random_state(rng)
     H, y, r = rng.standard_normal((3, ERRORS)), rng.standard_normal(3), 0.3
-    after = measure(state, H, y, r, math.inf, carried())
+    turned = carried()
+    end = after(measure, state, H, y, r, math.inf, turned)
     information = np.linalg.inv(state.covariance) + H.T @ H / r
-    assert np.allclose(np.linalg.inv(after.covariance), information, rtol=1e-6, atol=1e-6)
-    d = after.covariance @ H.T @ y / r
-    assert np.allclose(after.velocity - state.velocity, d[:3], atol=1e-9)
-    assert np.allclose(after.offset - state.offset, d[9:], atol=1e-9)
+    assert np.allclose(np.linalg.inv(end.covariance), information, rtol=1e-6, atol=1e-6)
+    d = end.covariance @ H.T @ y / r
+    assert np.allclose(end.velocity - state.velocity, d[:3], atol=1e-9)
+    assert np.allclose(end.offset - state.offset, d[9:], atol=1e-9)
+    assert np.allclose(turned.turn, d[3:6], atol=1e-9)
+    assert np.allclose(turned.turn_variance, (state.covariance - end.covariance)[3:6, 3:6], atol=1e-9)

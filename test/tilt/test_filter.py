@@ -5,8 +5,10 @@ import pytest
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
+from inertial_estimation.tilt.contact_velocity import Feet
 from inertial_estimation.tilt.filter import FilterConfig, TiltFilter
-from inertial_estimation.tilt.observer import Feet
+from inertial_estimation.tilt.imu_readings import ImuReadings
+from inertial_estimation.tilt.observer import Look
 
 H = 0.005
 FOOT = np.array([0.1, 0.05, -0.9])  # in the world, from the IMU, which only turns [m]
@@ -18,18 +20,24 @@ def orientation(t):
 
 def error_and_sigma(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), end=6.0):
     """Errors and sigmas over time [deg], shape (n, 2), from 1 s on."""
-    tilt, found = TiltFilter(FilterConfig()), []
+    tilt, readings, found, since = TiltFilter(FilterConfig()), ImuReadings(), [], 0.0
+    clipped = np.zeros(3)
+    readings.add(0.0, np.zeros(6))
     for k in range(1, round(end / H)):
         t = k * H
         R, before = orientation(t), orientation(t - H)
         rate = log_so3(before.T @ R) / H + np.array(bias)
-        clipped = np.abs(rate) > limit
         middle = orientation(t - 0.5 * H)
         reading = np.concatenate((STANDARD_GRAVITY * middle[2], np.clip(rate, -limit, limit)))
         feet = Feet((R.T @ FOOT)[None], R.T[None], np.array([float(standing)]), np.array([sole]))
-        tilt.step(H, reading, feet, clipped)
+        readings.add(H, reading)
+        since, clipped, look = since + H, clipped + H * (np.abs(rate) > limit), None
+        if tilt.looks(since):
+            look = Look(feet, readings.look(tilt.state.bias)._replace(clipped=clipped))
+            since, clipped = 0.0, np.zeros(3)
+        tilt.step(H, reading, look)
         if t > 1.0:
-            P, z = tilt.uncertainty.rotation, tilt.vertical
+            P, z = tilt.state.covariance[3:6, 3:6], tilt.state.vertical
             wrong = np.linalg.norm(np.cross(z, R[2]))
             found.append(np.degrees([wrong, np.sqrt(np.trace(P) - z @ P @ z)]))
     return np.array(found)
