@@ -12,7 +12,7 @@ import numpy as np
 
 from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.replay.replay import CLOCK_OFFSET_NS
+from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 

@@ -90,8 +90,9 @@ class RowRange:
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
-        if row.dot(row) <= self._within:
-            return None
+        with np.errstate(over="ignore"):
+            if row.dot(row) <= self._within:
+                return None
         inside = (row >= self._lower) & (row <= self._upper)
         if np.count_nonzero(inside) == len(row):
             return None

@@ -6,7 +6,7 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.inputs.messages import CONVERSIONS
-from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
 from inertial_estimation.signals import NANOSECONDS
@@ -17,9 +17,15 @@ Take = Callable[[RecordedMessage, int], None]
 
 
 def connect(
-    inputs: RobotInputs, recording: Recording, topics: RecordedTopics, without: Collection[str] = ()
+    inputs: RobotInputs,
+    recording: Recording,
+    topics: RecordedTopics,
+    without: Collection[str] = (),
+    readers: Readers | None = None,
 ) -> dict[str, Take]:
     """Return what takes the messages of the topics of a recording, but of some inputs.
+
+    Inputs that are given the same readers decode a message once for all of them.
 
     Raises:
         RecordingError: If a topic is missing or of the wrong type.
@@ -31,7 +37,7 @@ def connect(
         topic, recorded = topics.of(name), recording.topics
         check_topic(recording, topic, recorded.values())
         try:
-            take = inputs.connect(name, recorded[topic], recording.deserializer(topic))
+            take = inputs.connect(name, recorded[topic], recording.deserializer(topic), readers)
         except ConfigurationError as error:
             raise RecordingError(f"in '{recording.name}', {error}") from error
         takers[topic] = partial(_push, take, push)

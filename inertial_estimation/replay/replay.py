@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import ConfigurationError, RecordingError, listing
+from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
+from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
+from inertial_estimation.recordings.recording import RecordedMessage, Recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, BaseEstimate, JointReading, WrenchSample, seconds
@@ -26,10 +27,6 @@ from inertial_estimation.tilt.pipeline import TiltPipeline
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
 HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
-CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
-
-Take = Callable[[RecordedMessage, int], None]
-"""Takes a message and its arrival on the clock of the stamps [ns]."""
 
 
 class ReplayReaders(NamedTuple):
@@ -102,17 +99,12 @@ class Replay:
 
     def _connect(self, inputs: RobotInputs, topics: RecordedTopics) -> None:
         """Connect the inputs of a pipeline, but the base state that the tilt pipeline gives."""
-        for name, (_types, push) in inputs.topics.items():
-            topic, recorded = topics.of(name), self._recording.topics
-            if (name == BASE_STATE and inputs in self._fed) or (name in OPTIONAL and topic not in recorded):
-                continue
-            check_topic(self._recording, topic, recorded.values())
-            try:
-                build, kind = self._recording.deserializer(topic), recorded[topic]
-                take = inputs.connect(name, kind, build, self._message_readers)
-            except ConfigurationError as error:
-                raise RecordingError(f"in '{self._recording.name}', {error}") from error
-            self._takers.setdefault(topic, []).append(partial(_push, take, push))
+        recorded = self._recording.topics
+        without = {name for name in OPTIONAL if topics.of(name) not in recorded}
+        without |= {BASE_STATE} if inputs in self._fed else set()
+        takers = connect(inputs, self._recording, topics, without, self._message_readers)
+        for topic, take in takers.items():
+            self._takers.setdefault(topic, []).append(take)
 
     def _connect_checks(self, checks: DataChecks, topics: RecordedTopics) -> None:
         self._listen(topics.joints, checks.push_joints, JointReading)
@@ -146,7 +138,7 @@ class Replay:
             begin_ns: Log time to begin at [ns]; None: the start.
         """
         run, next_report, log_ns = self.run, 0, 0
-        self._offset_ns = run.clock_offset_ns = self._clock_offset_ns(begin_ns)
+        self._offset_ns = run.clock_offset_ns = clock_offset_ns(self._recording, self.topics, begin_ns)
         for message in self._recording.unread(self.topics, begin_ns):
             log_ns = message.log_ns
             now_ns = log_ns + self._offset_ns
@@ -163,17 +155,6 @@ class Replay:
         for pipeline in self._nodes.values():
             run.health.extend(pipeline.health(log_ns + self._offset_ns))
         yield log_ns
-
-    def _clock_offset_ns(self, begin_ns: int | None) -> int:
-        """Return what is to be added to log times for the clock of the stamps, of most inputs [ns]."""
-        offsets = []
-        for topic in self.topics:
-            if self._recording.topics[topic] in CONVERSIONS:
-                first = next(iter(self._recording.entries([topic], begin_ns)), None)
-                if first is not None and first.sample.stamp_ns:
-                    offsets.append(first.sample.stamp_ns - first.log_ns)
-        offset = min(offsets, key=abs, default=0)
-        return offset if abs(offset) > CLOCK_OFFSET_NS else 0
 
     def _hold_out(self) -> None:
         self.hold_out_ns = None
@@ -212,21 +193,6 @@ class Replay:
             return
         for node, pipeline in self._nodes.items():
             reports.append((now_ns, node, pipeline.health(now_ns)))
-
-
-def _push(
-    take: Callable[[Any, int], None],
-    push: Callable[[Sample, int, str], None],
-    message: RecordedMessage,
-    arrival_ns: int,
-) -> None:
-    """Hand the bytes of a message over, or the value of one that has none."""
-    if message.data:
-        take(message.data, arrival_ns)
-        return
-    sample = message.read()
-    if sample is not None:
-        push(sample, arrival_ns, "")
 
 
 def replay_recording(
