@@ -14,11 +14,11 @@ from inertial_estimation.data_checks.check_result import CheckResult, health_of
 from inertial_estimation.data_checks.checked_inputs import IMU_AXES, WRENCH_AXES
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.data_checks.data_window import RawWindow
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS, JointRow
 from inertial_estimation.inputs.possible import DropReason
-from inertial_estimation.inputs.ring import Times
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, WrenchAxes

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.possible import DropReason
-from inertial_estimation.inputs.ring import Times
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.signals import NANOSECONDS, Array
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.possible import DropReason, Fault
-from inertial_estimation.inputs.ring import Ring
+from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import (
     DEGREE,
     IMU_UNITS,
@@ -14,7 +15,6 @@ from inertial_estimation.inputs.config import (
     unit_factors,
 )
 from inertial_estimation.inputs.imu import FORCE, RATE
-from inertial_estimation.inputs.ring import Times
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array

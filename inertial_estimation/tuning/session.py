@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
@@ -21,11 +22,41 @@ from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negati
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search, Trial, importances, run_trials, trials_of
-from inertial_estimation.tuning.tilt_scores import LaterReadings, ReferenceTilt
-from inertial_estimation.tuning.tilt_trials import TiltTrials
+from inertial_estimation.tuning.tilt_scores import LaterReadings, ReferenceTilt, TiltScore
 from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Report, Trials, Values
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
+
+
+class TiltTrials(Trials):
+    """Replays a recording through the tilt pipeline again and again."""
+
+    def __init__(self, run: RecordedRun, division: Division, score: TiltScore) -> None:
+        """Take what a trial needs.
+
+        Args:
+            run: The recording.
+            division: Its parts and blocks.
+            score: Judges the estimates.
+        """
+        self._run, self.division, self._score = run, division, score
+
+    def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
+        """Score the tilt with other parameters; see `Trials.scores`."""
+        until_ns = self.division.part_end_ns(parts - 1)
+        return self.checked(self._score.of(*self.tilts(values, until_ns), until_ns), parts)
+
+    def tilts(self, values: Values, until_ns: int | None = None) -> tuple[NDArray[np.int64], Array]:
+        """Return stamps [ns] and verticals in the base frame, shapes (n,) and (n, 3), of a trial.
+
+        Args:
+            values: The parameters that differ, by dotted name.
+            until_ns: Stamp after which nothing is replayed [ns]; None: all is.
+        """
+        overrides = [(TILT_NODE, name, value) for name, value in values.items()]
+        base = self._run.replayed(overrides, only=[TILT_NODE], until_ns=until_ns).run.base
+        stamps = np.array([estimate.state.stamp_ns for estimate in base], dtype=np.int64)
+        return stamps, np.array([estimate.tilt_B for estimate in base]).reshape(-1, 3)
 
 
 def searched(search: Search, problem: Problem, workers: Workers, count: int = 1) -> list[Trial]:

@@ -9,8 +9,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.export.mjcf import mjcf_from_urdf
-from inertial_estimation.export.model_format import RobotWriter
+from inertial_estimation.export.model_format import RobotWriter, mjcf_from_urdf
 from inertial_estimation.export.sdf import sdf_from_urdf
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.inputs.even_times import EvenTimes
+from inertial_estimation.inputs.clocks import EvenTimes
 
 T = 10_000_000
 BEGIN = 1_600_000_000_000_000_000

@@ -1,7 +1,7 @@
 import numpy as np
 from hypothesis import given, strategies
 
-from inertial_estimation.inputs.ring import Ring
+from inertial_estimation.inputs.stream import Ring
 
 
 @given(strategies.lists(strategies.integers(1, 50), min_size=1, max_size=60), strategies.integers(0, 3000))

@@ -17,7 +17,6 @@ from inertial_estimation.replay.torque_errors import TorqueSeries
 from inertial_estimation.signals import Decision, HealthLevel, LinkInertia, OrientationSample
 
 pytest.importorskip("matplotlib")
-from inertial_estimation.plots.base_figures import figure_of_base, figure_of_bias, figure_of_tilt
 from inertial_estimation.plots.inertia_figures import (
     figure_of_coms,
     figure_of_inertias,
@@ -25,7 +24,14 @@ from inertial_estimation.plots.inertia_figures import (
     figure_of_nis,
     figures_of_torques,
 )
-from inertial_estimation.plots.replay_figures import figure_of_trunk, replay_figures, write_figures
+from inertial_estimation.plots.replay_figures import (
+    figure_of_base,
+    figure_of_bias,
+    figure_of_tilt,
+    figure_of_trunk,
+    replay_figures,
+    write_figures,
+)
 from inertial_estimation.plots.style import MAX_POINTS, draw_line, new_figure
 
 N = 300

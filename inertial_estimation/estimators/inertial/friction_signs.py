@@ -1,7 +1,7 @@
 """Smoothed signs of joint velocities, on which Coulomb friction depends, averaged over windows."""
 
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.inputs.ring import Ring
+from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 

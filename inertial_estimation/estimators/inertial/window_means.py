@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.inputs.ring import Times
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
 from inertial_estimation.signals import Array, seconds
 
