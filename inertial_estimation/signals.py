@@ -257,6 +257,20 @@ class BaseEstimate:
     position_variance: float = math.inf
 
     @property
+    def tilt_sigma(self) -> float:
+        """Standard deviation of the angle between estimated and true vertical [rad], (tr P - x'P x)^(1/2).
+
+        P is the covariance of rotations and x the vertical, so that the yaw does not count.
+        """
+        P, x = self.tilt_covariance_B, self.tilt_B
+        return math.sqrt(max(float(P.trace() - x @ P @ x), 0.0))
+
+    @property
+    def yaw_sigma(self) -> float:
+        """Standard deviation of the yaw [rad], (x'P x)^(1/2)."""
+        return math.sqrt(max(float(self.tilt_B @ self.tilt_covariance_B @ self.tilt_B), 0.0))
+
+    @property
     def finite(self) -> bool:
         """Whether all of the base state is finite, and its vertical a direction."""
         q, p, v, w = (s := self.state).quaternion_xyzw, s.p_WB, s.v_WB_B, s.w_WB_B

@@ -106,8 +106,7 @@ def tilt_errors(
     at = np.round((stamps - recording.start_ns) * 1e-9 / readings.times_s[1]).astype(int)
     tilts = np.array([estimate.tilt_B for estimate in run.base])
     error[at] = np.degrees(np.arccos(np.clip(np.sum(tilts * readings.up_B[at], axis=1), -1.0, 1.0)))
-    variances = np.array([np.trace(estimate.tilt_covariance_B) for estimate in run.base])
-    sigma[at] = np.degrees(np.sqrt(variances))
+    sigma[at] = np.degrees([estimate.tilt_sigma for estimate in run.base])
     return error, sigma
 
 

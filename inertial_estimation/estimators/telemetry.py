@@ -73,15 +73,14 @@ class TiltTelemetry:
         """
         x, y, z = estimate.tilt_B.tolist()
         qx, qy, qz, qw = estimate.state.quaternion_xyzw.tolist()
-        tilt_sigma, yaw_sigma = _tilt_and_yaw_sigma(estimate)
         across, along = estimate.gyro_bias_variances
         unknown = (math.nan,) * len(self._contacts)
         return [
             math.atan2(y, z),
             math.asin(max(-1.0, min(1.0, -x))),
-            tilt_sigma,
+            estimate.tilt_sigma,
             math.atan2(2.0 * (qx * qy + qz * qw), qw * qw + qx * qx - qy * qy - qz * qz),
-            yaw_sigma,
+            estimate.yaw_sigma,
             *estimate.gyro_bias_I.tolist(),
             math.sqrt(across),
             math.sqrt(along),
@@ -185,11 +184,3 @@ def mass_values(
     mass_sigma, *com_sigmas = sigmas
     masses = [estimate.mass, mass_sigma, published.mass, estimate.mass - payload.mass]
     return [*masses, *estimate.com_L.tolist(), *com_sigmas]
-
-
-def _tilt_and_yaw_sigma(estimate: BaseEstimate) -> tuple[float, float]:
-    """Return tilt and yaw of P = tilt (1 - x x') + yaw x x', with x the vertical."""
-    x, P = estimate.tilt_B, estimate.tilt_covariance_B
-    yaw = float(x @ P @ x)
-    tilt = 0.5 * (float(P.trace()) - yaw)
-    return math.sqrt(max(tilt, 0.0)), math.sqrt(max(yaw, 0.0))

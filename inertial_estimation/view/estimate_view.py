@@ -77,7 +77,7 @@ class EstimateView(ReplayWatcher):
 
     def _moment(self, stamp_ns: int) -> Moment:
         base, inertial = self._base, self._inertial
-        tilt_sigma = math.nan if base is None else float(np.trace(base.tilt_covariance_B)) ** 0.5
+        tilt_sigma = math.nan if base is None else base.tilt_sigma
         trunk = {link.estimate.link for link in self._trunk}
         links = shown_links(inertial) if inertial is not None else ()
         return Moment(
