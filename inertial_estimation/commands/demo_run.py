@@ -107,7 +107,6 @@ class DemoRun:
         adaptation: Whether the controller uses the estimated inertias.
         phase: How far it is.
         wall_s: Wall time since its nodes were started, until it is over [s].
-        found: Nodes found so far.
     """
 
     def __init__(
@@ -124,7 +123,6 @@ class DemoRun:
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
-        self.found: frozenset[str] = frozenset()
         self._scene, self._domain_id = scene, domain_id
         self._view = view
         self._record = LiveRecord(robot=view.heard if view is not None else None)
@@ -185,8 +183,6 @@ class DemoRun:
         if self._let_down is not None and all(self._record.reports[node] for node in ANSWERING):
             self._let_down()  # not before: a filter that comes late takes the weight for what it begins with
             self._let_down = None
-        if self.phase is DemoPhase.STARTING:
-            self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()
         if self._view is not None and self._released_ns is not None:
@@ -202,6 +198,12 @@ class DemoRun:
         return response_from_record(
             self._record, self._scene, adaptation=self.adaptation, released_ns=self._released_ns
         )
+
+    @property
+    def found(self) -> frozenset[str]:
+        """Nodes found so far."""
+        names = () if self._listener is None else self._listener.get_node_names()
+        return frozenset(names) & frozenset(NODES)
 
     @property
     def over(self) -> bool:

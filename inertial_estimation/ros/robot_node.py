@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from rclpy.node import Node
+
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -208,33 +210,19 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._diagnostics.publish()
 
     def _all_health(self) -> list[Health]:
+        graph = _graph_health(self, [publisher.topic_name for publisher in self._outputs])
         if not self._configured:
             message = "unconfigured" if self.managed else "no robot description yet"
             if self.finalized:
                 message = "finalized: shut down for good, start the node anew"
             state = Health(self.name, HealthLevel.WARN, message)
-            return [state, *self._description.health(), self._graph_health()]
+            return [state, *self._description.health(), graph]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
         parts += [*self._description.health(), self._inputs.delay.health()]
-        parts.append(self._graph_health())
-        return [*parts, *(counter.health() for counter in self._inputs.counters)]
-
-    def _graph_health(self) -> Health:
-        """Return a warning while another publisher, as of the same node started twice, sends its outputs.
-
-        A node that was killed stays in the graph for up to 20 s, so that its successor warns for as long.
-        """
-        topics = [publisher.topic_name for publisher in self._outputs]
-        contested = [topic for topic in topics if self.count_publishers(topic) > topics.count(topic)]
-        if not contested:
-            return Health("graph", HealthLevel.OK, "no other node publishes its outputs")
-        said = (
-            f"another publisher sends {listing(contested, limit=MOST_NAMED)}, too: was a node started twice?"
-        )
-        return Health("graph", HealthLevel.WARN, said)
+        return [*parts, graph, *(counter.health() for counter in self._inputs.counters)]
 
     def _waits_for(self) -> list[str]:
         if self.finalized:
@@ -251,3 +239,15 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append(self.resolve_topic_name("/clock"))
         return missing
+
+
+def _graph_health(node: Node, topics: list[str]) -> Health:
+    """Return a warning while another publisher, as of the same node started twice, sends the outputs of a node.
+
+    A node that was killed stays in the graph for up to 20 s, so that its successor warns for as long.
+    """
+    contested = [topic for topic in topics if node.count_publishers(topic) > topics.count(topic)]
+    if not contested:
+        return Health("graph", HealthLevel.OK, "no other node publishes its outputs")
+    said = f"another publisher sends {listing(contested, limit=MOST_NAMED)}, too: was a node started twice?"
+    return Health("graph", HealthLevel.WARN, said)

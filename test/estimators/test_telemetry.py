@@ -77,7 +77,7 @@ def test_tilt_figures_say_what_the_estimate_says():
     assert found["tilt/roll [rad]"] == pytest.approx(ROLL)
     assert found["tilt/pitch [rad]"] == pytest.approx(PITCH)
     assert found["yaw/angle [rad]"] == pytest.approx(YAW)
-    assert found["tilt/sigma [rad]"] == pytest.approx(0.01)
+    assert found["tilt/sigma [rad]"] == pytest.approx(0.01 * math.sqrt(2.0))  # of both axes
     assert found["yaw/sigma [rad]"] == pytest.approx(0.05)
     assert [found[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz"] == [0.1, 0.2, 0.3]
     assert found["gyro_bias_sigma/horizontal [rad s^-1]"] == pytest.approx(0.001)
