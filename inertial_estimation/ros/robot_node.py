@@ -242,7 +242,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
 
 def _graph_health(node: Node, topics: list[str]) -> Health:
-    """Return a warning while another publisher, as of the same node started twice, sends the outputs of a node.
+    """Return a warning while another publisher, as of the same node started twice, sends a node's outputs.
 
     A node that was killed stays in the graph for up to 20 s, so that its successor warns for as long.
     """
