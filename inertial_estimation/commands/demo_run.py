@@ -30,7 +30,7 @@ IN_LOCKSTEP = (
 )  # the filter may be late, and catches up
 SIMULATOR = "simulator"
 ANSWERING = tuple(node for node in NODES if node != SIMULATOR)
-HANG_S = 10.0  # wall time without diagnostics, which every node sends once a second
+HANG_S = 20.0  # wall time without diagnostics, which every node sends once a second
 SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
