@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
@@ -53,30 +52,14 @@ def window_weights(times: Array) -> WindowWeights:
         raise MeasurementError(
             f"{len(times)} samples in the differentiation window, expected at least {FEWEST_SAMPLES}"
         )
-    mean, slope = np.empty_like(times), np.empty_like(times)
-    return WindowWeights(mean, slope, fill_weights(times, mean, slope))
-
-
-@compiled
-def fill_weights(times: Column, mean: MutableColumn, slope: MutableColumn) -> float:
-    """Write the weights of mean and slope, as `window_weights` returns them.
-
-    Args:
-        times: Times relative to the window's centre, increasing [s], shape (n,), n >= 3.
-        mean: Written, shape (n,).
-        slope: Written, shape (n,).
-
-    Returns:
-        The centroid [s].
-    """
     centred = times - times.sum() / len(times)
-    slope[:] = centred / (centred @ centred)
+    slope = centred / (centred @ centred)
     steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
+    mean = np.zeros_like(times)
     mean[:-1] = steps
-    mean[-1] = 0.0
     mean[1:] += steps
     mean *= 0.5
-    return float(mean @ times)
+    return WindowWeights(mean, slope, float(mean @ times))
 
 
 def end_slope_weights(times: Array) -> Array:

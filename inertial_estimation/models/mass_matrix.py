@@ -2,19 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.compilation import (
-    Column,
-    Integers,
-    MutableTable,
-    Table,
-    compiled,
-    warm_up,
-)
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.pinocchio_memory import inertia_rows, pose_rows
+from inertial_estimation.models.pinocchio_memory import pose_rows
 from inertial_estimation.signals import Array
 
 WORLD = pin.Convention.WORLD  # in which `crba` computes the Jacobian as well
@@ -43,17 +34,13 @@ class MassMatrix:
         self.data = self._model.createData()
         self.Jt: Array = self.data.J.T
         self.poses = pose_rows(self.data.oMi)
-        self._inertias = inertia_rows(self._model.inertias)
-        self._rows = np.array([body.joint_id - 1 for body in bodies], dtype=np.int64)
-        self._nominal: Array = self._inertias[self._rows]
+        self._nominal = [(body.joint_id, model.inertias[body.joint_id].copy()) for body in bodies]
         self._phi: Array | None = None
-        warm_up()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copied or pickled one, with views of the memory of its own model and data."""
         self.__dict__.update(state)
         self.Jt, self.poses = self.data.J.T, pose_rows(self.data.oMi)
-        self._inertias = inertia_rows(self._model.inertias)
 
     def at(self, q: Array, phi: Array | None = None) -> Array:
         """Return M(q), shape (nv, nv).
@@ -65,8 +52,10 @@ class MassMatrix:
                 linear filter may estimate, counts as nominal.
         """
         if phi is not self._phi:
-            believed = np.zeros(10 * len(self._rows)) if phi is None else phi
-            _believe(believed, self._rows, self._nominal, self._inertias)
+            for k, (joint, nominal) in enumerate(self._nominal):
+                pi = None if phi is None else phi[10 * k : 10 * k + 10]
+                given = pi is not None and pi[0] > 0.0
+                self._model.inertias[joint] = pin.Inertia.FromDynamicParameters(pi) if given else nominal
             self._phi = phi
         M: Array = pin.crba(self._model, self.data, q, WORLD)  # a copy
         return M
@@ -78,29 +67,3 @@ class MassMatrix:
             q: Configuration, shape (nq,).
         """
         pin.computeJointJacobians(self._model, self.data, q)
-
-
-@compiled
-def _believe(phi: Column, rows: Integers, nominal: Table, inertias: MutableTable) -> None:
-    """Write the inertias of bodies of given parameters; nominal ones where a mass is not positive.
-
-    Args:
-        phi: Parameters of n bodies about their joint frames, shape (k,), k at least 10 n.
-        rows: Their rows in the inertias, shape (n,).
-        nominal: Nominal inertias, shape (n, 10).
-        inertias: As `pinocchio_memory.inertia_rows`; written.
-    """
-    for i in range(len(rows)):
-        pi, out = phi[10 * i : 10 * i + 10], inertias[rows[i]]
-        m = pi[0]
-        if not m > 0.0:
-            out[:] = nominal[i]
-            continue
-        x, y, z = pi[1] / m, pi[2] / m, pi[3] / m
-        out[0], out[1], out[2], out[3] = m, x, y, z
-        out[4] = pi[4] - m * (y * y + z * z)
-        out[5] = pi[5] + m * x * y
-        out[6] = pi[6] - m * (x * x + z * z)
-        out[7] = pi[7] + m * x * z
-        out[8] = pi[8] + m * y * z
-        out[9] = pi[9] - m * (x * x + y * y)

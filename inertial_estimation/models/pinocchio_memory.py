@@ -1,8 +1,7 @@
-"""Views of the memory in which Pinocchio keeps motions, poses and inertias, a row for each joint.
+"""Views of the memory in which Pinocchio keeps motions and poses, a row for each joint.
 
-Pinocchio's algorithms overwrite that memory, so that a compiled function reads their results, and writes the
-inertias of a model, without a call into Pinocchio for each joint. What owns the memory (data or model) must
-live as long as the view.
+Pinocchio's algorithms overwrite that memory, so that a compiled function reads their results without a call
+into Pinocchio for each joint. The data that own the memory must live as long as the view.
 """
 
 import numpy as np
@@ -13,7 +12,6 @@ from inertial_estimation.signals import Array
 
 MOTION_WIDTH = 6  # linear, then angular part
 POSE_WIDTH = 12  # orientation by columns, then position
-INERTIA_WIDTH = 10  # mass, centre of mass, then inertia about it: xx, xy, yy, xz, yz, zz
 
 
 def motion_rows(motions: "pin.StdVec_Motion") -> Array:
@@ -24,14 +22,6 @@ def motion_rows(motions: "pin.StdVec_Motion") -> Array:
 def pose_rows(poses: "pin.StdVec_SE3") -> Array:
     """Return the memory of the poses of all joints (`data.oMi`), shape (n, 12)."""
     return _rows(poses[0].rotation, poses[len(poses) - 1].rotation, len(poses), POSE_WIDTH)
-
-
-def inertia_rows(inertias: "pin.StdVec_Inertia") -> Array:
-    """Return the memory of the inertias of all joints but the world (`model.inertias`), shape (n - 1, 10)."""
-    n, width = len(inertias), INERTIA_WIDTH
-    rows = _rows(inertias[0].lever, inertias[n - 1].lever, n, width)  # each begins behind the mass
-    flat = np.lib.stride_tricks.as_strided(rows, (n * width - 1,), rows.strides[1:])
-    return flat[width - 1 :].reshape(n - 1, width)
 
 
 def _rows(first: Array, last: Array, count: int, width: int) -> Array:

@@ -14,10 +14,6 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from inertial_estimation.compilation import (
-    Column,
-    MutableColumn,
-    Table,
-    compiled,
     warm_up,
 )
 from inertial_estimation.construction import made_of_checked
@@ -29,11 +25,9 @@ from inertial_estimation.models.frame_motions import (
     FrameMotions,
     MotionRows,
 )
-from inertial_estimation.models.pinocchio_memory import inertia_rows
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
-from inertial_estimation.spatial.vectors import add, matrix_of, product, store, times, transposed, vector_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +116,7 @@ class WholeBodyDynamics:
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
         self._torque_errors: Array = np.zeros(self._model.nv)
-        self._places: dict[str, tuple[int, Array]] = {}  # row of its body and pose in it, by link
+        self._bodies: dict[str, LinkBody] = {}  # by link
         self._attach()
         warm_up()
 
@@ -132,8 +126,7 @@ class WholeBodyDynamics:
         self._attach()
 
     def _attach(self) -> None:
-        """Find what is read and written in the memory of Pinocchio."""
-        self._inertias = inertia_rows(self._model.inertias)
+        """Find what is read in the memory of Pinocchio."""
         self._motions = FrameMotions(self._model, self._data, self._frame_ids)
 
     @property
@@ -205,27 +198,22 @@ class WholeBodyDynamics:
         Raises:
             ModelError: If a link does not exist.
         """
+        model = self._model
         for link, inertia in inertias.items():
-            row, pose = self._place(link)
-            if row < 0:  # fixed to the world: only its mass counts
-                self._model.inertias[0].mass = float(inertia.mass)
-                continue
-            com = np.ascontiguousarray(inertia.com_L, dtype=float)
-            moments = np.ascontiguousarray(inertia.inertia_Lcm, dtype=float)
-            place_inertia(float(inertia.mass), com, moments, pose, self._inertias[row])
-        self._mass = float(self._model.inertias[0].mass + sum(self._inertias[:, 0].tolist()))
+            body = self._body(link)
+            moved = body.T_JL.act(pin.Inertia(float(inertia.mass), inertia.com_L, inertia.inertia_Lcm))
+            model.inertias[body.joint_id] = moved
+        self._mass = float(sum(one.mass for one in model.inertias))
 
-    def _place(self, link: str) -> tuple[int, Array]:
-        """Return the row of the body of a link among the inertias, and the pose of the link in it.
+    def _body(self, link: str) -> LinkBody:
+        """Return the body of a link.
 
         Raises:
             ModelError: If the link does not exist.
         """
-        if link not in self._places:
-            body = self.robot.link_body(link)
-            pose = np.concatenate((body.T_JL.rotation.ravel(), body.T_JL.translation))
-            self._places[link] = body.joint_id - 1, pose
-        return self._places[link]
+        if link not in self._bodies:
+            self._bodies[link] = self.robot.link_body(link)
+        return self._bodies[link]
 
     def set_torque_errors(self, errors: Array) -> None:
         """Add constants to the forces that a motion takes: a row needs what its model says and this.
@@ -316,24 +304,3 @@ class WholeBodyDynamics:
             return configuration, v
         configuration[3:7] = base.quaternion_xyzw
         return configuration, np.concatenate((base.v_WB_B, base.w_WB_B, v))
-
-
-@compiled
-def place_inertia(mass: float, com: Column, inertia: Table, pose: Column, out: MutableColumn) -> None:
-    """Write the inertia of a body, given in the frame of a link, in that of the joint that carries it.
-
-    c_J = R c_L + p, I_J = R I_L R' with the pose (R, p) of the link L in the joint J.
-
-    Args:
-        mass: Mass [kg].
-        com: Centre of mass in the link frame [m], shape (3,).
-        inertia: Rotational inertia about it in the axes of the link [kg m^2], shape (3, 3).
-        pose: R by rows and p [m], shape (12,).
-        out: A row as of `pinocchio_memory.inertia_rows`, shape (10,); written.
-    """
-    R = matrix_of(pose, 0)
-    moments = vector_of(inertia[0], 0), vector_of(inertia[1], 0), vector_of(inertia[2], 0)
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = product(product(R, moments), transposed(R))
-    out[0] = mass
-    store(out, 1, add(times(R, vector_of(com, 0)), vector_of(pose, 9)))
-    out[4], out[5], out[6], out[7], out[8], out[9] = xx, xy, yy, xz, yz, zz

@@ -10,7 +10,6 @@ from inertial_estimation.control.inverse_dynamics_problem import fill_objective,
 from inertial_estimation.control.tasks.base_orientation import base_turn
 from inertial_estimation.control.walking.feet import SolePlaces, inner_points
 from inertial_estimation.models.frame_motions import move_frames
-from inertial_estimation.models.whole_body_dynamics import place_inertia
 
 RNG = np.random.default_rng(5)
 
@@ -133,14 +132,3 @@ def test_programs_are_filled_alike_compiled_and_not():
     f = x[nv:] * unit
     np.testing.assert_array_equal(wrenches, [f[:6], [*f[6:], 0.0, 0.0, 0.0]])
     assert limits[:, :m].tolist() == [[0.0] * 3 + [-np.inf] * 2, [np.inf] * 3 + [9.0, 0.0]]
-
-
-def test_an_inertia_in_the_frame_of_the_joint_is_that_of_pinocchio():
-    for _ in range(20):
-        inertia, T = pin.Inertia.Random(), pin.SE3.Random()
-        pose, row = np.concatenate((T.rotation.ravel(), T.translation)), np.empty(10)
-        place_inertia(inertia.mass, inertia.lever.copy(), inertia.inertia.copy(), pose, row)
-        placed = T.act(inertia)
-        moments = placed.inertia
-        expected = [moments[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
-        np.testing.assert_allclose(row, [placed.mass, *placed.lever, *expected], atol=1e-12)
