@@ -1,0 +1,73 @@
+"""The inertial filter on information: learn blocks of equations, keep the most probable consistent bodies."""
+
+import numpy as np
+
+from inertial_estimation.inertial.information import GroupedInformation, RowBlock
+from inertial_estimation.inertial.noise import NoiseScale
+from inertial_estimation.inertial.posterior import Posterior, most_probable
+from inertial_estimation.inertial.unknowns import Unknowns
+from inertial_estimation.signals import Array
+
+
+class InformationFilter:
+    """Learns the unknowns of a robot from blocks of its equations.
+
+    Attributes:
+        unknowns: Prior and map of the state.
+        noise: Scale of the stated noise.
+        data: Information of all blocks learned.
+        posterior: Most probable state.
+        memory: Time constant with which the data are forgotten [s].
+        considered: Whether errors of sensors are considered, not estimated.
+    """
+
+    def __init__(
+        self, unknowns: Unknowns, noise: NoiseScale, memory: float, *, considered: bool = False
+    ) -> None:
+        """Begin at the nominal parameters; arguments as the attributes."""
+        self.unknowns, self.noise, self.memory, self.considered = unknowns, noise, memory, considered
+        self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if considered else None
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the nominal parameters."""
+        n = self.unknowns.size
+        self.noise.reset()
+        self.data = GroupedInformation.nothing(self.noise.groups, n)
+        self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
+
+    def innovation(self, block: RowBlock) -> Array:
+        """Return measured minus predicted, shape (m,)."""
+        return block.value - block.A @ self.posterior.at.phi
+
+    def predicted_variance(self, block: RowBlock) -> Array:
+        """Return the variance of the prediction of each row, the diagonal of H P H', shape (m,)."""
+        H = block.A @ self.posterior.at.D
+        variance: Array = np.einsum("ij,jk,ik->i", H, self.posterior.P, H)
+        return variance
+
+    def learn(self, block: RowBlock) -> None:
+        """Learn from one block.
+
+        Args:
+            block: The equations.
+        """
+        weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
+        self.data.discount(float(np.exp(-block.dt / self.memory)))
+        self.data.add(block, weights)
+        self.solve()
+
+    def open(self, body: int, covariance: Array) -> None:
+        """Admit a change of the parameters of a body.
+
+        Args:
+            body: Its number.
+            covariance: Of the change about the joint frame, shape (10, 10).
+        """
+        columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
+        self.data.open(columns, covariance, self.noise.weights)
+
+    def solve(self) -> None:
+        """Move to the most probable state."""
+        data = self.data.weighted(self.noise.weights)
+        self.posterior = most_probable(self.unknowns, data, self.posterior.x, self._fixed)

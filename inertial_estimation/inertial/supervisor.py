@@ -1,0 +1,204 @@
+"""Learn, hold or open: what becomes of a block of equations, by what the bank of causes finds.
+
+A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be undone.
+While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with the estimate
+again. A load that has been found opens the parameters of its body, and the blocks since its onset are learned at once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.inertial.bank import OFFSET, STRADDLING, Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.hypotheses import Kind
+from inertial_estimation.signals import Array
+
+DELAY = 8  # blocks that a block waits before it is learned
+AFTER_LOAD = 2  # the same until a new load is known
+AFTER_LOAD_BLOCKS = 16  # for which it is
+LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
+CONTEXT = 2  # blocks before the onset of an event that it keeps
+AGREED = 3  # blocks whose raw residuals must agree for an event to end
+CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
+HELD = 0.5  # probability of no event below which blocks wait
+EVENT = float(__import__("os").environ.get("EVENT", "0.01"))  # the same below which there is one
+ODDS = 100.0  # at which a cause is certain
+NAMED = 10.0  # odds within which links are named together
+LEAST_BLOCKS = 3  # of a load before it is believed
+FITS, FITS_ROW = 1.6, 6.0  # largest mean square of the residuals that a believed load leaves, of all rows and of one
+LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
+WORTH = 0.1  # share of the past that is left then
+FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
+FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
+
+
+class Phase(Enum):
+    """What the supervisor does with new blocks."""
+
+    LEARNING = "learning"
+    HOLDING = "holding"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCause:
+    """What the bank is certain of.
+
+    Attributes:
+        hypothesis: The most probable cause.
+        probability: Of it, with those that are named together with it.
+        indices: Bodies or inputs that the data hardly tell apart, the most probable first.
+        as_press: Probability that a load is a steady press instead.
+        certain: Whether it is certain enough to act on.
+    """
+
+    hypothesis: Hypothesis
+    probability: float
+    indices: tuple[int, ...]
+    as_press: float
+    certain: bool
+
+
+def found_cause(verdict: Verdict) -> FoundCause:
+    """Return the most probable cause of a verdict with those that are hardly told apart from it."""
+    best = verdict.best
+    alike = [
+        (h, p)
+        for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True)
+        if h.kind is best.kind and h.columns == best.columns and h.log_odds > best.log_odds - np.log(NAMED)
+    ]
+    kind = [p for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True) if h.kind is best.kind]
+    probability = sum(kind)
+    certain = probability > 1.0 - 1.0 / ODDS
+    indices = tuple(dict.fromkeys(h.index for h, _p in alike))
+    return FoundCause(best, probability, indices, verdict.probability(Kind.PRESS), certain)
+
+
+class Supervisor:
+    """Decides block by block what the filter learns.
+
+    Attributes:
+        phase: What it does.
+        found: The cause that holds it, or that it has opened for last; None while nothing is suspect.
+        events: Number of events since the start.
+        loads: Number of loads that have been learned.
+        starts: Number of times that learning has begun anew.
+    """
+
+    def __init__(
+        self, filter_: InformationFilter, bank: Bank, bodies: Mapping[int, int], load_covariance: Callable[[int], Array]
+    ) -> None:
+        """Watch a filter.
+
+        Args:
+            filter_: The filter.
+            bank: The bank of causes.
+            bodies: Number in the filter of each candidate body that is estimated.
+            load_covariance: Covariance of a change of ten parameters by a load on an estimated body, (10, 10).
+        """
+        self._filter, self._bank, self._bodies, self._load_covariance = filter_, bank, bodies, load_covariance
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all blocks."""
+        self.phase, self.found = Phase.LEARNING, None
+        self.events = self.loads = self.starts = 0
+        self._waiting: deque[BankBlock] = deque()
+        self._since_load = AFTER_LOAD_BLOCKS
+        self._held = self._learned = 0.0
+        self.verdict: Verdict | None = None
+
+    def feed(self, block: BankBlock) -> None:
+        """Take the next block.
+
+        Args:
+            block: The equations and the columns of causes.
+        """
+        self._waiting.append(block)
+        self._since_load += 1
+        if len(self._waiting) < 2:
+            return
+        self.verdict = self._bank.judge(list(self._waiting), self._filter.posterior, self._filter.noise)
+        if self.phase is Phase.LEARNING:
+            normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
+            if EVENT <= normal < HELD and len(self._waiting) < LONGEST_WINDOW:
+                return
+            if normal >= EVENT:
+                delay = DELAY if self._since_load > AFTER_LOAD_BLOCKS else AFTER_LOAD
+                while len(self._waiting) > delay:
+                    self._learn(self._waiting.popleft())
+                return
+            self.phase, self._held = Phase.HOLDING, 0.0
+            self.events += 1
+        self._hold(block, self.verdict)
+
+    def _hold(self, block: BankBlock, verdict: Verdict) -> None:
+        self._held += block.rows.dt
+        self.found = found_cause(verdict)
+        best = self.found.hypothesis
+        if best.kind is Kind.LOAD and self._believed(self.found):
+            body = next((self._bodies[i] for i in self.found.indices if i in self._bodies), None)
+            if body is not None:
+                self._open(body, best.blocks)
+                return
+        if self._agrees():
+            self._end(AGREED)
+            return
+        faulty = best.kind in (Kind.INPUT, Kind.NOMINAL, Kind.NOISE)
+        if faulty and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
+            self._filter.reset()
+            self.starts += 1
+            self._learned = 0.0
+            self._end(len(self._waiting))
+            return
+        if self._held > LONGEST_EVENT_S:
+            self._filter.data.discount(WORTH)
+            for number in set(self._bodies.values()):
+                self._filter.open(number, self._load_covariance(number))
+            self._filter.solve()
+            self._end(AGREED)
+            return
+        onset = len(self._waiting) - best.blocks if best.blocks else 0
+        while len(self._waiting) > DELAY and onset > CONTEXT:
+            self._waiting.popleft()
+            onset -= 1
+        while len(self._waiting) > LONGEST_WINDOW:
+            self._waiting.popleft()
+
+    @staticmethod
+    def _believed(found: FoundCause) -> bool:
+        h = found.hypothesis
+        return found.certain and h.blocks >= LEAST_BLOCKS and h.misfit < FITS and h.worst_row < FITS_ROW
+
+    def _open(self, body: int, blocks: int) -> None:
+        self._filter.open(body, self._load_covariance(body))
+        self.loads += 1
+        self._since_load = 0
+        since = list(self._waiting)[STRADDLING - blocks :] if blocks > STRADDLING else []
+        self._waiting.clear()
+        self.phase = Phase.LEARNING
+        for block in since:
+            self._learn(block)
+
+    def _end(self, keep: int) -> None:
+        self.phase, self.found = Phase.LEARNING, None
+        while len(self._waiting) > keep:
+            self._waiting.popleft()
+
+    def _agrees(self) -> bool:
+        """Whether the raw residuals of the last blocks agree with the estimate."""
+        last = list(self._waiting)[-AGREED:]
+        squares = []
+        for block in last:
+            R = self._filter.noise.doubted(block.rows.noise).diagonal()
+            S = (1.0 + OFFSET**2) * R + self._filter.predicted_variance(block.rows)
+            squares.append(self._filter.innovation(block.rows) ** 2 / S)
+        mean = np.mean(squares, axis=0)
+        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+
+    def _learn(self, block: BankBlock) -> None:
+        self._filter.learn(block.rows)
+        self._learned += block.rows.dt
