@@ -20,10 +20,10 @@ from inertial_estimation.errors import MissingDependencyError as MissingDependen
 from inertial_estimation.errors import ModelError as ModelError
 from inertial_estimation.errors import NumericalError as NumericalError
 from inertial_estimation.errors import RecordingError as RecordingError
-from inertial_estimation.estimators.inertial.inertial_config import (
+from inertial_estimation.inertial.config import (
     InertialPipelineConfig as InertialPipelineConfig,
 )
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline as InertialPipeline
+from inertial_estimation.inertial.pipeline import InertialPipeline as InertialPipeline
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig as TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate as PayloadEstimate
 from inertial_estimation.estimators.payload.payload_pipeline import (

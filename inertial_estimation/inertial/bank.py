@@ -32,11 +32,12 @@ from inertial_estimation.inertial.hypotheses import (
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.noise import FREEDOM, NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
+from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
-OFFSET = float(__import__("os").environ.get("OFF", "1.0"))  # of each row by errors of the model that last longer than a window, in its standard deviation
+OFFSET = 1.0  # of each row, of model errors that outlast a window, in its standard deviation
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
@@ -51,10 +52,12 @@ class BankBlock:
     Attributes:
         rows: The equations.
         columns: Of all causes.
+        equation: The measurement that the rows are of; None where no further body is estimated later.
     """
 
     rows: RowBlock
     columns: CauseColumns
+    equation: LinearEquation | None = None
 
 
 @dataclass(frozen=True, eq=False)

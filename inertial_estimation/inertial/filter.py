@@ -8,6 +8,8 @@ from inertial_estimation.inertial.posterior import Posterior, most_probable
 from inertial_estimation.inertial.unknowns import Unknowns
 from inertial_estimation.signals import Array
 
+DRIFT_PERIOD_S = 10.0  # between two steps of the drift of errors of sensors [s]
+
 
 class InformationFilter:
     """Learns the unknowns of a robot from blocks of its equations.
@@ -22,10 +24,17 @@ class InformationFilter:
     """
 
     def __init__(
-        self, unknowns: Unknowns, noise: NoiseScale, memory: float, *, considered: bool = False
+        self,
+        unknowns: Unknowns,
+        noise: NoiseScale,
+        memory: float,
+        *,
+        considered: bool = False,
+        drift_s: float = 1000.0,
     ) -> None:
-        """Begin at the nominal parameters; arguments as the attributes."""
+        """Begin at the nominal parameters; arguments as the attributes, and the time in which errors drift [s]."""
         self.unknowns, self.noise, self.memory, self.considered = unknowns, noise, memory, considered
+        self._drift_s = drift_s
         self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if considered else None
         self.reset()
 
@@ -35,6 +44,7 @@ class InformationFilter:
         self.noise.reset()
         self.data = GroupedInformation.nothing(self.noise.groups, n)
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
+        self._undrifted = 0.0
 
     def innovation(self, block: RowBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
@@ -53,9 +63,25 @@ class InformationFilter:
             block: The equations.
         """
         weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
+        before = self.data.copy()
         self.data.discount(float(np.exp(-block.dt / self.memory)))
         self.data.add(block, weights)
-        self.solve()
+        self._drift(block.dt)
+        try:
+            self.solve()
+        except np.linalg.LinAlgError:
+            self.data = before
+            raise
+
+    def _drift(self, dt: float) -> None:
+        """Let the errors of sensors vary, every DRIFT_PERIOD_S: each is a random process of its prior variance."""
+        k = self.unknowns.n_inferred
+        self._undrifted += dt
+        if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
+            return
+        variance = self.unknowns.errors.sigma**2 * (2.0 * self._undrifted / self._drift_s)
+        self.data.open(np.eye(self.unknowns.size)[:, k:], np.diag(variance), self.noise.weights)
+        self._undrifted = 0.0
 
     def open(self, body: int, covariance: Array) -> None:
         """Admit a change of the parameters of a body.
@@ -67,7 +93,23 @@ class InformationFilter:
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
         self.data.open(columns, covariance, self.noise.weights)
 
+    def add_body(self, unknowns: Unknowns) -> None:
+        """Estimate one more body, the last of other unknowns; the data say nothing of it so far.
+
+        Args:
+            unknowns: The same with one more body, after the others.
+        """
+        n, k = self.unknowns.n_inertial, self.unknowns.size
+        kept = np.concatenate((np.arange(n), np.arange(n, k) + 10))
+        x = unknowns.nominal.copy()
+        x[kept] = self.posterior.x
+        self.data = self.data.spread(kept, unknowns.size)
+        self.unknowns = unknowns
+        self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if self.considered else None
+        self.posterior = Posterior(unknowns.at(x), self.posterior.P)
+        self.solve()
+
     def solve(self) -> None:
         """Move to the most probable state."""
-        data = self.data.weighted(self.noise.weights)
-        self.posterior = most_probable(self.unknowns, data, self.posterior.x, self._fixed)
+        data, spread = self.data.weighted(self.noise.weights), self.data.weighted(self.noise.cautious_weights)[0]
+        self.posterior = most_probable(self.unknowns, data, self.posterior.x, self._fixed, spread)

@@ -11,6 +11,7 @@ what is known now, and a wrong stated noise is forgotten.
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
@@ -72,6 +73,21 @@ class GroupedInformation:
         arrays = self.matrices.copy(), self.vectors.copy(), self.settled.copy(), self.settled_vector.copy()
         return GroupedInformation(self.groups, self.count, *arrays)
 
+    def spread(self, kept: NDArray[np.int64], size: int) -> "GroupedInformation":
+        """Return the information among more parameters, nothing about the new ones.
+
+        Args:
+            kept: Places of the parameters among the new ones.
+            size: Number of these.
+        """
+        other = GroupedInformation.nothing(self.groups, size)
+        at = np.ix_(kept, kept)
+        for target, source in zip(other.matrices, self.matrices, strict=True):
+            target[at] = source
+        other.vectors[:, kept], other.settled_vector[kept] = self.vectors, self.settled_vector
+        other.settled[at] = self.settled
+        return other
+
     def add(self, block: RowBlock, weights: Array) -> None:
         """Learn from a block.
 
@@ -90,8 +106,7 @@ class GroupedInformation:
                 part, value = P @ block.A[other], P @ block.value[other]
                 matrix, vector = block.A[one].T @ part, block.A[one].T @ value
                 if h > g:
-                    matrix, vector = matrix + matrix.T, vector + part.T @ block.value[one] * 0.0
-                    vector = block.A[one].T @ value + block.A[other].T @ (P.T @ block.value[one])
+                    matrix, vector = matrix + matrix.T, vector + part.T @ block.value[one]
                 self.matrices[pair] += matrix
                 self.vectors[pair] += vector
                 pair += 1

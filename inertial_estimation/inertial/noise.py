@@ -18,12 +18,13 @@ FREEDOM = 4.0  # of Student's t: residuals of real joints have such tails
 PRIOR_S = 0.3  # weight of the stated noise, as time of data [s]
 MEMORY_S = 10.0  # of the statistic [s]
 PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
-INDEPENDENT_S = float(__import__("os").environ.get("IND", "4.0"))  # of one row, between innovations that tell independently of model errors [s]
-RELEASE_S = float(__import__("os").environ.get("REL", "60"))  # in which the noise in use falls: at rest it is smaller than in the motion to come [s]
+INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
+RELEASE_S = 10.0  # in which the noise in use falls: at rest it is smaller than in the motion to come [s]
 LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
 FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
-GAUSSIAN = 0.755  # mean of weight times squared innovation for Gaussian noise
+GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
 REPORTED = 1.7  # factor from which on a stated noise is called too small
+SAID_S = 2.0  # of data before it is said [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 
 
@@ -60,7 +61,9 @@ class NoiseScale:
     Attributes:
         names: Parameter that states the noise of each group.
         groups: Group of each row, shape (m,).
-        variance: s_g^2 as known now, shape (count,).
+        variance: s_g^2 in use, shape (count,).
+        seen: s_g^2 that the innovations show, shape (count,).
+        adapting: Whether the one in use follows.
         seconds: Of data that it has seen [s].
     """
 
@@ -71,7 +74,7 @@ class NoiseScale:
             names: Parameter that states the noise of each group.
             groups: Group of each row, shape (m,).
         """
-        self.names, self.groups = names, groups
+        self.names, self.groups, self.adapting = names, groups, True
         self._rows = np.bincount(groups, minlength=len(names)).astype(float)
         self.reset()
 
@@ -85,6 +88,12 @@ class NoiseScale:
         self._squares: Array = np.full(len(self.names), CORRELATION_PRIOR)
         self._last: Array | None = None
 
+    def adapt(self, adapting: bool) -> None:  # noqa: FBT001
+        """Use what the innovations show from now on, or the stated noise."""
+        self.adapting = adapting
+        if not adapting:
+            self.variance = np.ones(len(self.names))
+
     @property
     def correlation(self) -> Array:
         """Correlation of successive normalised innovations of each group, shape (count,)."""
@@ -92,7 +101,13 @@ class NoiseScale:
 
     @property
     def weights(self) -> Array:
-        """w_g = 1 / (s_g sqrt(c_g)), the root of the weight of the information of each group."""
+        """w_g = 1 / s_g, the root of the weight of the information of each group."""
+        weights: Array = self.variance**-0.5
+        return weights
+
+    @property
+    def cautious_weights(self) -> Array:
+        """1 / (s_g sqrt(c_g)): what correlated residuals tell, for the covariance."""
         rho = self.correlation
         return np.sqrt((1.0 - rho) / (1.0 + rho) / self.variance)
 
@@ -142,7 +157,8 @@ class NoiseScale:
         change = block.dt * surplus / (self._informed + PRIOR_S)
         grown = self.seen * np.exp(np.clip(change, -FASTEST, FASTEST))
         self.seen = np.clip(grown, LARGEST**-2, LARGEST**2)
-        self.variance = np.maximum(self.seen, self.variance * np.exp(-2.0 * block.dt / RELEASE_S))
+        if self.adapting:
+            self.variance = np.maximum(self.seen, self.variance * np.exp(-2.0 * block.dt / RELEASE_S))
         self.seconds += block.dt
         self._correlate(innovation / np.sqrt(S) * np.sqrt(weights), R / S, block.dt)
         return weights
@@ -162,6 +178,31 @@ class NoiseScale:
         means: Array = np.bincount(self.groups, of_rows, len(self.names)) / self._rows
         return means
 
-    def factors(self) -> dict[str, float]:
-        """Return the standard deviation seen over the stated one, by the parameter of the rows."""
-        return dict(zip(self.names, np.sqrt(self.variance).tolist(), strict=True))
+    def factors(self) -> dict[str, tuple[float, float]]:
+        """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
+        pairs = zip(np.sqrt(self.seen).tolist(), np.sqrt(self.variance).tolist(), strict=True)
+        return dict(zip(self.names, pairs, strict=True))
+
+    def said(self, *, too_small: bool) -> str:
+        """Return which noise parameters are too small, or too large; empty if none is, or too little has been seen.
+
+        Args:
+            too_small: Which of both.
+        """
+        if self.seconds < SAID_S:
+            return ""
+        found = ((name, seen) for name, (seen, _used) in self.factors().items())
+        wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED))
+        return "; ".join(noise_sentence(*one) for one in wrong)
+
+
+def noise_sentence(parameter: str, seen: float) -> str:
+    """Return how much too small or too large a stated standard deviation is.
+
+    Args:
+        parameter: Name of the parameter.
+        seen: Standard deviation that the innovations show over the stated one.
+    """
+    if seen >= 1.0:
+        return f"{parameter} is about {seen:.1f} times too small"
+    return f"{parameter} is about {1.0 / seen:.1f} times too large"

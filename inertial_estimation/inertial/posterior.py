@@ -35,7 +35,11 @@ class Posterior:
 
 
 def most_probable(
-    unknowns: Unknowns, data: tuple[Array, Array], start: Array, fixed: Array | None = None
+    unknowns: Unknowns,
+    data: tuple[Array, Array],
+    start: Array,
+    fixed: Array | None = None,
+    spread: Array | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
 
@@ -45,6 +49,7 @@ def most_probable(
         start: State to begin at, shape (n,).
         fixed: Whether a coordinate keeps its value, shape (n,); None: none does. The covariance of the others
             contains that of the prior of the fixed ones (they are considered).
+        spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
     """
     Lambda, eta = data
     prior, centre, n = unknowns.prior_information, unknowns.nominal, unknowns.n_inertial
@@ -70,7 +75,7 @@ def most_probable(
         at, value = new, new_value
         if largest < SMALLEST_STEP or steps == MOST_STEPS:
             break
-    gauss = prior + at.D.T @ Lambda @ at.D
+    gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
     return Posterior(at, _covariance(gauss, free, unknowns.prior_covariance), steps)
 
 

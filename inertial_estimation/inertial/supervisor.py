@@ -14,7 +14,8 @@ import numpy as np
 
 from inertial_estimation.inertial.bank import OFFSET, STRADDLING, Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.hypotheses import Kind
+from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
+from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
@@ -25,9 +26,10 @@ CONTEXT = 2  # blocks before the onset of an event that it keeps
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
 HELD = 0.5  # probability of no event below which blocks wait
-EVENT = float(__import__("os").environ.get("EVENT", "0.01"))  # the same below which there is one
+EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
+LEAST_NAMED = 2  # blocks of a cause before it is told
 LEAST_BLOCKS = 3  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square of the residuals that a believed load leaves, of all rows and of one
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -53,6 +55,9 @@ class FoundCause:
         indices: Bodies or inputs that the data hardly tell apart, the most probable first.
         as_press: Probability that a load is a steady press instead.
         certain: Whether it is certain enough to act on.
+        is_reported: Whether it is, or is certain but for a steady press, and explains the data.
+        R_BJ: Orientation of the candidates' joint frames in the base, shape (n, 3, 3).
+        upwards: Proper acceleration of the base [m/s^2], shape (3,).
     """
 
     hypothesis: Hypothesis
@@ -60,10 +65,29 @@ class FoundCause:
     indices: tuple[int, ...]
     as_press: float
     certain: bool
+    is_reported: bool
+    R_BJ: Array
+    upwards: Array
+
+    def press(self, table: CauseTable) -> Array:
+        """Return force and moment of a steady press at the body's centre of mass, axes of the base, shape (6,).
+
+        Args:
+            table: Of the causes.
+        """
+        assert self.hypothesis.amplitudes is not None
+        amplitude = self.hypothesis.amplitudes * table.load_size
+        moment = self.R_BJ[self.hypothesis.index] @ amplitude[1:]
+        return -np.concatenate((amplitude[0] * self.upwards, np.cross(moment, self.upwards)))
 
 
-def found_cause(verdict: Verdict) -> FoundCause:
-    """Return the most probable cause of a verdict with those that are hardly told apart from it."""
+def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
+    """Return the most probable cause of a verdict with those that are hardly told apart from it.
+
+    Args:
+        verdict: What the bank finds.
+        columns: Of the last block.
+    """
     best = verdict.best
     alike = [
         (h, p)
@@ -74,7 +98,15 @@ def found_cause(verdict: Verdict) -> FoundCause:
     probability = sum(kind)
     certain = probability > 1.0 - 1.0 / ODDS
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
-    return FoundCause(best, probability, indices, verdict.probability(Kind.PRESS), certain)
+    pressed = verdict.probability(Kind.PRESS)
+    open_ = best.kind is Kind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
+    reported = best.amplitudes is not None and (certain or open_) and best.blocks >= LEAST_NAMED and fits(best)
+    return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
+
+
+def fits(h: Hypothesis) -> bool:
+    """Return whether what a cause leaves of the data is noise."""
+    return h.misfit < FITS and h.worst_row < FITS_ROW
 
 
 class Supervisor:
@@ -86,10 +118,19 @@ class Supervisor:
         events: Number of events since the start.
         loads: Number of loads that have been learned.
         starts: Number of times that learning has begun anew.
+        last_load: Mass of the load that was learned last [kg].
+        waiting: Blocks that are not learned yet, the newest last.
+        bodies: Number in the filter of each candidate body that is estimated.
+        watching: Whether anything but learning at once is done.
     """
 
     def __init__(
-        self, filter_: InformationFilter, bank: Bank, bodies: Mapping[int, int], load_covariance: Callable[[int], Array]
+        self,
+        filter_: InformationFilter,
+        bank: Bank,
+        bodies: Mapping[int, int],
+        load_covariance: Callable[[int], Array],
+        switch_on: Callable[[int], bool] = lambda _candidate: False,
     ) -> None:
         """Watch a filter.
 
@@ -98,18 +139,32 @@ class Supervisor:
             bank: The bank of causes.
             bodies: Number in the filter of each candidate body that is estimated.
             load_covariance: Covariance of a change of ten parameters by a load on an estimated body, (10, 10).
+            switch_on: Estimates a candidate body from now on, and returns whether it may be: a load is on it.
         """
-        self._filter, self._bank, self._bodies, self._load_covariance = filter_, bank, bodies, load_covariance
+        self._filter, self._bank, self.bodies, self._load_covariance = filter_, bank, bodies, load_covariance
+        self._switch_on, self.watching = switch_on, True
         self.reset()
 
     def reset(self) -> None:
         """Forget all blocks."""
-        self.phase, self.found = Phase.LEARNING, None
+        self.phase = Phase.LEARNING
+        self.found: FoundCause | None = None
         self.events = self.loads = self.starts = 0
-        self._waiting: deque[BankBlock] = deque()
+        self.last_load = 0.0
+        self._bank.carried[:] = 0.0
+        self.waiting: deque[BankBlock] = deque()
         self._since_load = AFTER_LOAD_BLOCKS
         self._held = self._learned = 0.0
         self.verdict: Verdict | None = None
+
+    @property
+    def table(self) -> CauseTable:
+        """The table of causes."""
+        return self._bank.table
+
+    def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
+        """Return the columns of the causes in an equation; see `CauseTable.columns`."""
+        return self._bank.table.columns(equation, at_rest=at_rest)
 
     def feed(self, block: BankBlock) -> None:
         """Take the next block.
@@ -117,80 +172,89 @@ class Supervisor:
         Args:
             block: The equations and the columns of causes.
         """
-        self._waiting.append(block)
-        self._since_load += 1
-        if len(self._waiting) < 2:
+        if not self.watching:
+            self._learn(block)
             return
-        self.verdict = self._bank.judge(list(self._waiting), self._filter.posterior, self._filter.noise)
+        self.waiting.append(block)
+        self._since_load += 1
+        if len(self.waiting) < 2:
+            return
+        self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
-            if EVENT <= normal < HELD and len(self._waiting) < LONGEST_WINDOW:
+            if self._since_load > AFTER_LOAD_BLOCKS:
+                self.found = None
+            if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
                 return
             if normal >= EVENT:
                 delay = DELAY if self._since_load > AFTER_LOAD_BLOCKS else AFTER_LOAD
-                while len(self._waiting) > delay:
-                    self._learn(self._waiting.popleft())
+                while len(self.waiting) > delay:
+                    self._learn(self.waiting.popleft())
                 return
-            self.phase, self._held = Phase.HOLDING, 0.0
+            self.phase, self._held, self._pushed = Phase.HOLDING, 0.0, False
             self.events += 1
         self._hold(block, self.verdict)
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._held += block.rows.dt
-        self.found = found_cause(verdict)
+        self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
+        self._pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
         if best.kind is Kind.LOAD and self._believed(self.found):
-            body = next((self._bodies[i] for i in self.found.indices if i in self._bodies), None)
-            if body is not None:
-                self._open(body, best.blocks)
+            candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
+            if candidate in self.bodies or self._switch_on(candidate):
+                self._open(candidate, best)
                 return
         if self._agrees():
             self._end(AGREED)
             return
-        faulty = best.kind in (Kind.INPUT, Kind.NOMINAL, Kind.NOISE)
-        if faulty and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
+        if not self._pushed and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
             self._filter.reset()
             self.starts += 1
             self._learned = 0.0
-            self._end(len(self._waiting))
+            self._end(len(self.waiting))
             return
         if self._held > LONGEST_EVENT_S:
             self._filter.data.discount(WORTH)
-            for number in set(self._bodies.values()):
+            for number in set(self.bodies.values()):
                 self._filter.open(number, self._load_covariance(number))
             self._filter.solve()
             self._end(AGREED)
             return
-        onset = len(self._waiting) - best.blocks if best.blocks else 0
-        while len(self._waiting) > DELAY and onset > CONTEXT:
-            self._waiting.popleft()
+        onset = len(self.waiting) - best.blocks if best.blocks else 0
+        while len(self.waiting) > DELAY and onset > CONTEXT:
+            self.waiting.popleft()
             onset -= 1
-        while len(self._waiting) > LONGEST_WINDOW:
-            self._waiting.popleft()
+        while len(self.waiting) > LONGEST_WINDOW:
+            self.waiting.popleft()
 
     @staticmethod
     def _believed(found: FoundCause) -> bool:
-        h = found.hypothesis
-        return found.certain and h.blocks >= LEAST_BLOCKS and h.misfit < FITS and h.worst_row < FITS_ROW
+        return found.certain and found.hypothesis.blocks >= LEAST_BLOCKS and fits(found.hypothesis)
 
-    def _open(self, body: int, blocks: int) -> None:
+    def _open(self, candidate: int, load: Hypothesis) -> None:
+        """Open the parameters of a body on which a load has been found, and learn the blocks since its onset."""
+        body, blocks = self.bodies[candidate], load.blocks
         self._filter.open(body, self._load_covariance(body))
+        assert load.amplitudes is not None
+        self.last_load = float(load.amplitudes[0] * self._bank.table.load_size[0])
+        self._bank.carried[candidate] += self.last_load
         self.loads += 1
         self._since_load = 0
-        since = list(self._waiting)[STRADDLING - blocks :] if blocks > STRADDLING else []
-        self._waiting.clear()
+        since = list(self.waiting)[STRADDLING - blocks :] if blocks > STRADDLING else []
+        self.waiting.clear()
         self.phase = Phase.LEARNING
         for block in since:
             self._learn(block)
 
     def _end(self, keep: int) -> None:
         self.phase, self.found = Phase.LEARNING, None
-        while len(self._waiting) > keep:
-            self._waiting.popleft()
+        while len(self.waiting) > keep:
+            self.waiting.popleft()
 
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate."""
-        last = list(self._waiting)[-AGREED:]
+        last = list(self.waiting)[-AGREED:]
         squares = []
         for block in last:
             R = self._filter.noise.doubted(block.rows.noise).diagonal()

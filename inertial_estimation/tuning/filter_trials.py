@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Report, Trials, Values
 
-ADAPTATION = "noise_adaptation.enabled"
+ADAPTATION = "adapt_noise"
 
 
 class FilterTrials(Trials):
@@ -34,7 +34,7 @@ class FilterTrials(Trials):
 
     def updates(
         self, values: Values, parts: int, learn_until_ns: int | None = None
-    ) -> Iterator[tuple[int, FilterUpdate]]:
+    ) -> Iterator[tuple[int, StepOutcome]]:
         """Replay the first parts of the recording.
 
         Args:
@@ -97,7 +97,7 @@ class TorqueTrials(FilterTrials):
             self._usual[parts] = self._nominal(parts, begin_ns)
         usual = self._usual[parts]
 
-        def share(update: FilterUpdate) -> float:
+        def share(update: StepOutcome) -> float:
             return float(np.mean(update.innovation**2 / usual))
 
         found = _by_blocks(self.updates(values, parts, begin_ns), self.division, share, report)
@@ -116,9 +116,9 @@ class TorqueTrials(FilterTrials):
 
 
 def _by_blocks(
-    updates: Iterator[tuple[int, FilterUpdate]],
+    updates: Iterator[tuple[int, StepOutcome]],
     division: Division,
-    score: Callable[[FilterUpdate], float],
+    score: Callable[[StepOutcome], float],
     report: Report | None,
 ) -> Array:
     """Return the mean score of the updates of each block; blocks are reported when they are over."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
-from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate, Phase
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry

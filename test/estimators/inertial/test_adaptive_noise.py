@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 
-from inertial_estimation.estimators.inertial.adaptive_noise import MOST_EXCUSED, AdaptiveNoise
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.inertial.noise import MOST_EXCUSED, AdaptiveNoise
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.nis_spread import LOOSEST, NisSpread
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
@@ -33,7 +33,7 @@ def fed(factors, seconds, *, known=1.0, seed=0, spoil=lambda k, y: y, config=Non
         S = equation.noise + predicted
         y = spoil(k, y)
         nis = float(y @ np.linalg.solve(S, y))
-        update = FilterUpdate(y, nis, True, Decision.ACCEPTED, 0, S.diagonal().copy())
+        update = StepOutcome(y, nis, True, Decision.ACCEPTED, 0, S.diagonal().copy())
         noise.feed(update, equation, DT, suspect=suspect)
     return noise
 
@@ -88,7 +88,7 @@ def test_outliers_are_no_noise():
 def test_a_fault_of_two_seconds_is_excused_and_lasting_noise_is_not():
     noise = fed([1.0] * 4, 30.0)
     equation = LinearEquation(np.zeros((4, 10)), np.zeros(4), np.diag(SIGMA**2), np.zeros(4))
-    wrong = FilterUpdate(4.0 * SIGMA, 64.0, False, Decision.REJECTED, 0, SIGMA**2)
+    wrong = StepOutcome(4.0 * SIGMA, 64.0, False, Decision.REJECTED, 0, SIGMA**2)
     before = shown(noise)
     for _ in range(round(0.9 * MOST_EXCUSED / DT)):
         noise.feed(wrong, noise.scaled(equation), DT, suspect=True)

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.leg_robot import NAMES, URDF, G
 
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import BaseState, ImuSample, JointReading
 

@@ -3,12 +3,12 @@
 import numpy as np
 from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 
-from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.inertial.noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import MOST_STARTS, CorrectedFilter
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
-from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 
 DT = 0.01

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
+from inertial_estimation.inertial.estimate_defect import estimate_defect
 from inertial_estimation.signals import Decision, InertialEstimate, LinkEstimate, LinkInertia
 
 

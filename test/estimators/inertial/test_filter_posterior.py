@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import link_parameters

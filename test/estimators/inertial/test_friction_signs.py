@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.inertial.friction_signs import FrictionSigns
+from inertial_estimation.inertial.friction_signs import FrictionSigns
 from inertial_estimation.inputs.ring import Ring
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 

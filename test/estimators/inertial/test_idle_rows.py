@@ -8,9 +8,9 @@ import pytest
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import RELINEARISATION_DISTANCE, InertialFilter
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Decision
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC

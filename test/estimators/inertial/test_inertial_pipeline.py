@@ -8,8 +8,8 @@ from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config

@@ -6,7 +6,7 @@ import pytest
 from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 
 from inertial_estimation.estimators.inertial.central_parameters import central_jacobian, central_parameters
-from inertial_estimation.estimators.inertial.link_estimates import LinkReport, parameter_covariance
+from inertial_estimation.inertial.link_estimates import LinkReport, parameter_covariance
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 

@@ -5,8 +5,8 @@ import pytest
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import build_config

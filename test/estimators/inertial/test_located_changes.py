@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.estimators.inertial.hand_over import HandOver
+from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
 
 SIGMA, DT, MEMORY = 0.8, 0.01, 1.0

@@ -9,9 +9,9 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.parameters import build_config

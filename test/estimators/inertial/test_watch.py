@@ -8,11 +8,11 @@ from support.inertial_scenes import ArmScene
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.inertial.noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_health import remarks
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.prior import PriorSigma

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.estimators.inertial.window_means import window_mean
+from inertial_estimation.inertial.window_means import window_mean
 from inertial_estimation.models.differentiation import window_weights
 
 MS = 1_000_000

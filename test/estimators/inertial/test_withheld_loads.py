@@ -5,10 +5,10 @@ import pytest
 from support.hopper import URDF
 from support.pipeline_inputs import push
 
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.inertial.located_events import LocatedEvents, LocatedKind
-from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.inertial.located_events import LocatedEvents, LocatedKind
+from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.located_causes import located_loads

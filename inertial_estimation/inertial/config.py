@@ -5,12 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.filters import FILTERS
-from inertial_estimation.estimators.inertial.gate import GateConfig
-from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
-from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
-from inertial_estimation.estimators.inertial.process_config import ProcessConfig
-from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
 from inertial_estimation.models.measurement_noise import MeasurementNoise
@@ -23,6 +17,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
 AUTO = "auto"  # entry of `links`
+INFORMATION, LOG_CHOLESKY, LINEAR = "information", "log_cholesky", "linear"
 
 
 @dataclass(frozen=True)
@@ -48,6 +43,14 @@ class PriorConfig:
         "values.",
         lower=1e-6,
         upper=10.0,
+    )
+    walk: float = parameter(
+        0.0,
+        "Standard deviation by which the logarithm of each body's mass walks at random in one second in the filters "
+        "for comparison (Foster et al.); centre of mass and radii of gyration in proportion. 0: parameters return to "
+        "nominal with the time constant `prior.memory`.",
+        lower=0.0,
+        upper=1e3,
     )
     memory: float = parameter(
         1e5,
@@ -120,6 +123,24 @@ class FrictionConfig(FrictionTerms):
 
 
 @dataclass(frozen=True)
+class GateConfig:
+    """The innovation gate of the filters for comparison (Foster et al. 22)."""
+
+    enabled: bool = parameter(
+        True, "Whether the filters for comparison test measurements against the innovation gate.", runtime=True
+    )
+    reopen_after: float = parameter(
+        0.1,
+        "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
+        "impact, and the covariance is enlarged; of the filters for comparison.",
+        unit="s",
+        lower=0.001,
+        upper=10.0,
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True)
 class InertialPipelineConfig:
     """The inertial filter of one robot."""
 
@@ -127,14 +148,14 @@ class InertialPipelineConfig:
     links: tuple[str, ...] = parameter(
         (),
         "Links whose inertial parameters are estimated; each must belong to a different body. The entry "
-        "`auto` adds every link of `locator.candidates`, nominal until a load is found on it.",
+        "`auto` adds every link of `candidates`, nominal until a load is found on it.",
     )
     rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
     filter: str = parameter(
-        "log_cholesky",
-        "Estimator: the physically consistent log-Cholesky EKF, or a linear Kalman filter in the standard "
-        "parameters for comparison.",
-        choices=tuple(FILTERS),
+        INFORMATION,
+        "Estimator: the physically consistent filter on information, watched by the bank of causes; or, for "
+        "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the standard parameters.",
+        choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
     )
     convention: str = parameter(
         "rucker",
@@ -157,7 +178,12 @@ class InertialPipelineConfig:
         upper=2.0,
     )
     noise: MeasurementNoise = section(MeasurementNoise)
-    noise_adaptation: NoiseAdaptationConfig = section(NoiseAdaptationConfig)
+    adapt_noise: bool = parameter(
+        True,
+        "Whether standard deviations under `noise` are scaled to what the innovations show, one factor for "
+        "each group of rows that share a parameter; if false, they are used as stated.",
+        runtime=True,
+    )
     row_weights: tuple[str, ...] = parameter(
         (),
         "Weights of measurement rows, `row=weight`, the row by name or shell pattern: a weight multiplies "
@@ -165,29 +191,26 @@ class InertialPipelineConfig:
         "adaptation of the noise undoes what the rows of one noise parameter have in common.",
     )
     prior: PriorConfig = section(PriorConfig)
-    process: ProcessConfig = section(ProcessConfig)
     gate: GateConfig = section(GateConfig)
-    watch: WatchConfig = section(WatchConfig)
-    locator: LocatorConfig = section(LocatorConfig)
+    watch: bool = parameter(
+        True,
+        "Whether the bank of causes decides what is learned: nothing while a push or a fault of an input explains "
+        "the data, and a load at once. If false, all data are learned. The filters for comparison have no watch.",
+    )
+    candidates: tuple[str, ...] = parameter(
+        ("*",),
+        "Links, by name or shell pattern, on which a load or a push of unknown place is looked for; with "
+        "`links: [auto]` also the links whose inertial parameters are published.",
+    )
     friction: FrictionConfig = section(FrictionConfig)
     sensor_errors: SensorErrorConfig = section(SensorErrorConfig)
     hand_over_rate: float = parameter(
         3.0,
         "Largest rate of change of the published mass; a load that has been located on one link is handed "
-        "over within `hand_over_time`, if that is faster.",
+        "over within 0.3 s, if that is faster.",
         unit="kg/s",
         lower=0.001,
         upper=1e6,
-        runtime=True,
-    )
-    hand_over_time: float = parameter(
-        0.3,
-        "Time in which the published mass follows a load that has been located on one link, or has been "
-        "taken off it again, and explains the data; `hand_over_rate` limits all other changes, and this one "
-        "where it allows more.",
-        unit="s",
-        lower=0.01,
-        upper=100.0,
         runtime=True,
     )
     calibrate_at_start: bool = parameter(
@@ -201,23 +224,6 @@ class InertialPipelineConfig:
         unit="s",
         lower=0.01,
         upper=60.0,
-    )
-    rest_speed: float = parameter(
-        0.05,
-        "Joint speed below which the robot counts as at rest: for a calibration, and for the usual level of "
-        "the innovations, which is another one in motion.",
-        unit="rad/s",
-        lower=1e-6,
-        upper=10.0,
-    )
-    information_period: float = parameter(
-        0.1,
-        "Time between two evaluations of which parameter directions the data inform, and of the reported "
-        "covariance; a covariance that changes by much is followed at once.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        runtime=True,
     )
     enabled: bool = parameter(
         True, "Whether the filter updates its estimates; if false, it only reports residuals."

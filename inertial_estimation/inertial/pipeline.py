@@ -6,20 +6,14 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.data_checks.live_checks import LiveChecks
-from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
-from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
-from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
-from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.inertial_health import (
-    filter_health,
-    remarks,
-    watch_in_words,
-)
-from inertial_estimation.estimators.inertial.state_windows import NeededInputs, StateWindows
-from inertial_estimation.estimators.inertial.withheld_loads import WithheldLoads
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.estimate_defect import estimate_defect
+from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
+from inertial_estimation.inertial.health import estimator_health
+from inertial_estimation.inertial.model import EstimationModel
+from inertial_estimation.inertial.supervisor import Phase
+from inertial_estimation.inertial.windows import NeededInputs, StateWindows
+from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.inputs.stepper import Stepper
@@ -50,6 +44,7 @@ class InertialPipeline:
         input_names: Names of the inputs, for messages.
         inputs: What takes the readings, as values or as messages.
         checks: Checks of the data against the description.
+        incomplete: Steps with a missing input.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -71,8 +66,8 @@ class InertialPipeline:
         self.row_names = model.measurement.row_names
         self.input_names = needed.names(self.robot)
         self.estimator = InertialEstimator(config, model, self.input_names)
-        self.on_update: Callable[[MeasuredStep, FilterUpdate], None] | None = None
-        self._restarted = False
+        self.on_update: Callable[[MeasuredStep, StepOutcome], None] | None = None
+        self._restarted, self.incomplete = False, 0
         self.inputs = needed.inputs(config, setup)
         self._windows = StateWindows(config, setup, needed, self.inputs)
         self.inputs.reduce = self._windows.state_at
@@ -82,15 +77,10 @@ class InertialPipeline:
             self.inputs,
             on_step=self._step,
             on_restart=self._restart,
-            on_failure=self.estimator.return_to_good,
+            on_failure=self.estimator.drop_waiting,
             defect=estimate_defect,
             on_withheld=self._loads.keep,
         )
-
-    @property
-    def filter(self) -> InertialFilter:
-        """The inertial filter."""
-        return self.estimator.filter
 
     @property
     def model(self) -> EstimationModel:
@@ -100,7 +90,7 @@ class InertialPipeline:
     @property
     def noise_parameters(self) -> tuple[str, ...]:
         """Parameters of the groups of rows whose noise is estimated."""
-        return tuple(self.estimator.corrected.noise.factors())
+        return self.estimator.noise.names
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
@@ -135,30 +125,21 @@ class InertialPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        estimator, joints, corrected = self.estimator, self.inputs.joints, self.estimator.corrected
+        joints = self.inputs.joints
         failures = (self._windows.axes.note, self._stepper.health_note(now_ns))
         assert joints is not None
-        state = filter_health(
-            self.inputs.aligner.missing(now_ns),
-            estimator.record.figures(
-                corrected.guarded,
-                corrected.noise,
-                estimator.posterior.sigma_mass,
-                short_windows=self._windows.short,
-                velocity_source=joints.velocity_source,
-            ),
-            learning=estimator.learning,
-            calibrating=corrected.bias.active,
-            failures="; ".join(filter(None, failures)),
-            watch=watch_in_words(corrected.guarded),
-            noise=corrected.noise_note(self.config.watch.nis_factor),
-            remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
-        )
+        figures = {
+            "steps without an input": str(self.incomplete),
+            "windows too short": str(self._windows.short),
+            "joint velocities": joints.velocity_source,
+        }
+        missing = self.inputs.aligner.missing(now_ns)
+        state = estimator_health(self.estimator, missing, figures, "; ".join(filter(None, failures)))
         return [*self.inputs.health(now_ns), self.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
-        self.estimator.corrected.bias.start()
+        self.estimator.bias.start()
 
     def set_enabled(self, enabled: bool) -> None:
         """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
@@ -191,7 +172,8 @@ class InertialPipeline:
         There is none while the data are suspect: the trusted estimates are then those before.
         """
         trusted = zip(self.model.bodies, self.estimator.trusted(), strict=True)
-        good = self.estimator.corrected.guarded.phase is WatchPhase.GOOD
+        supervisor = self.estimator.supervisor
+        good = supervisor is None or supervisor.phase is Phase.LEARNING
         return EstimatedModel(
             urdf=self.model.urdf,
             floating_base=self.model.robot.floating_base,
@@ -216,7 +198,7 @@ class InertialPipeline:
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = sample.reduced
         if state is None:
-            self.estimator.record.incomplete += 1
+            self.incomplete += 1
             return None
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed

@@ -6,14 +6,14 @@ from typing import overload
 import numpy as np
 
 from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up
-from inertial_estimation.estimators.inertial.central_parameters import (
+from inertial_estimation.inertial.central_parameters import (
     CENTRAL,
     INERTIA_ENTRIES,
     UPPER_ENTRIES,
     central_values,
 )
-from inertial_estimation.estimators.inertial.hand_over import HandOver, moved_towards
-from inertial_estimation.estimators.inertial.link_soundness import are_sound
+from inertial_estimation.inertial.hand_over import HandOver, moved_towards
+from inertial_estimation.inertial.link_soundness import are_sound
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 

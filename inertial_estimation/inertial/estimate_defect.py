@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.compilation import Column, Table, compiled
-from inertial_estimation.estimators.inertial.link_estimates import LinkEstimates
-from inertial_estimation.estimators.inertial.link_soundness import are_clearly_real
+from inertial_estimation.inertial.link_estimates import LinkEstimates
+from inertial_estimation.inertial.link_soundness import are_clearly_real
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 

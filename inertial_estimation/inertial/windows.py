@@ -2,32 +2,122 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.friction_signs import FrictionSigns
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.input_causes import InputNames
-from inertial_estimation.estimators.inertial.window_means import WindowMean, window_mean
 from inertial_estimation.estimators.wrench_axes import SensorAxes
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.hypotheses import InputNames
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.ring import Ring, Times
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
+from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 _NO_MOTION = None, None, None
 _measured = made_of_checked(MeasuredState)
+
+
+class WindowMean(NamedTuple):
+    """Mean and slope of the rows of a window."""
+
+    mean: Array  # shape (width,)
+    slope: Array  # [1/s], shape (width,)
+    weights: Array  # of the mean, shape (n,)
+    centroid: float  # time that the mean belongs to, relative to the centre of the window [s]
+
+
+@lru_cache(maxsize=16)
+def _weights(relative: bytes) -> tuple[Array, float]:
+    """Return the weights of mean and slope, shape (2, n), and the centroid, of times as bytes [ns]."""
+    weights = window_weights(seconds(np.frombuffer(relative, np.int64)))
+    return np.stack((weights.mean, weights.slope)), weights.centroid
+
+
+def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = None) -> WindowMean | None:
+    """Return mean and slope of the rows of a window; None where they are too few.
+
+    Args:
+        centre_ns: Centre of the window [ns].
+        times: Times of the rows, increasing [ns], shape (n,).
+        rows: Shape (n, width).
+        at: Time that the mean shall belong to, relative to the centre [s]: it is moved along the slope, which
+            is exact for linear signals. None: the centroid of the weights.
+    """
+    if len(times) < FEWEST_SAMPLES:
+        return None
+    weights, centroid = _weights((times - centre_ns).tobytes())
+    mean, slope = weights @ rows
+    if at is not None and at != centroid:
+        mean, centroid = mean + (at - centroid) * slope, at
+    return WindowMean(mean, slope, weights[0], centroid)
+
+
+class FrictionSigns:
+    """Signs of the rows of joint states, which with a presliding travel are integrated over the rows."""
+
+    def __init__(self, law: CoulombLaw, joints: Ring, v: slice, max_gap: float) -> None:
+        """Begin without a row of a ring of joint states; a gap [s] between two of them begins anew.
+
+        The slice has the columns of the velocities.
+        """
+        self._law, self._joints, self._v, self._max_gap_ns = law, joints, v, round(max_gap * NANOSECONDS)
+        self._direction = CoulombDirection(law)
+        self._integrated = Ring(v.stop - v.start) if law.presliding > 0.0 else None
+        self._next, self._clears = 0, joints.clears
+        self._last_ns: int | None = None  # time of the last row
+
+    @classmethod
+    def of(
+        cls, config: InertialPipelineConfig, joints: Ring, v: slice, max_gap: float
+    ) -> "FrictionSigns | None":
+        """Return the signs that a pipeline needs; None where no friction depends on them."""
+        known = config.robot.nominal_friction
+        estimated = any(term.startswith("coulomb") for term in config.friction.terms)
+        estimated = estimated and bool(config.friction.joints)
+        if not (estimated or known.coulomb or known.coulomb_slope or known.coulomb_load):
+            return None
+        return cls(config.coulomb_law, joints, v, max_gap)
+
+    def follow(self) -> None:
+        """Integrate over the joint states that have come since the last call."""
+        joints, signs = self._joints, self._integrated
+        if signs is None:
+            return
+        if joints.clears != self._clears:
+            self._clears, self._last_ns = joints.clears, None
+            signs.clear()
+        for index in range(max(self._next - joints.moved, joints.begin), joints.end):
+            time_ns, v = joints.time[index], joints.rows[index, self._v]
+            step_ns = 0 if self._last_ns is None else time_ns - self._last_ns
+            if not 0 < step_ns <= self._max_gap_ns:
+                self._direction.reset()
+            signs.append(time_ns, time_ns, self._direction.after(v, seconds(step_ns)))
+            self._last_ns = time_ns
+        self._next = joints.total
+
+    def mean(self, centre_ns: int, half_ns: int, weights: Array) -> Array:
+        """Return the mean sign over a window of joint states with their weights, shape (n_joints,)."""
+        begin, end = centre_ns - half_ns, centre_ns + half_ns
+        if self._integrated is not None:
+            return weights @ self._integrated.window(begin, end)[1]
+        v = self._joints.window(begin, end)[1][:, self._v]
+        return weights @ smooth_sign(v, self._law.smoothing_speed)
 
 
 @dataclass(frozen=True, eq=False)
