@@ -38,7 +38,7 @@ from inertial_estimation.signals import Array
 COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
 OFFSET = 1.0  # of each row, of model errors that outlast a window, in its standard deviation
-STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
+STRADDLING = 1  # first blocks since an onset, whose windows contain readings before it
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upwards is far more frequent
@@ -66,7 +66,7 @@ class Hypothesis:
 
     Attributes:
         kind: What it says.
-        columns: Name of the columns of its row of the table; empty for none and for larger noise.
+        row: Its row of the table; None for none and for larger noise.
         index: Number of the body or input.
         blocks: Number of blocks since its onset.
         log_odds: Logarithm of prior times evidence, relative to that of no cause.
@@ -77,7 +77,7 @@ class Hypothesis:
     """
 
     kind: Kind
-    columns: str = ""
+    row: Row | None = None
     index: int = 0
     blocks: int = 0
     log_odds: float = 0.0
@@ -115,22 +115,22 @@ class _Window:
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
         at, rho = posterior.at, noise.correlation[noise.groups]
         root = np.sqrt(1.0 - rho**2)
-        self.factors = [np.linalg.inv(np.linalg.cholesky(noise.doubted(b.rows.noise))) for b in blocks]
-        raw = np.array([W @ (b.rows.value - b.rows.A @ at.phi) for W, b in zip(self.factors, blocks, strict=True)])
-        slopes = np.array([W @ (b.rows.A @ at.D) for W, b in zip(self.factors, blocks, strict=True)])
+        self.whiteners = np.linalg.inv(np.linalg.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks])))
+        A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
+        raw = np.matmul(self.whiteners, (value - A @ at.phi)[:, :, None])[:, :, 0]
+        slopes = np.matmul(self.whiteners, A @ at.D)
         self._rho, self._root = rho, root
-        self.r, self.H = self._uncorrelated(raw), self._uncorrelated(slopes)
+        self.r, self.H = self.uncorrelated(raw), self.uncorrelated(slopes)
         K, m, n = self.H.shape
         L = np.linalg.cholesky(posterior.P + 1e-12 * np.eye(n) * np.trace(posterior.P) / n)
-        offsets = np.array(
-            [W * (OFFSET * np.sqrt(noise.doubted(b.rows.noise).diagonal())) for W, b in zip(self.factors, blocks, strict=True)]
-        )
-        HL = np.concatenate((self.H @ L, self._uncorrelated(offsets)), axis=2)
+        sigmas = np.array([np.sqrt(noise.doubted(b.rows.noise).diagonal()) for b in blocks])
+        offsets = self.whiteners * (OFFSET * sigmas[:, None, :])
+        HL = np.concatenate((self.H @ L, self.uncorrelated(offsets)), axis=2)
         self.HL = HL.reshape(K * m, -1)
         self.M = np.linalg.inv(np.eye(n + m) + self.HL.T @ self.HL)
         self.Sr = self.projected(self.r.ravel()).reshape(K, m)
 
-    def _uncorrelated(self, values: Array) -> Array:
+    def uncorrelated(self, values: Array) -> Array:
         """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the second."""
         shape = (-1, *(1,) * (values.ndim - 2))
         rho, root = self._rho.reshape(shape), self._root.reshape(shape)
@@ -152,14 +152,14 @@ class _Window:
             constant: Whether the amplitudes stay the same.
         """
         K, m, d = columns.shape
-        white = np.array([W @ c for W, c in zip(self.factors, columns, strict=True)])
+        white = np.matmul(self.whiteners, columns)
         white[:onset] = 0.0
         if constant:
-            return self._uncorrelated(white).reshape(K * m, d)
+            return self.uncorrelated(white).reshape(K * m, d)
         wide = np.zeros((K, m, K - onset, d))
         for k in range(onset, K):
             wide[k, :, k - onset] = white[k]
-        return self._uncorrelated(wide.reshape(K, m, -1)).reshape(K * m, -1)
+        return self.uncorrelated(wide.reshape(K, m, -1)).reshape(K * m, -1)
 
 
 class Bank:
@@ -176,7 +176,7 @@ class Bank:
         self.carried: Array = np.zeros(len(table.candidates.links))
 
     def judge(
-        self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, least: int = 1
+        self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float = 0.0
     ) -> Verdict:
         """Return what explains the residuals of some blocks.
 
@@ -184,11 +184,11 @@ class Bank:
             blocks: The last ones, the newest last.
             posterior: What the filter knows without them.
             noise: Noise as known now.
-            least: Earliest onsets looked at begin this many blocks before the end or more.
+            held_s: Time that the event has lasted [s].
         """
         window = _Window(blocks, posterior, noise)
         dt = blocks[-1].rows.dt
-        found = [h for row in TABLE for h in self._gaussian(row, blocks, window, dt, least)]
+        found = [h for row in TABLE if row.after_s <= held_s for h in self._gaussian(row, blocks, window, dt)]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), blocks, window, 0.0)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
@@ -201,32 +201,34 @@ class Bank:
         p = np.exp(logs - logs.max())
         return Verdict(tuple(compared), p / p.sum())
 
-    def _gaussian(
-        self, row: Row, blocks: Sequence[BankBlock], window: _Window, dt: float, least: int
-    ) -> list[Hypothesis]:
+    def _gaussian(self, row: Row, blocks: Sequence[BankBlock], window: _Window, dt: float) -> list[Hypothesis]:
         """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
         columns = stacked([block.columns for block in blocks], row)
         K, n, m, d = columns.shape
         if not n:
             return []
-        white = np.matmul(np.array(window.factors)[:, None], columns)
-        ahead = window._uncorrelated(white.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3) if row.constant else white
-        HL = window.HL.reshape(K, m, -1)
-        own = np.matmul(ahead.transpose(0, 1, 3, 2), ahead)  # (K, n, d, d)
-        cross = np.matmul(ahead.transpose(0, 1, 3, 2), HL[:, None])  # (K, n, d, states)
-        slope = np.matmul(ahead.transpose(0, 1, 3, 2), window.Sr[:, None, :, None])[..., 0]  # (K, n, d)
+        white = np.matmul(window.whiteners, columns.transpose(0, 2, 1, 3).reshape(K, m, n * d))
+        if row.constant:
+            white = window.uncorrelated(white)
+        turned = np.ascontiguousarray(white.transpose(0, 2, 1))
+        cross = np.matmul(turned, window.HL.reshape(K, m, -1)).reshape(K, n, d, -1)
+        slope = np.matmul(turned, window.Sr[:, :, None]).reshape(K, n, d)
+        parts = turned.reshape(K, n, d, m)
+        own = np.matmul(parts, parts.transpose(0, 1, 3, 2))
         prior = np.log(dt / row.period_s)
         if row.constant:
             own, cross, slope = (np.cumsum(part[::-1], axis=0)[::-1] for part in (own, cross, slope))
-        G = own - np.matmul(np.matmul(cross, window.M), cross.transpose(0, 1, 3, 2))
+        states = cross.shape[-1]
+        known = np.matmul(cross.reshape(-1, states), window.M).reshape(cross.shape)
+        G = own - np.matmul(known, cross.transpose(0, 1, 3, 2))
         gain = self._evidence(row, G, slope)
         if not row.constant:
             gain = np.cumsum(gain[::-1], axis=0)[::-1]
-        gain = gain[: K - least + 1] + prior
+        gain = gain + prior
         onsets = gain.argmax(axis=0)
         best = gain[onsets, np.arange(n)] + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
         return [
-            Hypothesis(row.kind, row.columns, i, K - int(onsets[i]), float(best[i])) for i in range(n)
+            Hypothesis(row.kind, row, i, K - int(onsets[i]), float(best[i])) for i in range(n)
         ]
 
     def _evidence(self, row: Row, G: Array, g: Array) -> Array:
@@ -282,9 +284,9 @@ class Bank:
         """Return a hypothesis with its evidence by Student's t of each row."""
         K, m = window.r.shape
         r, penalty, log_det, amplitudes = window.r.ravel(), 0.0, 0.0, None
-        if h.kind is not Kind.NOMINAL:
-            row = next(row for row in TABLE if row.columns == h.columns)
-            columns = np.array([getattr(block.columns, h.columns)[h.index] for block in blocks])
+        row = h.row
+        if row is not None:
+            columns = np.array([getattr(block.columns, row.columns)[h.index] for block in blocks])
             B = window.whitened(columns, K - h.blocks, constant=row.constant)
             SB = window.projected(B)
             G, g = B.T @ SB, SB.T @ r
@@ -304,7 +306,7 @@ class Bank:
         log_p = -0.5 * (FREEDOM + K) * np.log1p(rest.sum(axis=0) / FREEDOM).sum() - 0.5 * (penalty + log_det)
         since = rest[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else rest
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
-        return Hypothesis(h.kind, h.columns, h.index, h.blocks, float(log_p), amplitudes, misfit, worst)
+        return Hypothesis(h.kind, row, h.index, h.blocks, float(log_p), amplitudes, misfit, worst)
 
     @staticmethod
     def _larger_noise(factor: float, window: _Window) -> Hypothesis:

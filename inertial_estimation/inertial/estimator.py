@@ -316,10 +316,11 @@ class InertialEstimator:
         h, table = found.hypothesis, supervisor.table
         assert h.amplitudes is not None
         if h.kind is Kind.INPUT:
-            name = table.inputs[h.columns][h.index]
+            assert h.row is not None
+            name = table.inputs[h.row.columns][h.index]
             return LocatedCause(Cause.FAULT, found.probability, True, input=name)
         links = tuple(table.candidates.links[i] for i in found.indices)
-        if h.kind is Kind.LOAD:
+        if h.kind in (Kind.LOAD, Kind.VARYING):
             mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
             is_open = not found.certain
             return LocatedCause(

@@ -62,8 +62,8 @@ def held_in_words(estimator: InertialEstimator) -> str:
 def _suspect(supervisor: Supervisor) -> str:
     """Return the input that explains the data best."""
     hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
-    inputs = [h for h in hypotheses if h.kind is Kind.INPUT]
-    return supervisor.table.inputs[inputs[0].columns][inputs[0].index] if inputs else "the inputs"
+    inputs = (supervisor.table.inputs[h.row.columns][h.index] for h in hypotheses if h.kind is Kind.INPUT and h.row)
+    return next(inputs, "the inputs")
 
 
 def _figures(estimator: InertialEstimator) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Kind(Enum):
     NOMINAL = "nominal"
     NOISE = "noise"
     LOAD = "load"
+    VARYING = "varying load"
     PRESS = "press"
     PUSH = "push"
     INPUT = "input"
@@ -42,18 +43,23 @@ class Row:
         columns: Name of its columns in `CauseColumns`.
         period_s: Mean time between two beginnings, of one body or input [s].
         constant: Whether the amplitudes stay the same from block to block.
+        after_s: Time that an event has lasted before it is looked for [s]: nearly everything can be explained by
+            amplitudes that are new in every block.
     """
 
     kind: Kind
     columns: str
     period_s: float
     constant: bool
+    after_s: float = 0.0
 
 
 TABLE = (
     Row(Kind.LOAD, "loads", 600.0, constant=True),
     Row(Kind.PRESS, "weights", 6000.0, constant=True),
     Row(Kind.PUSH, "wrenches", 600.0, constant=True),
+    Row(Kind.VARYING, "loads", 6000.0, constant=False, after_s=1.0),
+    Row(Kind.PUSH, "wrenches", 600.0, constant=False, after_s=1.0),
     Row(Kind.INPUT, "spatial_inputs", 6000.0, constant=False),
     Row(Kind.INPUT, "single_inputs", 6000.0, constant=False),
 )

@@ -19,23 +19,29 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
-AFTER_LOAD = 2  # the same until a new load is known
+AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
 CONTEXT = 2  # blocks before the onset of an event that it keeps
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
+JUDGED_EVERY = 4  # blocks, of those that agree with the estimate
 HELD = 0.5  # probability of no event below which blocks wait
 EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
 LEAST_NAMED = 2  # blocks of a cause before it is told
-LEAST_BLOCKS = 3  # of a load before it is believed
+LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square of the residuals that a believed load leaves, of all rows and of one
+VARIES_AGAIN_S = 5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
+FOLLOWING_S = 0.3  # in which a load that varies may change by an expected one [s]
+MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
 WORTH = 0.1  # share of the past that is left then
 FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
 FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
+
+LOADS = (Kind.LOAD, Kind.VARYING)
 
 
 class Phase(Enum):
@@ -92,10 +98,10 @@ def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
     alike = [
         (h, p)
         for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True)
-        if h.kind is best.kind and h.columns == best.columns and h.log_odds > best.log_odds - np.log(NAMED)
+        if h.kind is best.kind and h.row is best.row and h.log_odds > best.log_odds - np.log(NAMED)
     ]
-    kind = [p for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True) if h.kind is best.kind]
-    probability = sum(kind)
+    kinds = LOADS if best.kind in LOADS else (best.kind,)
+    probability = verdict.probability(*kinds)
     certain = probability > 1.0 - 1.0 / ODDS
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
     pressed = verdict.probability(Kind.PRESS)
@@ -153,7 +159,10 @@ class Supervisor:
         self.last_load = 0.0
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self._since_load = AFTER_LOAD_BLOCKS
+        self._since_load, self._unjudged, self._time_s = AFTER_LOAD_BLOCKS, 0, 0.0
+        self._loaded_s: dict[int, float] = {}
+        self._varying: dict[int, float] = {}
+        self._followed: dict[int, float] = {}
         self._held = self._learned = 0.0
         self.verdict: Verdict | None = None
 
@@ -176,10 +185,17 @@ class Supervisor:
             self._learn(block)
             return
         self.waiting.append(block)
+        self._time_s += block.rows.dt
         self._since_load += 1
         if len(self.waiting) < 2:
             return
-        self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise)
+        self._unjudged += 1
+        if self.phase is Phase.LEARNING and self._unjudged < JUDGED_EVERY and self._is_calm(block):
+            self._learn_old()
+            return
+        self._unjudged = 0
+        held = self._held if self.phase is Phase.HOLDING else 0.0
+        self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
             if self._since_load > AFTER_LOAD_BLOCKS:
@@ -187,20 +203,30 @@ class Supervisor:
             if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
                 return
             if normal >= EVENT:
-                delay = DELAY if self._since_load > AFTER_LOAD_BLOCKS else AFTER_LOAD
-                while len(self.waiting) > delay:
-                    self._learn(self.waiting.popleft())
+                self._learn_old()
                 return
             self.phase, self._held, self._pushed = Phase.HOLDING, 0.0, False
             self.events += 1
         self._hold(block, self.verdict)
+
+    def _is_calm(self, block: BankBlock) -> bool:
+        """Whether a block agrees so well that causes need not be looked for in it alone."""
+        S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(block.rows)
+        q = self._filter.innovation(block.rows) ** 2 / S
+        return self.found is None and float(q.mean()) < CALM and float(q.max()) < CALM_ROW
+
+    def _learn_old(self) -> None:
+        """Learn the blocks that have waited long enough."""
+        delay = AFTER_LOAD if self._varying or self._since_load <= AFTER_LOAD_BLOCKS else DELAY
+        while len(self.waiting) > delay:
+            self._learn(self.waiting.popleft())
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._held += block.rows.dt
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
         self._pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
-        if best.kind is Kind.LOAD and self._believed(self.found):
+        if best.kind in LOADS and self._believed(self.found):
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
@@ -235,6 +261,9 @@ class Supervisor:
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the parameters of a body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
+        if load.kind is Kind.VARYING or self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S:
+            self._varying[body] = self._time_s
+        self._loaded_s[body] = self._time_s
         self._filter.open(body, self._load_covariance(body))
         assert load.amplitudes is not None
         self.last_load = float(load.amplitudes[0] * self._bank.table.load_size[0])
@@ -264,5 +293,17 @@ class Supervisor:
         return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
     def _learn(self, block: BankBlock) -> None:
+        for body in list(self._varying):
+            self._follow(body, block.rows.dt)
         self._filter.learn(block.rows)
         self._learned += block.rows.dt
+
+    def _follow(self, body: int, dt: float) -> None:
+        """Let the load on a body vary at random, until its mass has stood still for long enough."""
+        mass, last = float(self._filter.posterior.at.pi_C[body, 0]), self._followed.get(body, np.inf)
+        if abs(mass - last) > MOVED * self._bank.table.load_size[0]:
+            self._followed[body], self._varying[body] = mass, self._time_s
+        if self._time_s - self._varying[body] > VARIES_AGAIN_S:
+            del self._varying[body]
+            return
+        self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
