@@ -14,7 +14,7 @@ row that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -39,6 +39,7 @@ COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
 OFFSET = 1.0  # of each row, of model errors that outlast a window, in its standard deviation
 STRADDLING = 1  # first blocks since an onset, whose windows contain readings before it
+PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upwards is far more frequent
@@ -162,6 +163,18 @@ class _Window:
         return self.uncorrelated(wide.reshape(K, m, -1)).reshape(K * m, -1)
 
 
+def lasting(h: Hypothesis, held_s: float) -> float:
+    """Return the loss of log odds of a push that has lasted, beyond the time for which any push may.
+
+    At rest no data tell a steady press from a load: the longer an unknown force lasts, the more likely is a load.
+
+    Args:
+        h: The hypothesis.
+        held_s: Time that the event has lasted [s].
+    """
+    return held_s / PUSH_DURATION_S if h.kind in (Kind.PRESS, Kind.PUSH) else 0.0
+
+
 class Bank:
     """Compares the causes of a table over windows of blocks.
 
@@ -189,6 +202,8 @@ class Bank:
         window = _Window(blocks, posterior, noise)
         dt = blocks[-1].rows.dt
         found = [h for row in TABLE if row.after_s <= held_s for h in self._gaussian(row, blocks, window, dt)]
+        if held_s > PUSH_S:
+            found = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in found]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), blocks, window, 0.0)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
@@ -196,6 +211,8 @@ class Bank:
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
             return Verdict((Hypothesis(Kind.NOMINAL, misfit=nominal.misfit, worst_row=nominal.worst_row),), np.ones(1))
         compared = [nominal, *larger, *(self._student(h, blocks, window, dt) for h in worth)]
+        if held_s > PUSH_S:
+            compared = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in compared]
         compared.sort(key=lambda h: -h.log_odds)
         logs = np.array([h.log_odds for h in compared])
         p = np.exp(logs - logs.max())

@@ -265,6 +265,7 @@ class InertialEstimator:
             posterior.at.pi_C,
             step.dt,
             self._hand_over_rate(step.time_ns),
+            () if self.supervisor is None else tuple(self.supervisor.varying),
         )
         if seconds(step.time_ns - self._reported_ns) >= REPORT_S or step.time_ns < self._reported_ns:
             self._reported_ns = step.time_ns

@@ -94,6 +94,11 @@ class NoiseScale:
         if not adapting:
             self.variance = np.ones(len(self.names))
 
+    def discount(self, share: float) -> None:
+        """Let all that has been seen count less, so that the scale follows new innovations soon."""
+        self._informed *= share
+        self.seconds *= share
+
     @property
     def correlation(self) -> Array:
         """Correlation of successive normalised innovations of each group, shape (count,)."""

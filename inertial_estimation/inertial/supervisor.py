@@ -34,9 +34,10 @@ LEAST_NAMED = 2  # blocks of a cause before it is told
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square of the residuals that a believed load leaves, of all rows and of one
 VARIES_AGAIN_S = 5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
-FOLLOWING_S = 0.3  # in which a load that varies may change by an expected one [s]
+FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
+FORCED_S = 2.0  # for which all data are learned then, as of a robot that has changed, or noise that has [s]
 WORTH = 0.1  # share of the past that is left then
 FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
 FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
@@ -127,6 +128,7 @@ class Supervisor:
         last_load: Mass of the load that was learned last [kg].
         waiting: Blocks that are not learned yet, the newest last.
         bodies: Number in the filter of each candidate body that is estimated.
+        varying: Bodies whose loads vary and are followed, and the time at which they moved last [s].
         watching: Whether anything but learning at once is done.
     """
 
@@ -160,8 +162,9 @@ class Supervisor:
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
         self._since_load, self._unjudged, self._time_s = AFTER_LOAD_BLOCKS, 0, 0.0
+        self._forced_s = 0.0
         self._loaded_s: dict[int, float] = {}
-        self._varying: dict[int, float] = {}
+        self.varying: dict[int, float] = {}
         self._followed: dict[int, float] = {}
         self._held = self._learned = 0.0
         self.verdict: Verdict | None = None
@@ -181,7 +184,8 @@ class Supervisor:
         Args:
             block: The equations and the columns of causes.
         """
-        if not self.watching:
+        self._forced_s -= block.rows.dt
+        if not self.watching or self._forced_s > 0.0:
             self._learn(block)
             return
         self.waiting.append(block)
@@ -217,7 +221,7 @@ class Supervisor:
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
-        delay = AFTER_LOAD if self._varying or self._since_load <= AFTER_LOAD_BLOCKS else DELAY
+        delay = AFTER_LOAD if self.varying or self._since_load <= AFTER_LOAD_BLOCKS else DELAY
         while len(self.waiting) > delay:
             self._learn(self.waiting.popleft())
 
@@ -242,10 +246,12 @@ class Supervisor:
             return
         if self._held > LONGEST_EVENT_S:
             self._filter.data.discount(WORTH)
+            self._filter.noise.discount(WORTH)
             for number in set(self.bodies.values()):
                 self._filter.open(number, self._load_covariance(number))
             self._filter.solve()
             self._end(AGREED)
+            self._forced_s = FORCED_S
             return
         onset = len(self.waiting) - best.blocks if best.blocks else 0
         while len(self.waiting) > DELAY and onset > CONTEXT:
@@ -262,7 +268,7 @@ class Supervisor:
         """Open the parameters of a body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
         if load.kind is Kind.VARYING or self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S:
-            self._varying[body] = self._time_s
+            self.varying[body] = self._time_s
         self._loaded_s[body] = self._time_s
         self._filter.open(body, self._load_covariance(body))
         assert load.amplitudes is not None
@@ -293,7 +299,7 @@ class Supervisor:
         return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
     def _learn(self, block: BankBlock) -> None:
-        for body in list(self._varying):
+        for body in list(self.varying):
             self._follow(body, block.rows.dt)
         self._filter.learn(block.rows)
         self._learned += block.rows.dt
@@ -302,8 +308,8 @@ class Supervisor:
         """Let the load on a body vary at random, until its mass has stood still for long enough."""
         mass, last = float(self._filter.posterior.at.pi_C[body, 0]), self._followed.get(body, np.inf)
         if abs(mass - last) > MOVED * self._bank.table.load_size[0]:
-            self._followed[body], self._varying[body] = mass, self._time_s
-        if self._time_s - self._varying[body] > VARIES_AGAIN_S:
-            del self._varying[body]
+            self._followed[body], self.varying[body] = mass, self._time_s
+        if self._time_s - self.varying[body] > VARIES_AGAIN_S:
+            del self.varying[body]
             return
         self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))

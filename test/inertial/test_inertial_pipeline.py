@@ -102,12 +102,11 @@ def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_we
     masses = np.array([e.links[0].payload.mass for e in estimates])
     assert np.abs(masses[times < 2.9]).max() < 0.2
     assert np.all(np.abs(masses[times > 4.0] - 5.44) < 0.05 * 5.44)
-    assert Decision.REOPENED in {e.decision for e in estimates}
     final = estimates[-1].links[0]
     assert np.allclose(final.payload.com_L, [0.0, 0.0, 0.05], atol=0.02)
     assert abs(final.payload.mass - 5.44) < 4 * np.sqrt(final.covariance[0, 0])
     published = np.array([e.links[0].published.mass for e in estimates])
-    assert np.abs(np.diff(published) / np.diff(times)).max() < 1.1 * 5.44 / 0.3  # within hand_over_time
+    assert np.abs(np.diff(published) / np.diff(times)).max() < 1.1 * 5.44 / 0.3  # within 0.3 s
     for estimate in estimates:
         moments = np.linalg.eigvalsh(estimate.links[0].estimate.inertia_Lcm)
         assert moments[0] > 0.0
@@ -211,10 +210,10 @@ def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_wei
     pipeline = panda_pipeline()
     run(pipeline, stream[:400])
     pipeline.set_enabled(False)
-    frozen = pipeline.filter.x.copy()
+    frozen = pipeline.estimator.posterior.x.copy()
     estimates = run(pipeline, stream[400:600])
     assert {e.decision for e in estimates} == {Decision.DISABLED}
-    assert np.array_equal(pipeline.filter.x, frozen)
+    assert np.array_equal(pipeline.estimator.posterior.x, frozen)
     assert pipeline.health(stream[599][1].stamp_ns)[-1].level == HealthLevel.WARN
     pipeline.set_enabled(True)
     assert run(pipeline, stream[600:])[-1].accepted
@@ -231,7 +230,7 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
     from inertial_estimation.models.measured_state import MeasuredState
 
     equation = tau.equation(MeasuredState(q, zero, zero, zero))
-    resting = pipeline.filter.predict(equation) - equation.value
+    resting = equation.regressor @ pipeline.estimator.believed() - equation.value
     if not at_start:
         pipeline.calibrate()
     decisions = []
@@ -240,10 +239,10 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
         decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
     assert Decision.CALIBRATING in decisions
     assert Decision.CALIBRATED in decisions
-    assert np.allclose(pipeline.estimator.corrected.bias.bias, offset, atol=1e-6)
+    assert np.allclose(pipeline.estimator.bias.bias, offset, atol=1e-6)
     assert decisions[-1] is Decision.ACCEPTED
     pipeline.reset()
-    assert np.all(pipeline.estimator.corrected.bias.bias == 0.0)
+    assert np.all(pipeline.estimator.bias.bias == 0.0)
 
 
 def test_exported_urdf_carries_the_estimate(panda_learned):
