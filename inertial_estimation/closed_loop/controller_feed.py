@@ -1,8 +1,8 @@
 """Inputs of the controller in a closed loop, and their activation."""
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate
 from inertial_estimation.simulation.ground_truth import SensorReadings
 

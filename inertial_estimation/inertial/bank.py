@@ -4,12 +4,12 @@ Residuals r of K blocks, whitened by their noise and by the correlation of one b
 
     r = H dx + B c + e,    dx ~ N(0, P), c ~ N(0, 1)
 
-with H = A dphi/dx the sensitivity to what the filter knows, and B the columns of a cause since its onset. With
+with H = A dphi/dx the sensitivity to what the filter knows, and B the columns of a cause since onset. With
 S = 1 + H P H', G = B' S^-1 B and g = B' S^-1 r the evidence of the cause over none is, for Gaussian noise,
 
     1/2 g' (1 + G)^-1 g - 1/2 log det(1 + G)
 
-for every cause and onset. The best of them are then compared with none and with larger noise by errors of each
+for every cause and onset. The best are then compared with none and with larger noise by errors of each
 row that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss / nu) a row.
 """
 
@@ -38,7 +38,7 @@ from inertial_estimation.signals import Array
 COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
 OFFSET = 1.0  # of each row, of model errors that outlast a window, in its standard deviation
-STRADDLING = 1  # first blocks since an onset, whose windows contain readings before it
+STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
@@ -107,7 +107,9 @@ class Verdict:
 
     def probability(self, *kinds: Kind) -> float:
         """Return the probability of some kinds of causes."""
-        return float(sum(p for h, p in zip(self.hypotheses, self.probabilities, strict=True) if h.kind in kinds))
+        return float(
+            sum(p for h, p in zip(self.hypotheses, self.probabilities, strict=True) if h.kind in kinds)
+        )
 
 
 class _Window:
@@ -116,7 +118,9 @@ class _Window:
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
         at, rho = posterior.at, noise.correlation[noise.groups]
         root = np.sqrt(1.0 - rho**2)
-        self.whiteners = np.linalg.inv(np.linalg.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks])))
+        self.whiteners = np.linalg.inv(
+            np.linalg.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks]))
+        )
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
         raw = np.matmul(self.whiteners, (value - A @ at.phi)[:, :, None])[:, :, 0]
         slopes = np.matmul(self.whiteners, A @ at.D)
@@ -135,7 +139,7 @@ class _Window:
         """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the second."""
         shape = (-1, *(1,) * (values.ndim - 2))
         rho, root = self._rho.reshape(shape), self._root.reshape(shape)
-        found = values.copy()
+        found: Array = values.copy()
         found[1:] = (values[1:] - rho * values[:-1]) / root
         return found
 
@@ -145,7 +149,7 @@ class _Window:
         return found
 
     def whitened(self, columns: Array, onset: int, *, constant: bool) -> Array:
-        """Return the columns of one cause since an onset, shape (K m, d), or d for each block where it varies.
+        """Return the columns of one cause since an onset, (K m, d), or d for each block where it varies.
 
         Args:
             columns: Not whitened, shape (K, m, d).
@@ -166,7 +170,7 @@ class _Window:
 def lasting(h: Hypothesis, held_s: float) -> float:
     """Return the loss of log odds of a push that has lasted, beyond the time for which any push may.
 
-    At rest no data tell a steady press from a load: the longer an unknown force lasts, the more likely is a load.
+    At rest no data tell a steady press from a load: the longer an unknown force lasts, the more likely a load.
 
     Args:
         h: The hypothesis.
@@ -180,6 +184,7 @@ class Bank:
 
     Attributes:
         table: The causes.
+        expected: Log of how much more often than others loads on the candidate bodies change, shape (n,).
         carried: Loads that the candidate bodies carry and can lose [kg], shape (n,).
     """
 
@@ -187,6 +192,7 @@ class Bank:
         """Take the table of the robot."""
         self.table = table
         self.carried: Array = np.zeros(len(table.candidates.links))
+        self.expected: Array = np.zeros(len(table.candidates.links))
 
     def judge(
         self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float = 0.0
@@ -209,7 +215,9 @@ class Bank:
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
         worth = [h for h in found if h.log_odds > SKIPPED][:COMPARED]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
-            return Verdict((Hypothesis(Kind.NOMINAL, misfit=nominal.misfit, worst_row=nominal.worst_row),), np.ones(1))
+            return Verdict(
+                (Hypothesis(Kind.NOMINAL, misfit=nominal.misfit, worst_row=nominal.worst_row),), np.ones(1)
+            )
         compared = [nominal, *larger, *(self._student(h, blocks, window, dt) for h in worth)]
         if held_s > PUSH_S:
             compared = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in compared]
@@ -218,7 +226,9 @@ class Bank:
         p = np.exp(logs - logs.max())
         return Verdict(tuple(compared), p / p.sum())
 
-    def _gaussian(self, row: Row, blocks: Sequence[BankBlock], window: _Window, dt: float) -> list[Hypothesis]:
+    def _gaussian(
+        self, row: Row, blocks: Sequence[BankBlock], window: _Window, dt: float
+    ) -> list[Hypothesis]:
         """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
         columns = stacked([block.columns for block in blocks], row)
         K, n, m, d = columns.shape
@@ -242,11 +252,11 @@ class Bank:
         if not row.constant:
             gain = np.cumsum(gain[::-1], axis=0)[::-1]
         gain = gain + prior
+        if row.columns == "loads":
+            gain = gain + self.expected
         onsets = gain.argmax(axis=0)
         best = gain[onsets, np.arange(n)] + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
-        return [
-            Hypothesis(row.kind, row, i, K - int(onsets[i]), float(best[i])) for i in range(n)
-        ]
+        return [Hypothesis(row.kind, row, i, K - int(onsets[i]), float(best[i])) for i in range(n)]
 
     def _evidence(self, row: Row, G: Array, g: Array) -> Array:
         """Return the Gaussian evidence of amplitudes with the prior of the row, shape (K, n)."""
@@ -268,7 +278,7 @@ class Bank:
     def _log_mass(self, mass: Array, inner: Array, body: int | slice = slice(None)) -> Array:
         """Return the log probability of the mass of loads, relative to either sign alike.
 
-        A load has a positive mass, and one that comes off at most that which the body carries; rarely the body
+        A load has a positive mass, and one that comes off at most what the body carries; rarely the body
         loses some of its own.
 
         Args:
@@ -308,11 +318,12 @@ class Bank:
             SB = window.projected(B)
             G, g = B.T @ SB, SB.T @ r
             Q = np.eye(len(G))
-            c = np.linalg.solve(G + Q, g)
+            c: Array = np.linalg.solve(G + Q, g)
             if h.kind in (Kind.LOAD, Kind.PRESS):
                 Q = self._load_precision(c[:1], h.index)[0]
                 c = np.linalg.solve(G + Q, g)
-            penalty = float(c @ Q @ c) - 2.0 * np.log(dt / row.period_s)
+            expected = self.expected[h.index] if row.columns == "loads" else 0.0
+            penalty = float(c @ Q @ c) - 2.0 * (np.log(dt / row.period_s) + expected)
             log_det = float(np.linalg.slogdet(G + Q)[1] - np.linalg.slogdet(Q)[1])
             if h.kind is Kind.LOAD:
                 log_det -= 2.0 * float(self._log_mass(c[0], G + Q, h.index))
@@ -335,5 +346,9 @@ class Bank:
         log_p = -0.5 * (FREEDOM + K) * np.log1p(rest.sum(axis=0) / FREEDOM).sum()
         log_p += -0.5 * float(dx @ dx) - K * m * np.log(factor) - NOISE_POWER * np.log(factor)
         return Hypothesis(
-            Kind.NOISE, log_odds=float(log_p), factor=factor, misfit=float(rest.mean()), worst_row=float(rest.mean(axis=0).max())
+            Kind.NOISE,
+            log_odds=float(log_p),
+            factor=factor,
+            misfit=float(rest.mean()),
+            worst_row=float(rest.mean(axis=0).max()),
         )

@@ -1,6 +1,6 @@
-"""The papers' filters on the same equation: log-Cholesky EKF (F 16-22) and linear Kalman filter (F 8-15), as printed.
+"""The papers' filters on the same equation, as printed: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
 
-x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate of (F 22) with a chi-square quantile, and
+x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, gate of (F 22) with a chi-square quantile, and
 re-opening after a rejection that lasts. Every measurement is used at once; nothing watches them.
 """
 

@@ -46,9 +46,9 @@ class PriorConfig:
     )
     walk: float = parameter(
         0.0,
-        "Standard deviation by which the logarithm of each body's mass walks at random in one second in the filters "
-        "for comparison (Foster et al.); centre of mass and radii of gyration in proportion. 0: parameters return to "
-        "nominal with the time constant `prior.memory`.",
+        "Standard deviation by which the logarithm of each body's mass walks at random in one second in the "
+        "filters for comparison (Foster et al.); centre of mass and radii of gyration in proportion. 0: "
+        "parameters return to nominal with the time constant `prior.memory`.",
         lower=0.0,
         upper=1e3,
     )
@@ -127,7 +127,9 @@ class GateConfig:
     """The innovation gate of the filters for comparison (Foster et al. 22)."""
 
     enabled: bool = parameter(
-        True, "Whether the filters for comparison test measurements against the innovation gate.", runtime=True
+        True,
+        "Whether the filters for comparison test measurements against the innovation gate.",
+        runtime=True,
     )
     reopen_after: float = parameter(
         0.1,
@@ -154,7 +156,7 @@ class InertialPipelineConfig:
     filter: str = parameter(
         INFORMATION,
         "Estimator: the physically consistent filter on information, watched by the bank of causes; or, for "
-        "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the standard parameters.",
+        "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the parameters.",
         choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
     )
     convention: str = parameter(
@@ -194,8 +196,9 @@ class InertialPipelineConfig:
     gate: GateConfig = section(GateConfig)
     watch: bool = parameter(
         True,
-        "Whether the bank of causes decides what is learned: nothing while a push or a fault of an input explains "
-        "the data, and a load at once. If false, all data are learned. The filters for comparison have no watch.",
+        "Whether the bank of causes decides what is learned: nothing while a push or a fault of an input "
+        "explains the data, and a load at once. If false, all data are learned. The filters for comparison "
+        "have no watch.",
     )
     candidates: tuple[str, ...] = parameter(
         ("*",),

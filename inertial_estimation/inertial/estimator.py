@@ -26,6 +26,7 @@ from inertial_estimation.signals import Array, Decision, InertialEstimate, froze
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 QUANTILE = 0.999  # of the NIS that is reported as its bound
 HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
+FOLLOWED_S = 0.1  # in which it reaches an expected load that varies, and goes with it then [s]
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 REPORT_S = 0.1  # between two evaluations of the informed directions [s]
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
@@ -103,7 +104,11 @@ class InertialEstimator:
         if isinstance(self.filter, InformationFilter):
             bank, bodies = model.bank(inputs)
             self.supervisor = Supervisor(
-                self.filter, bank, bodies, lambda body: self.model.load_covariance(bank.table, body), self._switch_on
+                self.filter,
+                bank,
+                bodies,
+                lambda body: self.model.load_covariance(bank.table, body),
+                self._switch_on,
             )
             self.supervisor.watching = config.watch
         self.bias = ResidualBias(len(rows), config.calibration_window, REST_SPEED)
@@ -179,7 +184,7 @@ class InertialEstimator:
         return self.posterior.at.pi_C
 
     def believed(self) -> Array:
-        """Return the parameters about the joint frames with which noise is stated, friction last, shape (n,)."""
+        """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
         return self.posterior.at.phi
 
     def about_known_errors(self, state: MeasuredState) -> MeasuredState:
@@ -204,8 +209,12 @@ class InertialEstimator:
             MeasurementError: If the equation is not finite.
         """
         equation = step.equation
-        if not (np.abs(equation.value) < LARGEST_VALUE).all() or not math.isfinite(float(equation.regressor.sum())):
-            raise MeasurementError("the measurement equation is not finite: readings are beyond any sensor's range")
+        if not (np.abs(equation.value) < LARGEST_VALUE).all() or not math.isfinite(
+            float(equation.regressor.sum())
+        ):
+            raise MeasurementError(
+                "the measurement equation is not finite: readings are beyond any sensor's range"
+            )
         assert equation.state is not None
         speed = float(np.abs(equation.state.v).max(initial=0.0))
         block = self.model.block(equation, self.believed(), step.dt, step.time_ns)
@@ -241,7 +250,9 @@ class InertialEstimator:
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
         if self._spread is None or self._spread[0] is not self.posterior:
-            L = np.linalg.cholesky(self.posterior.P + np.finfo(float).eps * np.diag(self.posterior.P.diagonal()))
+            L = np.linalg.cholesky(
+                self.posterior.P + np.finfo(float).eps * np.diag(self.posterior.P.diagonal())
+            )
             self._spread = self.posterior, self.posterior.at.D @ L
         HL = block.A @ self._spread[1]
         S = HL @ HL.T + (self.noise.scaled(block.noise) if self.supervisor is not None else block.noise)
@@ -302,6 +313,8 @@ class InertialEstimator:
         if self.supervisor.loads > self._loads:
             self._loads = self.supervisor.loads
             self._fast_until = time_ns + 2e9 * HAND_OVER_S
+        if self.supervisor.varying:
+            return max(rate, float(self.supervisor.table.load_size[0]) / FOLLOWED_S)
         fast = time_ns < self._fast_until
         return max(rate, abs(self.supervisor.last_load) / HAND_OVER_S) if fast else rate
 
@@ -325,7 +338,14 @@ class InertialEstimator:
             mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
             is_open = not found.certain
             return LocatedCause(
-                Cause.LOAD, found.probability, not is_open, is_open, links, mass, com_L, as_push=found.as_press
+                Cause.LOAD,
+                found.probability,
+                not is_open,
+                is_open,
+                links,
+                mass,
+                com_L,
+                as_push=found.as_press,
             )
         wrench = h.amplitudes * table.wrench_size if h.kind is Kind.PUSH else found.press(table)
         force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
@@ -394,4 +414,3 @@ def _chi_square(freedom: int) -> float:
     from scipy.special import chdtri
 
     return float(chdtri(freedom, 1.0 - QUANTILE))
-

@@ -19,6 +19,7 @@ class InformationFilter:
         noise: Scale of the stated noise.
         data: Information of all blocks learned.
         posterior: Most probable state.
+        centre: Mean of the prior, nominal but for bodies that carry a load, shape (n,).
         memory: Time constant with which the data are forgotten [s].
         considered: Whether errors of sensors are considered, not estimated.
     """
@@ -32,7 +33,7 @@ class InformationFilter:
         considered: bool = False,
         drift_s: float = 1000.0,
     ) -> None:
-        """Begin at the nominal parameters; arguments as the attributes, and the time in which errors drift [s]."""
+        """Begin at the nominal parameters; arguments as attributes, and the time of drifts [s]."""
         self.unknowns, self.noise, self.memory, self.considered = unknowns, noise, memory, considered
         self._drift_s = drift_s
         self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if considered else None
@@ -45,6 +46,7 @@ class InformationFilter:
         self.data = GroupedInformation.nothing(self.noise.groups, n)
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
         self._undrifted = 0.0
+        self.centre: Array = self.unknowns.nominal.copy()
 
     def innovation(self, block: RowBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
@@ -74,7 +76,7 @@ class InformationFilter:
             raise
 
     def _drift(self, dt: float) -> None:
-        """Let the errors of sensors vary, every DRIFT_PERIOD_S: each is a random process of its prior variance."""
+        """Let the errors of sensors vary: each is a random process of its prior variance."""
         k = self.unknowns.n_inferred
         self._undrifted += dt
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
@@ -93,6 +95,15 @@ class InformationFilter:
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
         self.data.open(columns, covariance, self.noise.weights)
 
+    def expect(self, body: int) -> None:
+        """Expect a body to be as it is estimated now: with a load, and no more as the description has it.
+
+        Args:
+            body: Its number.
+        """
+        place = self.unknowns.of_body(body)
+        self.centre[place] = self.posterior.x[place]
+
     def add_body(self, unknowns: Unknowns) -> None:
         """Estimate one more body, the last of other unknowns; the data say nothing of it so far.
 
@@ -101,8 +112,9 @@ class InformationFilter:
         """
         n, k = self.unknowns.n_inertial, self.unknowns.size
         kept = np.concatenate((np.arange(n), np.arange(n, k) + 10))
-        x = unknowns.nominal.copy()
-        x[kept] = self.posterior.x
+        x, centre = unknowns.nominal.copy(), unknowns.nominal.copy()
+        x[kept], centre[kept] = self.posterior.x, self.centre
+        self.centre = centre
         self.data = self.data.spread(kept, unknowns.size)
         self.unknowns = unknowns
         self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if self.considered else None
@@ -111,5 +123,9 @@ class InformationFilter:
 
     def solve(self) -> None:
         """Move to the most probable state."""
-        data, spread = self.data.weighted(self.noise.weights), self.data.weighted(self.noise.cautious_weights)[0]
-        self.posterior = most_probable(self.unknowns, data, self.posterior.x, self._fixed, spread)
+        data, spread = (
+            self.data.weighted(self.noise.weights),
+            self.data.weighted(self.noise.cautious_weights)[0],
+        )
+        at = self.posterior.x
+        self.posterior = most_probable(self.unknowns, data, at, self._fixed, spread, self.centre)

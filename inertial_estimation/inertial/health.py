@@ -62,7 +62,9 @@ def held_in_words(estimator: InertialEstimator) -> str:
 def _suspect(supervisor: Supervisor) -> str:
     """Return the input that explains the data best."""
     hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
-    inputs = (supervisor.table.inputs[h.row.columns][h.index] for h in hypotheses if h.kind is Kind.INPUT and h.row)
+    inputs = (
+        supervisor.table.inputs[h.row.columns][h.index] for h in hypotheses if h.kind is Kind.INPUT and h.row
+    )
     return next(inputs, "the inputs")
 
 

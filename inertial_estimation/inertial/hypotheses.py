@@ -1,6 +1,6 @@
 """The table of causes that may explain innovations, and their columns in one block of equations.
 
-A hypothesis is a row of the table: what its amplitudes do to the rows, how large they are expected to be, how often
+A hypothesis is a row of the table: what its amplitudes do to the rows, how large they are expected, how often
 it begins, whether its amplitudes stay the same or are new in every block, and how it is told.
 """
 
@@ -43,7 +43,7 @@ class Row:
         columns: Name of its columns in `CauseColumns`.
         period_s: Mean time between two beginnings, of one body or input [s].
         constant: Whether the amplitudes stay the same from block to block.
-        after_s: Time that an event has lasted before it is looked for [s]: nearly everything can be explained by
+        after_s: Time that an event has lasted before it is looked for [s]: nearly all can be explained by
             amplitudes that are new in every block.
     """
 
@@ -114,14 +114,18 @@ class CauseTable:
         candidates: The bodies on which loads and pushes are looked for.
         load_size: Expected size of mass [kg] and first moment [kg m] of a load, shape (4,).
         wrench_size: Expected size of force [N] and moment [Nm] of a push, shape (6,).
-        spread: Covariance of the place of a load about the centre of mass of each body, axes of the joint, in squared
-            units of `lever`, shape (n, 3, 3).
+        spread: Covariance of the place of a load about the centre of mass of each body, axes of the joint, in
+            squared units of `lever`, shape (n, 3, 3).
         lever: Unit of the distance of a load from the centre of mass [m].
         inputs: Names of inputs with six components, and of those with one.
     """
 
     def __init__(
-        self, measurement: DynamicsMeasurement, candidates: CandidateColumns, names: InputNames, total_mass: float
+        self,
+        measurement: DynamicsMeasurement,
+        candidates: CandidateColumns,
+        names: InputNames,
+        total_mass: float,
     ) -> None:
         """Prepare the expected sizes.
 

@@ -1,4 +1,4 @@
-"""Information of the data, kept per pair of groups of rows in stated units and weighted by the noise known now.
+"""Information of the data, per pair of groups of rows in stated units, weighted by the noise known now.
 
 With stated covariance R_0 of a block of rows and scales s_g of the noise of its groups, R = D R_0 D, so
 
@@ -120,7 +120,9 @@ class GroupedInformation:
         Returns:
             Shapes (n, n) and (n,).
         """
-        of_pairs = np.array([weights[g] * weights[h] for g in range(self.count) for h in range(g, self.count)])
+        of_pairs = np.array(
+            [weights[g] * weights[h] for g in range(self.count) for h in range(g, self.count)]
+        )
         matrix = self.settled + np.tensordot(of_pairs, self.matrices, 1)
         return matrix, self.settled_vector + of_pairs @ self.vectors
 

@@ -1,4 +1,4 @@
-"""The robot of an inertial pipeline: bodies, friction and sensor errors to estimate, and the measurement equation."""
+"""The robot of an inertial pipeline: what is estimated of it, and the equation that measures it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -161,7 +161,9 @@ class EstimationModel:
         if self.errors:
             others = self.errors.others
             names = (*self.errors.names, *(f"{TORQUE_ERROR}/{joint}" for joint in others.joints))
-            errors = LinearPrior(names, np.zeros(len(names)), np.concatenate((self.errors.sigmas, others.sigmas)))
+            errors = LinearPrior(
+                names, np.zeros(len(names)), np.concatenate((self.errors.sigmas, others.sigmas))
+            )
         prior = BodyPrior(config.prior.mass, config.prior.com, config.prior.radii)
         return Unknowns(self.bodies, prior, friction, errors, config.convention)
 
@@ -187,7 +189,7 @@ class EstimationModel:
         return {i: number[joint] for i, joint in enumerate(joints) if joint in number}
 
     def load_covariance(self, table: CauseTable, body: int) -> Array:
-        """Return the covariance of the change by a load on an estimated body, about its joint, shape (10, 10).
+        """Return the covariance of the change by a load on an estimated body, about its joint, (10, 10).
 
         Args:
             table: Expected sizes of loads.
@@ -236,7 +238,11 @@ class EstimationModel:
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:
         """Rows, columns of the state and joints of estimated Coulomb friction."""
         found: tuple[list[int], list[int], list[int]] = ([], [], [])
-        if self.friction is None or "coulomb" not in self.friction.terms or self.measurement.row_names[0].startswith("projected_"):
+        if (
+            self.friction is None
+            or "coulomb" not in self.friction.terms
+            or self.measurement.row_names[0].startswith("projected_")
+        ):
             return found
         places = {int(row) - self.robot.n_base: i for i, row in enumerate(self.measurement.picked_rows)}
         first = 10 * len(self.bodies)

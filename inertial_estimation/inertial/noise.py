@@ -1,9 +1,10 @@
 """Noise of groups of rows: one statistic of the innovations, and what is said of it.
 
-With innovation y of variance S = (H P H')_ii + R_ii and the noise R_ii = s_g^2 R_0,ii of row i, the expectation
-of its squared noise given y is R_ii (1 + R_ii / S (y^2 / S - 1)). Its mean over rows and blocks, each weighted as by
-Student's t of four degrees of freedom, estimates s_g^2 (expectation maximisation). The stated noise counts
-as PRIOR_S seconds of data. Innovations of successive blocks that are correlated tell less: (1 + rho) / (1 - rho).
+An innovation y of row i has the variance S = (H P H')_ii + R_ii, R_ii = s_g^2 R_0,ii. The score of log s_g^2 is
+the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 / 2: blocks that
+are mostly uncertain parameters say little of the noise. Innovations are weighted as by Student's t of four degrees of
+freedom; the stated noise counts as PRIOR_S seconds of data. Where innovations of successive blocks are correlated
+they tell less of the parameters, by (1 + rho) / (1 - rho).
 """
 
 from collections.abc import Sequence
@@ -88,7 +89,7 @@ class NoiseScale:
         self._squares: Array = np.full(len(self.names), CORRELATION_PRIOR)
         self._last: Array | None = None
 
-    def adapt(self, adapting: bool) -> None:  # noqa: FBT001
+    def adapt(self, adapting: bool) -> None:
         """Use what the innovations show from now on, or the stated noise."""
         self.adapting = adapting
         if not adapting:
@@ -102,7 +103,8 @@ class NoiseScale:
     @property
     def correlation(self) -> Array:
         """Correlation of successive normalised innovations of each group, shape (count,)."""
-        return np.clip(self._products / self._squares, 0.0, 0.95)
+        correlation: Array = np.clip(self._products / self._squares, 0.0, 0.95)
+        return correlation
 
     @property
     def weights(self) -> Array:
@@ -114,7 +116,8 @@ class NoiseScale:
     def cautious_weights(self) -> Array:
         """1 / (s_g sqrt(c_g)): what correlated residuals tell, for the covariance."""
         rho = self.correlation
-        return np.sqrt((1.0 - rho) / (1.0 + rho) / self.variance)
+        weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / self.variance)
+        return weights
 
     def scaled(self, noise: Array) -> Array:
         """Return a stated covariance at the scale known now.
@@ -127,7 +130,7 @@ class NoiseScale:
 
     @property
     def doubt(self) -> float:
-        """Factor of the standard deviations that the scale may still be wrong by, at one sigma of its logarithm."""
+        """Factor that the standard deviations may still be wrong by, at one sigma of its logarithm."""
         informed = 1.0 / PRIOR_LOG**2 + self.seconds * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))
 
@@ -173,7 +176,9 @@ class NoiseScale:
         if self._last is not None:
             keep = np.exp(-dt / MEMORY_S)
             product, square = informing * y * self._last, informing * y**2
-            self._products = keep * self._products + np.bincount(self.groups, product, len(self.names)) / self._rows
+            self._products = (
+                keep * self._products + np.bincount(self.groups, product, len(self.names)) / self._rows
+            )
             squares = np.bincount(self.groups, square, len(self.names)) / self._rows
             self._squares = keep * self._squares + squares + (1.0 - keep) * CORRELATION_PRIOR
         self._last = y
@@ -189,7 +194,7 @@ class NoiseScale:
         return dict(zip(self.names, pairs, strict=True))
 
     def said(self, *, too_small: bool) -> str:
-        """Return which noise parameters are too small, or too large; empty if none is, or too little has been seen.
+        """Return which noise parameters are too small, or too large; empty for none or too few data.
 
         Args:
             too_small: Which of both.

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
 from inertial_estimation.signals import Array
 
+Mask = NDArray[np.bool_]
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
 SMALLEST_STEP = 1e-4  # of all coordinates, at which the minimum counts as reached
 MOST_STEPS = 12  # of one update; the next one goes on from there
@@ -38,8 +40,9 @@ def most_probable(
     unknowns: Unknowns,
     data: tuple[Array, Array],
     start: Array,
-    fixed: Array | None = None,
+    fixed: Mask | None = None,
     spread: Array | None = None,
+    centre: Array | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
 
@@ -49,10 +52,12 @@ def most_probable(
         start: State to begin at, shape (n,).
         fixed: Whether a coordinate keeps its value, shape (n,); None: none does. The covariance of the others
             contains that of the prior of the fixed ones (they are considered).
+        centre: Mean of the prior, shape (n,); None: the nominal state.
         spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
     """
     Lambda, eta = data
-    prior, centre, n = unknowns.prior_information, unknowns.nominal, unknowns.n_inertial
+    prior, n = unknowns.prior_information, unknowns.n_inertial
+    centre = unknowns.nominal if centre is None else centre
     free = np.ones(len(start), dtype=bool) if fixed is None else ~fixed
     at = unknowns.at(start)
     value, steps = _cost(Lambda, eta, prior, centre, at), 0
@@ -92,12 +97,12 @@ def _solved(gauss: Array, curvature: Array, gradient: Array) -> Array:
     return np.asarray(dpotrs(factor, gradient, lower=1)[0])
 
 
-def _covariance(information: Array, free: Array, prior: Array) -> Array:
+def _covariance(information: Array, free: Mask, prior: Array) -> Array:
     """Return the covariance of the free coordinates, errors of the fixed ones considered."""
-    inverse = _inverse(information[free][:, free])
+    inverse: Array = _inverse(information[free][:, free])
     if free.all():
         return inverse
-    P = prior.copy()
+    P: Array = prior.copy()
     effect = -inverse @ information[free][:, ~free]
     cross = effect @ prior[~free][:, ~free]
     P[np.ix_(free, free)] = inverse + cross @ effect.T
@@ -109,4 +114,5 @@ def _inverse(matrix: Array) -> Array:
     """Return the inverse of a positive definite matrix."""
     factor, _info = dpotrf(matrix, lower=1)
     lower, _info = dpotri(factor, lower=1)
-    return np.tril(lower) + np.tril(lower, -1).T
+    inverse: Array = np.tril(lower) + np.tril(lower, -1).T
+    return inverse

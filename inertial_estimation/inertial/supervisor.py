@@ -1,8 +1,9 @@
 """Learn, hold or open: what becomes of a block of equations, by what the bank of causes finds.
 
-A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be undone.
-While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with the estimate
-again. A load that has been found opens the parameters of its body, and the blocks since its onset are learned at once.
+A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be
+undone. While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with
+the estimate again. A load that has been found opens the parameters of its body, and the blocks since its onset
+are learned at once.
 """
 
 from collections import deque
@@ -12,7 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inertial.bank import OFFSET, STRADDLING, Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -32,8 +33,13 @@ ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
 LEAST_NAMED = 2  # blocks of a cause before it is told
 LEAST_BLOCKS = 2  # of a load before it is believed
-FITS, FITS_ROW = 1.6, 6.0  # largest mean square of the residuals that a believed load leaves, of all rows and of one
-VARIES_AGAIN_S = 5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
+FITS, FITS_ROW = (
+    1.6,
+    6.0,
+)  # largest mean square of the residuals that a believed load leaves, of all rows and of one
+VARIES_AGAIN_S = (
+    5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
+)
 FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -77,7 +83,7 @@ class FoundCause:
     upwards: Array
 
     def press(self, table: CauseTable) -> Array:
-        """Return force and moment of a steady press at the body's centre of mass, axes of the base, shape (6,).
+        """Return force and moment of a steady press at the body's centre of mass, base axes, (6,).
 
         Args:
             table: Of the causes.
@@ -107,7 +113,9 @@ def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
     pressed = verdict.probability(Kind.PRESS)
     open_ = best.kind is Kind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    reported = best.amplitudes is not None and (certain or open_) and best.blocks >= LEAST_NAMED and fits(best)
+    reported = (
+        best.amplitudes is not None and (certain or open_) and best.blocks >= LEAST_NAMED and fits(best)
+    )
     return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
 
 
@@ -146,8 +154,8 @@ class Supervisor:
             filter_: The filter.
             bank: The bank of causes.
             bodies: Number in the filter of each candidate body that is estimated.
-            load_covariance: Covariance of a change of ten parameters by a load on an estimated body, (10, 10).
-            switch_on: Estimates a candidate body from now on, and returns whether it may be: a load is on it.
+            load_covariance: Covariance of a change of an estimated body by a load, shape (10, 10).
+            switch_on: Estimates a candidate body from now on; returns whether it may be.
         """
         self._filter, self._bank, self.bodies, self._load_covariance = filter_, bank, bodies, load_covariance
         self._switch_on, self.watching = switch_on, True
@@ -199,6 +207,7 @@ class Supervisor:
             return
         self._unjudged = 0
         held = self._held if self.phase is Phase.HOLDING else 0.0
+        self._note_loads()
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
@@ -215,7 +224,9 @@ class Supervisor:
 
     def _is_calm(self, block: BankBlock) -> bool:
         """Whether a block agrees so well that causes need not be looked for in it alone."""
-        S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(block.rows)
+        S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(
+            block.rows
+        )
         q = self._filter.innovation(block.rows) ** 2 / S
         return self.found is None and float(q.mean()) < CALM and float(q.max()) < CALM_ROW
 
@@ -235,7 +246,7 @@ class Supervisor:
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
-        if self._agrees():
+        if self._held > (AGREED - 0.5) * block.rows.dt and self._agrees():
             self._end(AGREED)
             return
         if not self._pushed and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
@@ -265,7 +276,7 @@ class Supervisor:
         return found.certain and found.hypothesis.blocks >= LEAST_BLOCKS and fits(found.hypothesis)
 
     def _open(self, candidate: int, load: Hypothesis) -> None:
-        """Open the parameters of a body on which a load has been found, and learn the blocks since its onset."""
+        """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
         if load.kind is Kind.VARYING or self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S:
             self.varying[body] = self._time_s
@@ -273,14 +284,14 @@ class Supervisor:
         self._filter.open(body, self._load_covariance(body))
         assert load.amplitudes is not None
         self.last_load = float(load.amplitudes[0] * self._bank.table.load_size[0])
-        self._bank.carried[candidate] += self.last_load
         self.loads += 1
         self._since_load = 0
-        since = list(self.waiting)[STRADDLING - blocks :] if blocks > STRADDLING else []
+        since = list(self.waiting)[1 - blocks :] if blocks > 1 else []
         self.waiting.clear()
         self.phase = Phase.LEARNING
         for block in since:
             self._learn(block)
+            self._filter.expect(body)
 
     def _end(self, keep: int) -> None:
         self.phase, self.found = Phase.LEARNING, None
@@ -299,9 +310,9 @@ class Supervisor:
         return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
     def _learn(self, block: BankBlock) -> None:
+        self._filter.learn(block.rows)
         for body in list(self.varying):
             self._follow(body, block.rows.dt)
-        self._filter.learn(block.rows)
         self._learned += block.rows.dt
 
     def _follow(self, body: int, dt: float) -> None:
@@ -313,3 +324,13 @@ class Supervisor:
             del self.varying[body]
             return
         self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
+        self._filter.expect(body)
+        self._filter.solve()
+
+    def _note_loads(self) -> None:
+        """Note what bodies carry and can lose, and expect loads that vary once a second."""
+        masses = self._filter.posterior.at.pi_C[:, 0]
+        for candidate, body in self.bodies.items():
+            nominal = self._filter.unknowns.bodies[body].nominal_J.mass
+            self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
+            self._bank.expected[candidate] = np.log(600.0) if body in self.varying else 0.0

@@ -133,7 +133,8 @@ class Unknowns:
     @cached_property
     def prior_information(self) -> Array:
         """Inverse of the prior covariance, shape (n, n)."""
-        return np.linalg.inv(self.prior_covariance)
+        information: Array = np.linalg.inv(self.prior_covariance)
+        return information
 
     @cached_property
     def _to_joint(self) -> Array:

@@ -88,6 +88,7 @@ class SensorErrorConfig:
         lower=-1e4,
         upper=1e4,
     )
+
     @property
     def considered(self) -> bool:
         """Whether the errors are taken into account and not estimated (Schmidt)."""

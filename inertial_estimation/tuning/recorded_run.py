@@ -9,8 +9,7 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.inertial.estimator import StepOutcome
-from inertial_estimation.inertial.estimator import MeasuredStep
+from inertial_estimation.inertial.estimator import MeasuredStep, StepOutcome
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection, replay_recording

@@ -1,9 +1,9 @@
 """Filters are chosen by name; a name that does not exist is refused, never replaced."""
 
 import pytest
+from inertial_estimation.estimators.inertial.filters import FILTERS, filter_named
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.filters import FILTERS, filter_named
 
 
 def test_names_that_do_not_exist_are_refused():

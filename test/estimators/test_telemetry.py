@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
-from inertial_estimation.inertial.residual_bias import ResidualBias
+
 from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate, Phase
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
@@ -17,6 +16,7 @@ from inertial_estimation.estimators.telemetry import (
     InertialTelemetry,
     TiltTelemetry,
 )
+from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,

@@ -1,4 +1,4 @@
-"""The papers' filters: the textbook's, a batch solver's on linear problems, and what only one of them keeps."""
+"""The papers' filters: the textbook's, a batch solver's on linear problems, and what only one keeps."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def test_the_linear_filter_is_least_squares_with_a_prior():
         information = information + H.T @ np.linalg.solve(block.noise, H)
         vector = vector + H.T @ np.linalg.solve(block.noise, block.value)
     assert filter_.posterior.x == pytest.approx(np.linalg.solve(information, vector), abs=1e-6)
-    assert filter_.posterior.P == pytest.approx(np.linalg.inv(information), abs=1e-6)
+    assert pytest.approx(np.linalg.inv(information), abs=1e-6) == filter_.posterior.P
 
 
 @pytest.mark.parametrize("convention", ["rucker", "foster"])
@@ -84,5 +84,5 @@ def test_a_random_walk_is_the_extended_kalman_filter_of_the_textbook():
         K = P @ H.T @ np.linalg.inv(S)
         x, P = x + K @ (block.value - block.A @ at.phi), P - K @ S @ K.T
     assert filter_.posterior.x == pytest.approx(x, abs=1e-8)
-    assert filter_.posterior.P == pytest.approx(P, abs=1e-8)
+    assert pytest.approx(P, abs=1e-8) == filter_.posterior.P
     assert Q[0, 0] == pytest.approx(0.15**2)

@@ -85,7 +85,7 @@ def test_nees_and_nis_are_chi_square(kind, links):
 
 
 def test_the_filter_on_information_covers_its_errors():
-    """It weighs rows as by Student's t, and counts correlations it cannot exclude: it may be cautious, never bold."""
+    """It counts correlations that it cannot exclude: it may be cautious, never bold."""
     nees, _nis = monte_carlo(information, ("panda_link7",))
     assert 0.5 * 10.0 < nees < bounds(10)[1]
 

@@ -1,4 +1,4 @@
-"""The filter on information: a batch of all data at any stated noise, consistent bodies, what is not informed stays."""
+"""The filter on information: a batch of all data at any stated noise, consistent bodies."""
 
 from dataclasses import replace
 

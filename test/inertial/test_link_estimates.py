@@ -3,11 +3,12 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.inertial_scenes import MEMORY, PRIOR, ArmScene
+from inertial_estimation.inertial.central_parameters import central_jacobian, central_parameters
+from support.inertial_scenes import MEMORY, ArmScene
 
-from inertial_estimation.estimators.inertial.central_parameters import central_jacobian, central_parameters
+from inertial_estimation.inertial.comparison_filters import LogCholeskyEkf
 from inertial_estimation.inertial.link_estimates import LinkReport, parameter_covariance
-from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.inertial.model import body_covariances
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
@@ -87,12 +88,13 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, 1.0, (0.02, 0.0, 0.1))
     body = scene.bodies[0]
-    ekf = LogCholeskyEkf(scene.bodies, PRIOR, scene.gate(enabled=False), MEMORY, convention=convention)
+    ekf = LogCholeskyEkf(scene.unknowns(convention), memory=MEMORY, gated=False)
     for _ in range(2000):
-        ekf.update(scene.equation(), 0.01)
-    pi_C, covariance_C = ekf.body_parameters()
+        ekf.update(scene.block(dt=0.01)[0])
+    pi_C, P = ekf.posterior.at.pi_C, ekf.posterior.P
+    covariance_C = body_covariances(ekf.posterior.at.G, P)
     (link,) = LinkReport(scene.bodies).estimates(pi_C, covariance_C, pi_C)
-    draws = scene.rng.multivariate_normal(ekf.x, 1e-2 * ekf.P, size=40000)
+    draws = scene.rng.multivariate_normal(ekf.posterior.x, 1e-2 * P, size=40000)
     bodies_L = parameters_from_log_cholesky(draws, convention) @ body.to_link.T
     sample = 1e2 * np.cov(bodies_L.T)
     covariance = parameter_covariance(link)

@@ -156,9 +156,7 @@ def test_a_load_is_located_within_three_tenths_of_a_second_and_followed(motion):
 
 def test_with_auto_the_located_link_is_estimated_and_published(motion):
     load = attached_ball("arm_right_4_link", 2.0, (0.03, 0.0, -0.05), start=ON_S)
-    rows = estimates_of(
-        motion, load, **{"links": ("auto", "torso_2_link"), "candidates": ("arm_right_*",)}
-    )
+    rows = estimates_of(motion, load, links=("auto", "torso_2_link"), candidates=("arm_right_*",))
     names = [link.published.link for link in rows[0][1].links]
     assert names[0] == "torso_2_link"
     assert set(names[1:]) == {f"arm_right_{i}_link" for i in range(1, 8)}
