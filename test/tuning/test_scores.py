@@ -14,7 +14,7 @@ ROWS = 6
 def update(y, sigma, decision=Decision.ACCEPTED):
     variance = np.full(ROWS, sigma**2)
     nis = float(y @ (y / variance))
-    return StepOutcome(y, nis, True, decision, 0, variance, float(np.log(variance).sum()))
+    return StepOutcome(y, nis, decision, variance, float(np.log(variance).sum()))
 
 
 def mean_score(innovations, sigma):
