@@ -34,6 +34,7 @@ from inertial_estimation.inertial.noise import FREEDOM, NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 COMPARED = 12  # causes that are compared by Student's t
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
@@ -170,7 +171,7 @@ class _Window:
 def lasting(h: Hypothesis, held_s: float) -> float:
     """Return the loss of log odds of a push that has lasted, beyond the time for which any push may.
 
-    At rest no data tell a steady press from a load: the longer an unknown force lasts, the more likely a load.
+    At rest no data tell a steady press from a load: the longer an unknown force lasts, the likelier a load.
 
     Args:
         h: The hypothesis.
@@ -262,11 +263,11 @@ class Bank:
         """Return the Gaussian evidence of amplitudes with the prior of the row, shape (K, n)."""
         d = G.shape[-1]
         inner = G + np.eye(d)
-        c = np.linalg.solve(inner, g[..., None])[..., 0]
+        c = linear_algebra.solve(inner, g[..., None])[..., 0]
         if row.kind in (Kind.LOAD, Kind.PRESS):
             Q = self._load_precision(c[..., 0])
             inner = G + Q
-            c = np.linalg.solve(inner, g[..., None])[..., 0]
+            c = linear_algebra.solve(inner, g[..., None])[..., 0]
             log_prior = np.linalg.slogdet(Q)[1]
             if row.kind is Kind.LOAD:
                 log_prior = log_prior + 2.0 * self._log_mass(c[..., 0], inner)
@@ -318,7 +319,7 @@ class Bank:
             SB = window.projected(B)
             G, g = B.T @ SB, SB.T @ r
             Q = np.eye(len(G))
-            c: Array = np.linalg.solve(G + Q, g)
+            c = linear_algebra.solve(G + Q, g)
             if h.kind in (Kind.LOAD, Kind.PRESS):
                 Q = self._load_precision(c[:1], h.index)[0]
                 c = np.linalg.solve(G + Q, g)

@@ -1,7 +1,7 @@
 """The papers' filters on the same equation, as printed: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
 
-x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, gate of (F 22) with a chi-square quantile, and
-re-opening after a rejection that lasts. Every measurement is used at once; nothing watches them.
+x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile,
+and re-opening after a rejection that lasts. Every measurement is used at once; nothing watches them.
 """
 
 import numpy as np

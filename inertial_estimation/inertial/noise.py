@@ -1,10 +1,10 @@
 """Noise of groups of rows: one statistic of the innovations, and what is said of it.
 
-An innovation y of row i has the variance S = (H P H')_ii + R_ii, R_ii = s_g^2 R_0,ii. The score of log s_g^2 is
-the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 / 2: blocks that
-are mostly uncertain parameters say little of the noise. Innovations are weighted as by Student's t of four degrees of
-freedom; the stated noise counts as PRIOR_S seconds of data. Where innovations of successive blocks are correlated
-they tell less of the parameters, by (1 + rho) / (1 - rho).
+An innovation y of row i has the variance S = (H P H')_ii + R_ii, with R_ii = s_g^2 R_0,ii. The score of log
+s_g^2 is the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 /
+2: blocks that are mostly uncertain parameters say little of the noise. Innovations are weighted as by
+Student's t of four degrees of freedom; the stated noise counts as PRIOR_S seconds of data. Where
+innovations of successive blocks are correlated they tell less of the parameters, by (1 + rho) / (1 - rho).
 """
 
 from collections.abc import Sequence
@@ -126,7 +126,8 @@ class NoiseScale:
             noise: Shape (m, m).
         """
         s = np.sqrt(self.variance)[self.groups]
-        return s[:, None] * noise * s
+        scaled: Array = s[:, None] * noise * s
+        return scaled
 
     @property
     def doubt(self) -> float:

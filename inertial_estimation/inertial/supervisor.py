@@ -2,8 +2,8 @@
 
 A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be
 undone. While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with
-the estimate again. A load that has been found opens the parameters of its body, and the blocks since its onset
-are learned at once.
+the estimate again. A load that has been found opens the parameters of its body, and the blocks since its
+onset are learned at once.
 """
 
 from collections import deque

@@ -5,7 +5,6 @@ Of a body they are nonlinear (log-Cholesky, THEORY: every x is a physically cons
 errors of sensors are their own coordinates.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import (
     contracted_curvature,
     log_cholesky_from_parameters,
@@ -133,7 +133,7 @@ class Unknowns:
     @cached_property
     def prior_information(self) -> Array:
         """Inverse of the prior covariance, shape (n, n)."""
-        information: Array = np.linalg.inv(self.prior_covariance)
+        information: Array = linear_algebra.inv(self.prior_covariance)
         return information
 
     @cached_property
@@ -181,20 +181,3 @@ class Unknowns:
     def of_body(self, body: int) -> slice:
         """Return the coordinates of a body."""
         return slice(10 * body, 10 * body + 10)
-
-
-def named_sigma(prior: LinearPrior, x: Array, P: Array) -> dict[str, tuple[float, float]]:
-    """Return values and standard deviations of linear unknowns by name.
-
-    Args:
-        prior: Their prior.
-        x: Their values, shape (k,).
-        P: Their covariance, shape (k, k).
-    """
-    sigma = np.sqrt(np.maximum(P.diagonal(), 0.0))
-    return dict(zip(prior.names, zip(x.tolist(), sigma.tolist(), strict=True), strict=True))
-
-
-def indices(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return the places of some names among others."""
-    return [names.index(name) for name in wanted]

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from inertial_estimation.inertial.windows import FrictionSigns
 
+from inertial_estimation.inertial.windows import FrictionSigns
 from inertial_estimation.inputs.ring import Ring
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from inertial_estimation.inertial.central_parameters import central_jacobian, central_parameters
 from support.inertial_scenes import MEMORY, ArmScene
 
+from inertial_estimation.inertial.central_parameters import central_jacobian, central_parameters
 from inertial_estimation.inertial.comparison_filters import LogCholeskyEkf
 from inertial_estimation.inertial.link_estimates import LinkReport, parameter_covariance
 from inertial_estimation.inertial.model import body_covariances

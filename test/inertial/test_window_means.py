@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inertial_estimation.inertial.windows import window_mean
 
+from inertial_estimation.inertial.windows import window_mean
 from inertial_estimation.models.differentiation import window_weights
 
 MS = 1_000_000
