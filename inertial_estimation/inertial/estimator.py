@@ -167,6 +167,12 @@ class InertialEstimator:
         self._spread: tuple[Posterior, Array] | None = None
         self.information: Array = frozen_array("information", np.zeros(self.model.unknowns.n_inferred))
 
+    def set_learning(self, learning: bool) -> None:  # noqa: FBT001
+        """Switch learning on or off; what waits to be learned is learned before."""
+        if self.learning and not learning and self.supervisor is not None:
+            self.supervisor.learn_waiting()
+        self.learning = learning
+
     def drop_waiting(self) -> None:
         """Drop what is not learned yet: a step has failed."""
         if self.supervisor is not None:

@@ -58,8 +58,8 @@ TABLE = (
     Row(Kind.LOAD, "loads", 600.0, constant=True),
     Row(Kind.PRESS, "weights", 6000.0, constant=True),
     Row(Kind.PUSH, "wrenches", 600.0, constant=True),
-    Row(Kind.VARYING, "loads", 6000.0, constant=False, after_s=1.0),
-    Row(Kind.PUSH, "wrenches", 600.0, constant=False, after_s=1.0),
+    Row(Kind.VARYING, "loads", 6000.0, constant=False, after_s=0.5),
+    Row(Kind.PUSH, "wrenches", 600.0, constant=False, after_s=0.5),
     Row(Kind.INPUT, "spatial_inputs", 6000.0, constant=False),
     Row(Kind.INPUT, "single_inputs", 6000.0, constant=False),
 )

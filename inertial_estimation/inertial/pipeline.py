@@ -143,7 +143,7 @@ class InertialPipeline:
 
     def set_enabled(self, enabled: bool) -> None:
         """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
-        self.estimator.learning = enabled
+        self.estimator.set_learning(enabled)
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""

@@ -8,7 +8,7 @@ onset are learned at once.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -115,9 +115,8 @@ def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
     pressed = verdict.probability(Kind.PRESS)
     open_ = best.kind is Kind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    reported = (
-        best.amplitudes is not None and (certain or open_) and best.blocks >= LEAST_NAMED and fits(best)
-    )
+    told = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not Kind.VARYING
+    reported = best.amplitudes is not None and told and fits(best)
     return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
 
 
@@ -224,6 +223,12 @@ class Supervisor:
             self.events += 1
         self._hold(block, self.verdict)
 
+    def learn_waiting(self) -> None:
+        """Learn all blocks that wait, where no event is suspected: no later ones will come."""
+        normal = self.verdict is None or self.verdict.probability(Kind.NOMINAL, Kind.NOISE) >= HELD
+        while self.phase is Phase.LEARNING and normal and self.waiting:
+            self._learn(self.waiting.popleft())
+
     def _is_calm(self, block: BankBlock) -> bool:
         """Whether a block agrees so well that causes need not be looked for in it alone."""
         S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(
@@ -279,9 +284,7 @@ class Supervisor:
 
     @staticmethod
     def _believed(found: FoundCause) -> bool:
-        h = found.hypothesis
-        least = DELAY if h.kind is Kind.VARYING else LEAST_BLOCKS
-        return found.certain and h.blocks >= least and fits(h)
+        return found.certain and found.hypothesis.blocks >= LEAST_BLOCKS and fits(found.hypothesis)
 
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
@@ -290,8 +293,7 @@ class Supervisor:
             self.varying[body] = self._time_s
         self._loaded_s[body] = self._time_s
         self._filter.open(body, self._load_covariance(body))
-        assert load.amplitudes is not None
-        self.last_load = float(load.amplitudes[0] * self._bank.table.load_size[0])
+        before = float(self._filter.posterior.at.pi_C[body, 0])
         self.loads += 1
         self._since_load = 0
         since = list(self.waiting)[1 - blocks :] if blocks > 1 else []
@@ -300,6 +302,11 @@ class Supervisor:
         for block in since:
             self._learn(block)
             self._filter.expect(body)
+        self.last_load = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        assert self.found is not None
+        assert load.amplitudes is not None
+        share = self.last_load / (load.amplitudes[0] * self._bank.table.load_size[0])
+        self.found = replace(self.found, hypothesis=replace(load, amplitudes=share * load.amplitudes))
 
     def _end(self, keep: int) -> None:
         self.phase, self.found = Phase.LEARNING, None

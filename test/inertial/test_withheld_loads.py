@@ -68,7 +68,7 @@ def test_a_push_that_ended_while_estimates_were_withheld_is_not_reported_as_pres
 def test_a_load_that_becomes_certain_while_the_clock_is_late_is_reported_afterwards():
     """The robot stands still, and weighs 1.5 kg more from 1 s on; from 4 s to 8 s all inputs look stale."""
     values = {"imu_frame": "imu", "contacts": ["foot"], "contact_frames": ["sole"], "links": ["auto"]}
-    values |= {"locator.push_duration": 0.1, "rate": 100.0}
+    values |= {"rate": 100.0}
     pipeline = InertialPipeline(build_config(InertialPipelineConfig, values), URDF)
     out = []
     for k in range(1000):

@@ -19,7 +19,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 def run():
     """A Panda whose last link is estimated."""
     rng = np.random.default_rng(0)
-    truth = synthetic_truth("panda", Timing(duration_s=4.0, rate_hz=200.0), rng, payload_time_s=None)
+    truth = synthetic_truth("panda", Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
     config = load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
     return RecordedRun(measure(truth, REALISTIC, rng), config)
 
