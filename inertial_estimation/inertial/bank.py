@@ -208,7 +208,13 @@ class Bank:
         """
         window = _Window(blocks, posterior, noise)
         dt = blocks[-1].rows.dt
-        found = [h for row in TABLE if row.after_s <= held_s for h in self._gaussian(row, blocks, window, dt)]
+        found = [
+            h
+            for row in TABLE
+            if row.after_s <= held_s or (row.kind is Kind.VARYING and self.expected.any())
+            for h in self._gaussian(row, blocks, window, dt)
+            if row.after_s <= held_s or self.expected[h.index]
+        ]
         if held_s > PUSH_S:
             found = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in found]
         found.sort(key=lambda h: -h.log_odds)

@@ -43,6 +43,7 @@ VARIES_AGAIN_S = (
     5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
 )
 FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
+OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
 FORCED_S = 2.0  # for which all data are learned then, as of a robot that has changed, or noise that has [s]
@@ -251,7 +252,7 @@ class Supervisor:
         best = self.found.hypothesis
         self._pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
         self._varied = self._varied + 1 if best.kind is Kind.VARYING else 0
-        varying_only_now = 0 < self._varied < CONFIRMED
+        varying_only_now = 0 < self._varied < CONFIRMED and not self._bank.expected[best.index]
         if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
@@ -282,9 +283,10 @@ class Supervisor:
         while len(self.waiting) > LONGEST_WINDOW:
             self.waiting.popleft()
 
-    @staticmethod
-    def _believed(found: FoundCause) -> bool:
-        return found.certain and found.hypothesis.blocks >= LEAST_BLOCKS and fits(found.hypothesis)
+    def _believed(self, found: FoundCause) -> bool:
+        h = found.hypothesis
+        least = 1 if self.bodies.get(h.index, -1) in self.varying else LEAST_BLOCKS
+        return found.certain and h.blocks >= least and fits(h)
 
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
@@ -296,7 +298,7 @@ class Supervisor:
         before = float(self._filter.posterior.at.pi_C[body, 0])
         self.loads += 1
         self._since_load = 0
-        since = list(self.waiting)[1 - blocks :] if blocks > 1 else []
+        since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
         self.phase = Phase.LEARNING
         for block in since:
@@ -343,9 +345,11 @@ class Supervisor:
         self._filter.solve()
 
     def _note_loads(self) -> None:
-        """Note what bodies carry and can lose, and expect loads that vary once a second."""
+        """Note what bodies carry and can lose, and expect further changes where there was one."""
         masses = self._filter.posterior.at.pi_C[:, 0]
         for candidate, body in self.bodies.items():
             nominal = self._filter.unknowns.bodies[body].nominal_J.mass
             self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
-            self._bank.expected[candidate] = np.log(600.0) if body in self.varying else 0.0
+            lately = self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S
+            expected = body in self.varying or lately
+            self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
