@@ -258,7 +258,8 @@ class Supervisor:
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
-        if self._held > (AGREED - 0.5) * block.rows.dt and self._agrees():
+        nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
+        if self._held > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
             self._end(1)
             return
         if not self._pushed and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
