@@ -119,8 +119,8 @@ class _Window:
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
         at, rho = posterior.at, noise.correlation[noise.groups]
         root = np.sqrt(1.0 - rho**2)
-        self.whiteners = np.linalg.inv(
-            np.linalg.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks]))
+        self.whiteners = linear_algebra.inv(
+            linear_algebra.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks]))
         )
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
         raw = np.matmul(self.whiteners, (value - A @ at.phi)[:, :, None])[:, :, 0]
@@ -128,12 +128,12 @@ class _Window:
         self._rho, self._root = rho, root
         self.r, self.H = self.uncorrelated(raw), self.uncorrelated(slopes)
         K, m, n = self.H.shape
-        L = np.linalg.cholesky(posterior.P + 1e-12 * np.eye(n) * np.trace(posterior.P) / n)
+        L = linear_algebra.cholesky(posterior.P + 1e-12 * np.eye(n) * np.trace(posterior.P) / n)
         sigmas = np.array([np.sqrt(noise.doubted(b.rows.noise).diagonal()) for b in blocks])
         offsets = self.whiteners * (OFFSET * sigmas[:, None, :])
         HL = np.concatenate((self.H @ L, self.uncorrelated(offsets)), axis=2)
         self.HL = HL.reshape(K * m, -1)
-        self.M = np.linalg.inv(np.eye(n + m) + self.HL.T @ self.HL)
+        self.M = linear_algebra.inv(np.eye(n + m) + self.HL.T @ self.HL)
         self.Sr = self.projected(self.r.ravel()).reshape(K, m)
 
     def uncorrelated(self, values: Array) -> Array:
@@ -293,7 +293,7 @@ class Bank:
             inner: Inverse covariance of the amplitudes, shape (..., 4, 4).
             body: Bodies that the last axis stands for.
         """
-        sigma = np.sqrt(np.linalg.inv(inner)[..., 0, 0])
+        sigma = np.sqrt(linear_algebra.inv(inner)[..., 0, 0])
         unit = self.table.load_size[0]
         lost = (1.0 + LOST) * self.carried[body] / unit
         own = lost + OWN_MASS * self.table.candidates.masses[body] / unit
@@ -311,7 +311,7 @@ class Bank:
         m2 = np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
         Q = np.zeros((*mass.shape, 4, 4))
         Q[..., 0, 0] = 1.0
-        Q[..., 1:, 1:] = np.linalg.inv(m2 * spread)
+        Q[..., 1:, 1:] = linear_algebra.inv(m2 * spread)
         return Q
 
     def _student(self, h: Hypothesis, blocks: Sequence[BankBlock], window: _Window, dt: float) -> Hypothesis:
@@ -328,7 +328,7 @@ class Bank:
             c = linear_algebra.solve(G + Q, g)
             if h.kind in (Kind.LOAD, Kind.PRESS):
                 Q = self._load_precision(c[:1], h.index)[0]
-                c = np.linalg.solve(G + Q, g)
+                c = linear_algebra.solve(G + Q, g)
             expected = self.expected[h.index] if row.columns == "loads" else 0.0
             penalty = float(c @ Q @ c) - 2.0 * (np.log(dt / row.period_s) + expected)
             log_det = float(np.linalg.slogdet(G + Q)[1] - np.linalg.slogdet(Q)[1])

@@ -11,6 +11,7 @@ from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
 from inertial_estimation.signals import Array, Decision
+from inertial_estimation.spatial import linear_algebra
 
 QUANTILE = 0.999  # of the innovation gate
 WALK = np.array([0.5] + 6 * [1.0 / 3.0])  # of log-Cholesky coordinates, for a walk of the log mass of one
@@ -103,7 +104,7 @@ class LogCholeskyEkf:
         self.posterior = Posterior(self._at(moved), keep**2 * P + (1.0 - keep**2) * self._prior)
 
     def _accepts(self, y: Array, H: Array, R: Array, dt: float) -> bool:
-        nis = float(y @ np.linalg.solve(H @ self.posterior.P @ H.T + R, y))
+        nis = float(y @ linear_algebra.solve(H @ self.posterior.P @ H.T + R, y))
         accepted = nis <= chdtri(len(y), 1.0 - QUANTILE)
         self._rejected_s = max(0.0, self._rejected_s + (-dt if accepted else dt))
         return bool(accepted)
@@ -116,7 +117,7 @@ class LogCholeskyEkf:
 
     def _correct(self, y: Array, H: Array, R: Array) -> None:
         P = self.posterior.P
-        K = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+        K = linear_algebra.solve(H @ P @ H.T + R, H @ P).T
         J = np.eye(len(P)) - K @ H
         self.posterior = Posterior(self._at(self.posterior.x + K @ y), J @ P @ J.T + K @ R @ K.T)
 

@@ -22,6 +22,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, seconds
+from inertial_estimation.spatial import linear_algebra
 
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 QUANTILE = 0.999  # of the NIS that is reported as its bound
@@ -167,7 +168,7 @@ class InertialEstimator:
         self._spread: tuple[Posterior, Array] | None = None
         self.information: Array = frozen_array("information", np.zeros(self.model.unknowns.n_inferred))
 
-    def set_learning(self, learning: bool) -> None:  # noqa: FBT001
+    def set_learning(self, learning: bool) -> None:
         """Switch learning on or off; what waits to be learned is learned before."""
         if self.learning and not learning and self.supervisor is not None:
             self.supervisor.learn_waiting()
@@ -256,14 +257,14 @@ class InertialEstimator:
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
         if self._spread is None or self._spread[0] is not self.posterior:
-            L = np.linalg.cholesky(
+            L = linear_algebra.cholesky(
                 self.posterior.P + np.finfo(float).eps * np.diag(self.posterior.P.diagonal())
             )
             self._spread = self.posterior, self.posterior.at.D @ L
         HL = block.A @ self._spread[1]
         S = HL @ HL.T + (self.noise.scaled(block.noise) if self.supervisor is not None else block.noise)
-        L = np.linalg.cholesky(S)
-        white = np.linalg.solve(L, y)
+        L = linear_algebra.cholesky(S)
+        white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
         return StepOutcome(y, float(white @ white), decision, S.diagonal().copy(), log_det)
 
@@ -282,7 +283,7 @@ class InertialEstimator:
             posterior.at.pi_C,
             step.dt,
             self._hand_over_rate(step.time_ns),
-            () if self.supervisor is None else tuple(self.supervisor.varying),
+            () if self.supervisor is None else tuple(self.supervisor.loads.varying),
         )
         if seconds(step.time_ns - self._reported_ns) >= REPORT_S or step.time_ns < self._reported_ns:
             self._reported_ns = step.time_ns
@@ -316,13 +317,13 @@ class InertialEstimator:
         rate = self.config.hand_over_rate
         if self.supervisor is None:
             return rate
-        if self.supervisor.loads > self._loads:
-            self._loads = self.supervisor.loads
+        if self.supervisor.loads.count > self._loads:
+            self._loads = self.supervisor.loads.count
             self._fast_until = time_ns + 2e9 * HAND_OVER_S
-        if self.supervisor.varying:
+        if self.supervisor.loads.varying:
             return max(rate, float(self.supervisor.table.load_size[0]) / FOLLOWED_S)
         fast = time_ns < self._fast_until
-        return max(rate, abs(self.supervisor.last_load) / HAND_OVER_S) if fast else rate
+        return max(rate, abs(self.supervisor.loads.last_kg) / HAND_OVER_S) if fast else rate
 
     @property
     def located(self) -> LocatedCause | None:
@@ -409,9 +410,9 @@ def relative_information(P: Array, prior: Array) -> Array:
         P: Covariance, shape (n, n).
         prior: That of the prior, shape (n, n).
     """
-    from scipy.linalg import eigh
-
-    mu = eigh(P, prior, eigvals_only=True)[::-1]
+    L = linear_algebra.cholesky(prior)
+    relative = linear_algebra.solve(L, linear_algebra.solve(L, P).T)
+    mu = linear_algebra.eigvalsh(0.5 * (relative + relative.T))[::-1]
     information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
     return information
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.inertial.information import GroupedInformation, RowBlock
 from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import Posterior, most_probable
@@ -71,7 +72,7 @@ class InformationFilter:
         self._drift(block.dt)
         try:
             self.solve()
-        except np.linalg.LinAlgError:
+        except NumericalError:
             self.data = before
             raise
 

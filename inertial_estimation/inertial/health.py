@@ -76,7 +76,7 @@ def _figures(estimator: InertialEstimator) -> dict[str, str]:
         values |= {
             "supervisor": supervisor.phase.value,
             "events": str(supervisor.events),
-            "loads learned": str(supervisor.loads),
+            "loads learned": str(supervisor.loads.count),
             "beginnings anew": str(supervisor.starts),
         }
         if estimator.located is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class GroupedInformation:
             weights: Of each row, one for a row that agrees, shape (m,).
         """
         root = np.sqrt(weights)
-        precision = root[:, None] * np.linalg.inv(block.noise) * root
+        precision = root[:, None] * linear_algebra.inv(block.noise) * root
         pair = 0
         for g in range(self.count):
             one = np.flatnonzero(self.groups == g)
@@ -150,7 +151,7 @@ class GroupedInformation:
         self.settle(weights)
         L, U = self.settled, columns
         LU = L @ U
-        gain = LU @ np.linalg.inv(np.linalg.inv(covariance) + U.T @ LU)
+        gain = LU @ linear_algebra.inv(linear_algebra.inv(covariance) + U.T @ LU)
         self.settled = L - gain @ LU.T
         self.settled = 0.5 * (self.settled + self.settled.T)
         self.settled_vector = self.settled_vector - gain @ (U.T @ self.settled_vector)

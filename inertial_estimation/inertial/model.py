@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.inertial.bank import Bank
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
@@ -29,7 +28,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
-from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
@@ -197,14 +195,11 @@ class EstimationModel:
         """
         reference, links = self.bodies[body], self.estimated_candidates(table.candidates.links)
         candidate = next((i for i, number in links.items() if number == body), 0)
-        mass, lever = float(table.load_size[0]), table.lever
-        Q = np.zeros((10, 10))
-        Q[0, 0] = mass**2
-        Q[1:4, 1:4] = (mass * lever) ** 2 * table.spread[candidate]
-        Q[4:, 4:] = 0.25 * (mass * lever**2) ** 2 * np.eye(6)
-        com = np.array(reference.nominal_J.com_F)
-        X = transfer_matrix(pin.SE3(np.eye(3), com))
-        covariance: Array = X @ Q @ X.T + SMALLEST_CHANGE * np.eye(10)
+        mass, lever = float(table.load_size[0]), table.lever / reference.length
+        place = mass * lever * np.sqrt(np.trace(table.spread[candidate]) / 3.0)
+        sigma = np.concatenate(([mass], np.full(3, place), np.full(6, 0.5 * mass * lever**2)))
+        X = reference.to_joint
+        covariance: Array = (X * sigma**2) @ X.T + SMALLEST_CHANGE * np.eye(10)
         return covariance
 
     def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> RowBlock:

@@ -8,6 +8,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 Mask = NDArray[np.bool_]
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
@@ -93,7 +94,7 @@ def _solved(gauss: Array, curvature: Array, gradient: Array) -> Array:
     """Solve with the second derivative, or with the one without curvature where that is not positive."""
     factor, info = dpotrf(gauss + curvature, lower=1)
     if info:
-        factor, info = dpotrf(gauss, lower=1)
+        factor = linear_algebra.cholesky(gauss)
     return np.asarray(dpotrs(factor, gradient, lower=1)[0])
 
 
@@ -112,7 +113,6 @@ def _covariance(information: Array, free: Mask, prior: Array) -> Array:
 
 def _inverse(matrix: Array) -> Array:
     """Return the inverse of a positive definite matrix."""
-    factor, _info = dpotrf(matrix, lower=1)
-    lower, _info = dpotri(factor, lower=1)
+    lower, _info = dpotri(linear_algebra.cholesky(matrix), lower=1)
     inverse: Array = np.tril(lower) + np.tril(lower, -1).T
     return inverse

@@ -8,7 +8,7 @@ onset are learned at once.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -126,6 +126,62 @@ def fits(h: Hypothesis) -> bool:
     return h.misfit < FITS and h.worst_row < FITS_ROW
 
 
+@dataclass
+class Event:
+    """What has been seen of the present event.
+
+    Attributes:
+        held_s: Time since it has begun [s].
+        pushed: Whether a push or a load has explained it at some time.
+        varied: Blocks in a row, the last ones, in which a load that varies explains it best.
+    """
+
+    held_s: float = 0.0
+    pushed: bool = False
+    varied: int = 0
+
+
+@dataclass
+class Loads:
+    """The loads that have been learned.
+
+    Attributes:
+        count: Number of them.
+        last_kg: Mass of the last one [kg].
+        blocks_since: Blocks since then.
+        found_s: Time of the last one on each body [s].
+        varying: Bodies whose loads vary and are followed, and the time at which they moved last [s].
+        followed_kg: Mass of these at that time [kg].
+    """
+
+    count: int = 0
+    last_kg: float = 0.0
+    blocks_since: int = AFTER_LOAD_BLOCKS
+    found_s: dict[int, float] = field(default_factory=dict)
+    varying: dict[int, float] = field(default_factory=dict)
+    followed_kg: dict[int, float] = field(default_factory=dict)
+
+    def lately(self, body: int, time_s: float) -> bool:
+        """Return whether a load has been found on a body lately."""
+        return time_s - self.found_s.get(body, -np.inf) < VARIES_AGAIN_S
+
+    def found(self, body: int, time_s: float, *, varies: bool) -> None:
+        """Note a load on a body; a second one within a while makes it a body whose loads vary."""
+        if varies or self.lately(body, time_s):
+            self.varying[body] = time_s
+        self.found_s[body] = time_s
+        self.count += 1
+        self.blocks_since = 0
+
+    def goes_on(self, body: int, mass_kg: float, moved_kg: float, time_s: float) -> bool:
+        """Return whether the load on a body still varies: it has not stood still for long enough."""
+        if abs(mass_kg - self.followed_kg.get(body, np.inf)) > moved_kg:
+            self.followed_kg[body], self.varying[body] = mass_kg, time_s
+        if time_s - self.varying[body] > VARIES_AGAIN_S:
+            del self.varying[body]
+        return body in self.varying
+
+
 class Supervisor:
     """Decides block by block what the filter learns.
 
@@ -133,12 +189,10 @@ class Supervisor:
         phase: What it does.
         found: The cause that holds it, or that it has opened for last; None while nothing is suspect.
         events: Number of events since the start.
-        loads: Number of loads that have been learned.
         starts: Number of times that learning has begun anew.
-        last_load: Mass of the load that was learned last [kg].
+        loads: The loads that have been learned.
         waiting: Blocks that are not learned yet, the newest last.
         bodies: Number in the filter of each candidate body that is estimated.
-        varying: Bodies whose loads vary and are followed, and the time at which they moved last [s].
         watching: Whether anything but learning at once is done.
     """
 
@@ -167,16 +221,11 @@ class Supervisor:
         """Forget all blocks."""
         self.phase = Phase.LEARNING
         self.found: FoundCause | None = None
-        self.events = self.loads = self.starts = 0
-        self.last_load = 0.0
+        self.events = self.starts = 0
+        self.loads, self._event = Loads(), Event()
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self._since_load, self._unjudged, self._time_s = AFTER_LOAD_BLOCKS, 0, 0.0
-        self._forced_s = 0.0
-        self._loaded_s: dict[int, float] = {}
-        self.varying: dict[int, float] = {}
-        self._followed: dict[int, float] = {}
-        self._held = self._learned = 0.0
+        self._unjudged, self._time_s, self._forced_s, self._learned = 0, 0.0, 0.0, 0.0
         self.verdict: Verdict | None = None
 
     @property
@@ -200,7 +249,7 @@ class Supervisor:
             return
         self.waiting.append(block)
         self._time_s += block.rows.dt
-        self._since_load += 1
+        self.loads.blocks_since += 1
         if len(self.waiting) < 2:
             return
         self._unjudged += 1
@@ -208,19 +257,19 @@ class Supervisor:
             self._learn_old()
             return
         self._unjudged = 0
-        held = self._held if self.phase is Phase.HOLDING else 0.0
+        held = self._event.held_s if self.phase is Phase.HOLDING else 0.0
         self._note_loads()
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
-            if self._since_load > AFTER_LOAD_BLOCKS:
+            if self.loads.blocks_since > AFTER_LOAD_BLOCKS:
                 self.found = None
             if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
                 return
             if normal >= EVENT:
                 self._learn_old()
                 return
-            self.phase, self._held, self._pushed, self._varied = Phase.HOLDING, 0.0, False, 0
+            self.phase, self._event = Phase.HOLDING, Event()
             self.events += 1
         self._hold(block, self.verdict)
 
@@ -241,34 +290,38 @@ class Supervisor:
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
         delay = DELAY if self._learned > FIRST_DELAY_S else FIRST_DELAY
-        if self.varying or self._since_load <= AFTER_LOAD_BLOCKS:
+        if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
         while len(self.waiting) > delay:
             self._learn(self.waiting.popleft())
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
-        self._held += block.rows.dt
+        self._event.held_s += block.rows.dt
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
-        self._pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
-        self._varied = self._varied + 1 if best.kind is Kind.VARYING else 0
-        varying_only_now = 0 < self._varied < CONFIRMED and not self._bank.expected[best.index]
+        self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
+        self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
+        varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
         if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
         nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
-        if self._held > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
+        if self._event.held_s > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
             self._end(1)
             return
-        if not self._pushed and self._learned < FIRST_S and self._held > max(FIRST_EVENT_S, self._learned):
+        if (
+            not self._event.pushed
+            and self._learned < FIRST_S
+            and self._event.held_s > max(FIRST_EVENT_S, self._learned)
+        ):
             self._filter.reset()
             self.starts += 1
             self._learned = 0.0
             self._end(len(self.waiting))
             return
-        if self._held > LONGEST_EVENT_S:
+        if self._event.held_s > LONGEST_EVENT_S:
             self._filter.data.discount(WORTH)
             self._filter.noise.discount(WORTH)
             for number in set(self.bodies.values()):
@@ -286,30 +339,27 @@ class Supervisor:
 
     def _believed(self, found: FoundCause) -> bool:
         h = found.hypothesis
-        least = 1 if self.bodies.get(h.index, -1) in self.varying else LEAST_BLOCKS
+        least = 1 if self.bodies.get(h.index, -1) in self.loads.varying else LEAST_BLOCKS
         return found.certain and h.blocks >= least and fits(h)
 
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
-        if load.kind is Kind.VARYING or self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S:
-            self.varying[body] = self._time_s
-        self._loaded_s[body] = self._time_s
+        self.loads.found(body, self._time_s, varies=load.kind is Kind.VARYING)
         self._filter.open(body, self._load_covariance(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
-        self.loads += 1
-        self._since_load = 0
         since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
         self.phase = Phase.LEARNING
         for block in since:
             self._learn(block)
             self._filter.expect(body)
-        self.last_load = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        self.loads.last_kg = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
-        share = self.last_load / (load.amplitudes[0] * self._bank.table.load_size[0])
-        self.found = replace(self.found, hypothesis=replace(load, amplitudes=share * load.amplitudes))
+        share = self.loads.last_kg / (load.amplitudes[0] * self._bank.table.load_size[0])
+        told = replace(load, amplitudes=share * load.amplitudes)
+        self.found = replace(self.found, hypothesis=told, is_reported=True)
 
     def _end(self, keep: int) -> None:
         self.phase, self.found = Phase.LEARNING, None
@@ -329,17 +379,14 @@ class Supervisor:
 
     def _learn(self, block: BankBlock) -> None:
         self._filter.learn(block.rows)
-        for body in list(self.varying):
+        for body in list(self.loads.varying):
             self._follow(body, block.rows.dt)
         self._learned += block.rows.dt
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, until its mass has stood still for long enough."""
-        mass, last = float(self._filter.posterior.at.pi_C[body, 0]), self._followed.get(body, np.inf)
-        if abs(mass - last) > MOVED * self._bank.table.load_size[0]:
-            self._followed[body], self.varying[body] = mass, self._time_s
-        if self._time_s - self.varying[body] > VARIES_AGAIN_S:
-            del self.varying[body]
+        mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
+        if not self.loads.goes_on(body, mass, moved, self._time_s):
             return
         self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
         self._filter.expect(body)
@@ -351,6 +398,5 @@ class Supervisor:
         for candidate, body in self.bodies.items():
             nominal = self._filter.unknowns.bodies[body].nominal_J.mass
             self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
-            lately = self._time_s - self._loaded_s.get(body, -np.inf) < VARIES_AGAIN_S
-            expected = body in self.varying or lately
+            expected = body in self.loads.varying or self.loads.lately(body, self._time_s)
             self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0

@@ -125,7 +125,7 @@ class Unknowns:
         for i, body in enumerate(self.bodies):
             sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
             theta = log_cholesky_from_parameters(body.nominal_C)[None]
-            L = np.linalg.solve(G[i], parameters_and_jacobian(theta)[1][0] * sigma)
+            L = linear_algebra.solve(G[i], parameters_and_jacobian(theta)[1][0] * sigma)
             P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
         P[n:, n:] = np.diag(np.concatenate((self.friction.sigma, self.errors.sigma)) ** 2)
         return P

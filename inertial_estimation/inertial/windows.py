@@ -9,7 +9,6 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.wrench_axes import SensorAxes
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.hypotheses import InputNames
 from inertial_estimation.inputs.alignment import AlignedSample
@@ -18,6 +17,7 @@ from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.ring import Ring, Times
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
