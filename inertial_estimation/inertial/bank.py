@@ -334,7 +334,12 @@ class Bank:
             log_det = float(np.linalg.slogdet(G + Q)[1] - np.linalg.slogdet(Q)[1])
             if h.kind is Kind.LOAD:
                 log_det -= 2.0 * float(self._log_mass(c[0], G + Q, h.index))
-            r, amplitudes = r - B @ c, c[-columns.shape[2] :]
+            amplitudes = (
+                self._told(window, B, Q, m * min(K - h.blocks + STRADDLING, K - 1))
+                if row.constant
+                else c[-columns.shape[2] :]
+            )
+            r = r - B @ c
         dx = window.M @ (window.HL.T @ r)
         penalty += float(dx @ dx)
         rest = (r - window.HL @ dx).reshape(K, m) ** 2
@@ -342,6 +347,21 @@ class Bank:
         since = rest[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else rest
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
         return Hypothesis(h.kind, row, h.index, h.blocks, float(log_p), amplitudes, misfit, worst)
+
+    @staticmethod
+    def _told(window: _Window, B: Array, Q: Array, first: int) -> Array:
+        """Return amplitudes as they are told: without model errors, from rows whose windows hold no onset.
+
+        Args:
+            window: The residuals.
+            B: Whitened columns, shape (K m, d).
+            Q: Inverse covariance of the amplitudes' prior, shape (d, d).
+            first: First of these rows.
+        """
+        B, r, known = B[first:], window.r.ravel()[first:], window.HL[first:, : window.H.shape[2]]
+        M = linear_algebra.inv(np.eye(known.shape[1]) + known.T @ known)
+        SB = B - known @ (M @ (known.T @ B))
+        return linear_algebra.solve(B.T @ SB + Q, SB.T @ r)
 
     @staticmethod
     def _larger_noise(factor: float, window: _Window) -> Hypothesis:

@@ -13,7 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -372,7 +372,7 @@ class Supervisor:
         squares = []
         for block in last:
             R = self._filter.noise.doubted(block.rows.noise).diagonal()
-            S = (1.0 + OFFSET**2) * R + self._filter.predicted_variance(block.rows)
+            S = R + self._filter.predicted_variance(block.rows)
             squares.append(self._filter.innovation(block.rows) ** 2 / S)
         mean = np.mean(squares, axis=0)
         return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
