@@ -20,10 +20,6 @@ from inertial_estimation.errors import MissingDependencyError as MissingDependen
 from inertial_estimation.errors import ModelError as ModelError
 from inertial_estimation.errors import NumericalError as NumericalError
 from inertial_estimation.errors import RecordingError as RecordingError
-from inertial_estimation.estimators.inertial.inertial_config import (
-    InertialPipelineConfig as InertialPipelineConfig,
-)
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline as InertialPipeline
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig as TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate as PayloadEstimate
 from inertial_estimation.estimators.payload.payload_pipeline import (
@@ -36,6 +32,10 @@ from inertial_estimation.identification.identification_result import (
     IdentificationReport as IdentificationReport,
 )
 from inertial_estimation.identification.identifier import Identifier as Identifier
+from inertial_estimation.inertial.config import (
+    InertialPipelineConfig as InertialPipelineConfig,
+)
+from inertial_estimation.inertial.pipeline import InertialPipeline as InertialPipeline
 from inertial_estimation.models.robot_model import RobotModel as RobotModel
 from inertial_estimation.offline.calibration_setup import calibration_setup as calibration_setup
 from inertial_estimation.offline.identification_run import block_stream as block_stream

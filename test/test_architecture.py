@@ -21,7 +21,7 @@ FOUNDATION = {
 }
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
 CHECKED = BASE | {"data_checks"}
-ONLINE = {"estimators", "tilt", "control", "simulation"}
+ONLINE = {"estimators", "inertial", "tilt", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
 ESTIMATION = {"spatial", "models", "inputs", "data_checks"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
@@ -39,7 +39,8 @@ MAY_IMPORT = {
     "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
     "data_checks": BASE,
-    "estimators": CHECKED,
+    "inertial": CHECKED,
+    "estimators": CHECKED | {"inertial"},
     "tilt": CHECKED,
     "control": BASE,
     "simulation": BASE,
@@ -70,8 +71,7 @@ MAY_IMPORT = {
     | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
-    "inertial": set(),
-    "payload": {"inertial"},
+    "payload": set(),
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),

@@ -6,8 +6,8 @@ import pytest
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters
 
 FEWEST_WORDS = 5

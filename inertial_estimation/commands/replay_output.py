@@ -13,11 +13,11 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import RecordingError, listing
-from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentence
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
 from inertial_estimation.files.outputs import write_json, write_text
+from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay_metrics import ReplayResults

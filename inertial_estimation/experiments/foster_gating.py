@@ -37,7 +37,7 @@ FILTERS = {
     "window_gated": {"window": PACKAGE_S, "gate.enabled": True},
     "window_ungated": {"window": PACKAGE_S, "gate.enabled": False},
 }
-SETTINGS = {"links": [TORSO], "prior.memory": 2.0}
+SETTINGS = {"links": [TORSO], "prior.memory": 2.0, "filter": "log_cholesky"}
 HARDWARE = {
     SIMULATOR_NODE: {"ground.stiffness": 5e5, "step": 0.0005, "sensors.wrench_delay_s": 0.003},
     CONTROLLER_NODE: {"walking.touchdown_speed": 0.3},

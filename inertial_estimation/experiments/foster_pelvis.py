@@ -46,7 +46,7 @@ PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
         "prior.memory": 2.0,
         "gate.reopen_after": 0.05,
         "hand_over_rate": 1000.0,
-        "watch.enabled": False,  # the filter of the paper; the watch publishes a load 0.1 s to 1 s later
+        "filter": "log_cholesky",  # the filter of the paper
     },
 }
 

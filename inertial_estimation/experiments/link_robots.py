@@ -11,7 +11,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.measurement_noise import DEFAULTS, MeasurementNoise

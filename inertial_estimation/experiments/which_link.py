@@ -261,7 +261,7 @@ class WhichLink(Experiment[_Data]):
             "Without a push, masses that still converge move, too; both runs have the same noise.",
             "A link that is not in 'links' is named, but its load is not estimated.",
             "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
-            "A load at rest is published after locator.steady_push (3.5 s), or as soon as the robot moves.",
+            "A load at rest is published once the robot moves, or after what a steady press may last.",
             "Events whose NIS stays below the limit of suspect data are not looked at.",
             "In a sequence the hand-over may still be under way at the end, since it limits inertias, too.",
         )

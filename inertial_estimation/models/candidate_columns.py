@@ -174,7 +174,7 @@ def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[
         hits = [(link, joint_id) for link, joint_id in moving if fnmatch.fnmatchcase(link, pattern)]
         if not hits:
             raise ConfigurationError(
-                f"no moving link matches '{pattern}' in 'locator.candidates'; the model moves "
+                f"no moving link matches '{pattern}' in 'candidates'; the model moves "
                 f"{listing(link for link, _joint_id in moving)}"
             )
         for link, joint_id in hits:

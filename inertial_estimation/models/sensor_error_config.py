@@ -88,22 +88,6 @@ class SensorErrorConfig:
         lower=-1e4,
         upper=1e4,
     )
-    drift_time: float = parameter(
-        1000.0,
-        "Time constant with which errors of sensors vary: each is a random process of the stated standard "
-        "deviation that forgets its value in this time.",
-        unit="s",
-        lower=0.1,
-        upper=1e9,
-    )
-    repeated_time: float = parameter(
-        10.0,
-        "Time from the start whose readings are kept and filtered again about the estimates that they led "
-        "to, so that the stated standard deviations cover, where the accelerometer has errors; 0: never.",
-        unit="s",
-        lower=0.0,
-        upper=600.0,
-    )
 
     @property
     def considered(self) -> bool:

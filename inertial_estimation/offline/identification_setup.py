@@ -12,8 +12,8 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_par
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording

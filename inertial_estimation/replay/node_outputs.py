@@ -10,12 +10,12 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
-from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
-from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.estimators.payload.payload_events import PayloadEvents
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.inertial.link_estimates import parameter_covariance
+from inertial_estimation.inertial.located_events import LocatedEvents
 from inertial_estimation.inputs.messages import (
     INERTIA_TYPE,
     JOINT_STATE_TYPE,

@@ -11,12 +11,12 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
-from inertial_estimation.estimators.inertial.estimation_model import torque_errors_of
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.located_events import LocatedEvents
+from inertial_estimation.inertial.model import torque_errors_of
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import inertia_to_msg, wrench_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg

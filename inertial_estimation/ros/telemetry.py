@@ -6,8 +6,8 @@ from typing import Any, Generic, TypeVar
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
 from inertial_estimation.estimators.telemetry import Telemetry
+from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.robot_node import RobotNode

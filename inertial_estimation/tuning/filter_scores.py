@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.stats import chi2
 
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Array, Decision
 
 OUTLIERS = 0.01  # share of measurements that are taken for outliers
@@ -13,7 +13,7 @@ WIDER = 10.0  # their standard deviation over that of the others
 NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING, Decision.UNRESOLVABLE)
 
 
-def negative_log_likelihood(update: FilterUpdate) -> float:
+def negative_log_likelihood(update: StepOutcome) -> float:
     """Return the negative log-likelihood of an innovation y ~ N(0, S), for each of its m rows.
 
     A share of all measurements are outliers ~ N(0, c^2 S), so that single ones do not decide:

@@ -9,8 +9,7 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
-from inertial_estimation.estimators.inertial.inertial_estimator import MeasuredStep
+from inertial_estimation.inertial.estimator import MeasuredStep, StepOutcome
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection, replay_recording
@@ -127,7 +126,7 @@ class RecordedRun:
 
     def updates(
         self, overrides: Overrides = (), learn_until_ns: int | None = None
-    ) -> Iterator[tuple[MeasuredStep, FilterUpdate]]:
+    ) -> Iterator[tuple[MeasuredStep, StepOutcome]]:
         """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
 
         Args:
@@ -141,9 +140,9 @@ class RecordedRun:
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source)
         tilt, inertial, topics = pipelines.tilt, pipelines.inertial, self._topics(pipelines)
         assert inertial is not None
-        found: list[tuple[MeasuredStep, FilterUpdate]] = []
+        found: list[tuple[MeasuredStep, StepOutcome]] = []
 
-        def keep(step: MeasuredStep, update: FilterUpdate) -> None:
+        def keep(step: MeasuredStep, update: StepOutcome) -> None:
             found.append((step, update))
             next_ns = step.stamp_ns + round(step.dt * NANOSECONDS)
             if learn_until_ns is not None and next_ns >= learn_until_ns:

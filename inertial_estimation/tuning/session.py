@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -75,7 +75,7 @@ def searched(search: Search, problem: Problem, workers: Workers, count: int = 1)
     return trials_of(search)
 
 
-ADAPTATION = "noise_adaptation.enabled"
+ADAPTATION = "adapt_noise"
 
 
 class FilterTrials(Trials):
@@ -96,7 +96,7 @@ class FilterTrials(Trials):
 
     def updates(
         self, values: Values, parts: int, learn_until_ns: int | None = None
-    ) -> Iterator[tuple[int, FilterUpdate]]:
+    ) -> Iterator[tuple[int, StepOutcome]]:
         """Replay the first parts of the recording.
 
         Args:
@@ -159,7 +159,7 @@ class TorqueTrials(FilterTrials):
             self._usual[parts] = self._nominal(parts, begin_ns)
         usual = self._usual[parts]
 
-        def share(update: FilterUpdate) -> float:
+        def share(update: StepOutcome) -> float:
             return float(np.mean(update.innovation**2 / usual))
 
         found = _by_blocks(self.updates(values, parts, begin_ns), self.division, share, report)
@@ -178,9 +178,9 @@ class TorqueTrials(FilterTrials):
 
 
 def _by_blocks(
-    updates: Iterator[tuple[int, FilterUpdate]],
+    updates: Iterator[tuple[int, StepOutcome]],
     division: Division,
-    score: Callable[[FilterUpdate], float],
+    score: Callable[[StepOutcome], float],
     report: Report | None,
 ) -> Array:
     """Return the mean score of the updates of each block; blocks are reported when they are over."""

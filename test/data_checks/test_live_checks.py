@@ -11,8 +11,8 @@ from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.live_checks import WINDOWS
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.located_events import LocatedEvents, LocatedKind
+from inertial_estimation.inertial.located_events import LocatedEvents, LocatedKind
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.replay_metrics import external_wrenches, located_loads
 from inertial_estimation.signals import Decision, HealthLevel, InertialEstimate

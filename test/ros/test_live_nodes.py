@@ -125,7 +125,7 @@ def test_a_topic_of_another_type_is_named_with_what_mends_it(world):
 
 def test_with_auto_a_load_of_unknown_place_is_located_and_published(world):
     """The robot stands still, and from some time on weighs 1.5 kg more."""
-    settings = {"locator.push_duration": "0.1", "hand_over_rate": "100.0"}
+    settings = {"hand_over_rate": "100.0"}
     node = world.start("inertial_ekf", links="[auto]", **settings)
     inertias = {link: world.listen(InertiaStamped, f"link_inertias/{link}") for link in ("trunk", "leg")}
     locations = world.listen(DiagnosticArray, "load_location")

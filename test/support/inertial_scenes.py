@@ -6,24 +6,19 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
-from inertial_estimation.estimators.inertial.cause_model import CauseModel
-from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
-from inertial_estimation.estimators.inertial.input_causes import InputNames
-from inertial_estimation.estimators.inertial.load_locator import LoadLocator
-from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
-from inertial_estimation.estimators.inertial.pair_locator import PairLocator
-from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
+from inertial_estimation.inertial.information import RowBlock
+from inertial_estimation.inertial.noise import NoiseScale, row_groups
+from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
-PRIOR = PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0))
+PRIOR = BodyPrior(mass=1.0, com=0.1, radii=0.5)
 MEMORY = 1e9
 
 
@@ -44,21 +39,27 @@ class ArmScene:
         self.measurement = DynamicsMeasurement(self.robot, self.bodies, RowSelection(), noise)
         self.truth = [body.nominal_C.copy() for body in self.bodies]
 
-    def gate(self, **settings):
-        return InnovationGate(GateConfig(**settings), len(self.measurement.row_names))
+    def unknowns(self, convention="rucker"):
+        return Unknowns(self.bodies, PRIOR, convention=convention)
 
-    def inquiry(self, window=0.05):
-        """A locator over all links of the arm."""
-        named = [body.link for body in self.bodies]
-        links = candidate_links(self.robot, ("*",), named)
-        candidates = CandidateColumns(self.robot, links)
-        classes = load_classes(self.robot, self.measurement, candidates)
+    def noise(self):
+        return NoiseScale(*row_groups(self.measurement.row_names))
+
+    def table(self):
+        """The causes on all links of the arm, and the estimated ones among them."""
+        links = candidate_links(self.robot, ("*",), [body.link for body in self.bodies])
         names = InputNames(self.robot.joint_names, 0, {}, "")
-        config = LocatorConfig()
-        model = CauseModel(self.measurement, candidates, classes, names, config, self.robot.total_mass)
-        bodies = {link: i for i, link in enumerate(named)}
-        locator, pairs = LoadLocator(model, config, window), PairLocator(model, config, window)
-        return CauseInquiry(locator, pairs, names, bodies)
+        table = CauseTable(
+            self.measurement, CandidateColumns(self.robot, links), names, self.robot.total_mass
+        )
+        number = {body.joint_id: i for i, body in enumerate(self.bodies)}
+        joints = [self.robot.link_body(link).joint_id for link in links]
+        return table, {i: number[joint] for i, joint in enumerate(joints) if joint in number}
+
+    def block(self, dt=0.05, **options):
+        """An equation as rows to learn from."""
+        equation = self.equation(**options)
+        return RowBlock(equation.regressor, equation.value, equation.noise, dt), equation
 
     def true_parameters(self):
         return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])

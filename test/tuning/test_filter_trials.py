@@ -19,7 +19,7 @@ from inertial_estimation.tuning.session import LikelihoodTrials, TorqueTrials
 def run():
     """A Panda whose last link is estimated."""
     rng = np.random.default_rng(0)
-    truth = synthetic_truth("panda", Timing(duration_s=4.0, rate_hz=200.0), rng, payload_time_s=None)
+    truth = synthetic_truth("panda", Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
     config = load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
     return RecordedRun(measure(truth, REALISTIC, rng), config)
 
@@ -44,7 +44,7 @@ def test_nothing_is_learned_from_the_time_given_on(run):
 
 def test_an_update_gives_the_likelihood_of_its_innovation(run):
     """Noise of twice the size quarters the NIS where the parameters are certain."""
-    certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6, "noise_adaptation.enabled": False}
+    certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6, "adapt_noise": False}
     certain |= {f"friction.prior.{term}": 1e-6 for term in ("coulomb", "viscous", "offset", "armature")}
     noise = run.configs[INERTIAL_NODE].noise
     doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from inertial_estimation.estimators.inertial.filter_values import FilterUpdate
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Decision
 from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
 
@@ -14,7 +14,7 @@ ROWS = 6
 def update(y, sigma, decision=Decision.ACCEPTED):
     variance = np.full(ROWS, sigma**2)
     nis = float(y @ (y / variance))
-    return FilterUpdate(y, nis, True, decision, 0, variance, float(np.log(variance).sum()))
+    return StepOutcome(y, nis, decision, variance, float(np.log(variance).sum()))
 
 
 def mean_score(innovations, sigma):

@@ -3,7 +3,7 @@
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tuning.variation import observer_override, parse_variations
 

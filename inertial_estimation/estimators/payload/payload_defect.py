@@ -1,7 +1,7 @@
 """Check of an estimate of the trunk before it is published."""
 
-from inertial_estimation.estimators.inertial.estimate_defect import have_finite_numbers, inertia_defect
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.inertial.estimate_defect import have_finite_numbers, inertia_defect
 from inertial_estimation.signals import LinkInertia
 
 

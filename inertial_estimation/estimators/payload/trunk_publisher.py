@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.hand_over import HandOver
 from inertial_estimation.estimators.payload.trunk_inertia import payload_inertia, trunk_inertia
 from inertial_estimation.estimators.payload.trunk_value import TrunkValue
+from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia, frozen_array

@@ -1,1 +1,0 @@
-"""Estimation of link inertias: measurement windows, innovation gate, filters, hand-over."""

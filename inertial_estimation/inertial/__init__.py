@@ -1,0 +1,1 @@
+"""Online estimation of inertial parameters: filter on information, noise, causes, supervisor, publication."""

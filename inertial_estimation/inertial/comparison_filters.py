@@ -1,0 +1,155 @@
+"""The papers' filters on the same equation, as printed: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
+
+x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile,
+and re-opening after a rejection that lasts. Every measurement is used at once; nothing watches them.
+"""
+
+import numpy as np
+from scipy.special import chdtri
+
+from inertial_estimation.inertial.information import RowBlock
+from inertial_estimation.inertial.posterior import Posterior
+from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
+from inertial_estimation.signals import Array, Decision
+from inertial_estimation.spatial import linear_algebra
+
+QUANTILE = 0.999  # of the innovation gate
+WALK = np.array([0.5] + 6 * [1.0 / 3.0])  # of log-Cholesky coordinates, for a walk of the log mass of one
+WALK_COM = 0.1  # of the centre of mass, in the same units [m]
+
+
+class LogCholeskyEkf:
+    """The physically consistent EKF of Foster et al., in either convention.
+
+    Attributes:
+        unknowns: Prior and map of the state.
+        posterior: State and covariance.
+        memory: Time constant with which parameters return to nominal, where they do not walk [s].
+        walk: Standard deviation of the random walk of the logarithm of the mass in one second; 0: none.
+        overlap: Measurements for each independent one.
+        reopen_after: Rejection that lasts so long opens the covariance of the bodies [s].
+        gated: Whether measurements are tested.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        *,
+        memory: float,
+        walk: float = 0.0,
+        overlap: float = 1.0,
+        reopen_after: float = 0.1,
+        gated: bool = True,
+    ) -> None:
+        """Begin at the nominal parameters; arguments as the attributes."""
+        self.unknowns, self.memory, self.walk, self.overlap = unknowns, memory, walk, overlap
+        self.reopen_after, self.gated = reopen_after, gated
+        self._step = self._walk_covariance()
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the nominal parameters."""
+        self.posterior = Posterior(self._at(self._nominal), self._prior)
+        self._rejected_s = 0.0
+
+    @property
+    def _nominal(self) -> Array:
+        return self.unknowns.nominal
+
+    @property
+    def _prior(self) -> Array:
+        return self.unknowns.prior_covariance
+
+    def _at(self, x: Array) -> Linearisation:
+        return self.unknowns.at(self.unknowns.bounded(x))
+
+    def _walk_covariance(self) -> Array:
+        """Return the covariance that a walk adds in one second, of the bodies alone."""
+        Q = np.zeros((self.unknowns.size, self.unknowns.size))
+        for i, body in enumerate(self.unknowns.bodies):
+            sigma = self.walk * np.concatenate((WALK, np.full(3, WALK_COM / body.length)))
+            Q[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = np.diag(sigma**2)
+        return Q
+
+    def innovation(self, block: RowBlock) -> Array:
+        """Return measured minus predicted, shape (m,)."""
+        return block.value - block.A @ self.posterior.at.phi
+
+    def update(self, block: RowBlock) -> Decision:
+        """Predict over the time of a measurement, test it, and correct the state.
+
+        Args:
+            block: The measurement.
+        """
+        self._predict(block.dt)
+        y, H = self.innovation(block), block.A @ self.posterior.at.D
+        R = self.overlap * block.noise
+        if self.gated and not self._accepts(y, H, block.noise, block.dt):
+            if self._rejected_s < self.reopen_after:
+                return Decision.REJECTED
+            self._reopen()
+            self._rejected_s = 0.0
+            self._correct(y, H, R)
+            return Decision.REOPENED
+        self._correct(y, H, R)
+        return Decision.ACCEPTED
+
+    def _predict(self, dt: float) -> None:
+        x, P = self.posterior.x, self.posterior.P
+        if self.walk:
+            self.posterior = Posterior(self.posterior.at, P + dt * self._step)
+            return
+        keep = np.exp(-dt / self.memory)
+        moved = self._nominal + keep * (x - self._nominal)
+        self.posterior = Posterior(self._at(moved), keep**2 * P + (1.0 - keep**2) * self._prior)
+
+    def _accepts(self, y: Array, H: Array, R: Array, dt: float) -> bool:
+        nis = float(y @ linear_algebra.solve(H @ self.posterior.P @ H.T + R, y))
+        accepted = nis <= chdtri(len(y), 1.0 - QUANTILE)
+        self._rejected_s = max(0.0, self._rejected_s + (-dt if accepted else dt))
+        return bool(accepted)
+
+    def _reopen(self) -> None:
+        n, P = self.unknowns.n_inertial, self.posterior.P.copy()
+        P[:n], P[:, :n] = 0.0, 0.0
+        P[:n, :n] = self._prior[:n, :n]
+        self.posterior = Posterior(self.posterior.at, P)
+
+    def _correct(self, y: Array, H: Array, R: Array) -> None:
+        P = self.posterior.P
+        K = linear_algebra.solve(H @ P @ H.T + R, H @ P).T
+        J = np.eye(len(P)) - K @ H
+        self.posterior = Posterior(self._at(self.posterior.x + K @ y), J @ P @ J.T + K @ R @ K.T)
+
+
+class LinearKalman(LogCholeskyEkf):
+    """The Kalman filter in the parameters themselves, in C: estimates may be inconsistent."""
+
+    @property
+    def _nominal(self) -> Array:
+        at = self.unknowns.at(self.unknowns.nominal)
+        return np.concatenate((at.pi_C.ravel(), self.unknowns.nominal[self.unknowns.n_inertial :]))
+
+    @property
+    def _prior(self) -> Array:
+        T = self._scaling(self.unknowns.at(self.unknowns.nominal).G)
+        P: Array = T @ self.unknowns.prior_covariance @ T.T
+        return P
+
+    def _walk_covariance(self) -> Array:
+        T = self._scaling(self.unknowns.at(self.unknowns.nominal).G)
+        Q: Array = T @ super()._walk_covariance() @ T.T
+        return Q
+
+    def _scaling(self, blocks: Array) -> Array:
+        """Return a block diagonal matrix of the bodies, identity for the others."""
+        T = np.eye(self.unknowns.size)
+        for i, block in enumerate(blocks):
+            T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+        return T
+
+    def _at(self, x: Array) -> Linearisation:
+        n, bodies = self.unknowns.n_inertial, self.unknowns.bodies
+        D = self._scaling(np.array([body.to_joint for body in bodies]))
+        pi_C = x[:n].reshape(-1, 10)
+        return Linearisation(x, D @ x, D, pi_C, np.broadcast_to(np.eye(10), (len(bodies), 10, 10)))

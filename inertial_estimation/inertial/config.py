@@ -1,0 +1,249 @@
+"""Parameters of the inertial pipeline, declared once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inertial_estimation.models.coulomb import CoulombLaw
+from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.models.sensor_error_config import SensorErrorConfig
+from inertial_estimation.parameters import parameter, section
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import CONVENTIONS
+
+AUTO = "auto"  # entry of `links`
+INFORMATION, LOG_CHOLESKY, LINEAR = "information", "log_cholesky", "linear"
+
+
+@dataclass(frozen=True)
+class PriorConfig:
+    """Prior standard deviations of the inertial parameters about their nominal values."""
+
+    mass: float = parameter(
+        1.0,
+        "Prior standard deviation of the logarithm of each body's mass, about its nominal value.",
+        lower=1e-6,
+        upper=10.0,
+    )
+    com: float = parameter(
+        0.1,
+        "Prior standard deviation of each body's centre of mass, about its nominal position, per axis.",
+        unit="m",
+        lower=1e-6,
+        upper=10.0,
+    )
+    radii: float = parameter(
+        0.5,
+        "Prior standard deviation of the logarithm of each body's radii of gyration, about their nominal "
+        "values.",
+        lower=1e-6,
+        upper=10.0,
+    )
+    walk: float = parameter(
+        0.0,
+        "Standard deviation by which the logarithm of each body's mass walks at random in one second in the "
+        "filters for comparison (Foster et al.); centre of mass and radii of gyration in proportion. 0: "
+        "parameters return to nominal with the time constant `prior.memory`.",
+        lower=0.0,
+        upper=1e3,
+    )
+    memory: float = parameter(
+        1e5,
+        "Time constant with which parameters that the data do not inform return to their nominal values; "
+        "larger keeps estimates longer.",
+        unit="s",
+        lower=0.1,
+        upper=1e9,
+    )
+
+
+@dataclass(frozen=True)
+class FrictionPriorConfig:
+    """Prior standard deviations of the friction parameters about their nominal values."""
+
+    coulomb: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated Coulomb friction, about its nominal value.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e3,
+    )
+    viscous: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated viscous friction coefficient, about its nominal value.",
+        unit="Nm s/rad",
+        lower=1e-9,
+        upper=1e3,
+    )
+    offset: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated constant torque offset, about its nominal value.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e3,
+    )
+    armature: float = parameter(
+        0.1,
+        "Prior standard deviation of each estimated rotor inertia, about its nominal value.",
+        unit="kg m^2",
+        lower=1e-9,
+        upper=1e3,
+    )
+    coulomb_slope: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated change of Coulomb friction with the position, about its "
+        "nominal value.",
+        unit="Nm/rad",
+        lower=1e-9,
+        upper=1e3,
+    )
+    coulomb_load: float = parameter(
+        0.1,
+        "Prior standard deviation of each estimated increase of Coulomb friction with the torque behind the "
+        "gear, about its nominal value.",
+        lower=1e-9,
+        upper=1e3,
+    )
+
+    def sigmas(self, terms: Sequence[str], joints: int) -> Array:
+        """Return the prior standard deviations of friction terms for n joints, ordered term after term."""
+        return np.repeat([float(getattr(self, term)) for term in terms], joints)
+
+
+@dataclass(frozen=True)
+class FrictionConfig(FrictionTerms):
+    """Friction estimated along with the inertias."""
+
+    prior: FrictionPriorConfig = section(FrictionPriorConfig)
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """The innovation gate of the filters for comparison (Foster et al. 22)."""
+
+    enabled: bool = parameter(
+        True,
+        "Whether the filters for comparison test measurements against the innovation gate.",
+        runtime=True,
+    )
+    reopen_after: float = parameter(
+        0.1,
+        "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
+        "impact, and the covariance is enlarged; of the filters for comparison.",
+        unit="s",
+        lower=0.001,
+        upper=10.0,
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True)
+class InertialPipelineConfig:
+    """The inertial filter of one robot."""
+
+    robot: RobotConfig = section(RobotConfig, prefix="")
+    links: tuple[str, ...] = parameter(
+        (),
+        "Links whose inertial parameters are estimated; each must belong to a different body. The entry "
+        "`auto` adds every link of `candidates`, nominal until a load is found on it.",
+    )
+    rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
+    filter: str = parameter(
+        INFORMATION,
+        "Estimator: the physically consistent filter on information, watched by the bank of causes; or, for "
+        "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the parameters.",
+        choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
+    )
+    convention: str = parameter(
+        "rucker",
+        "Convention of the log-Cholesky coordinates: that of Rucker and Wensing, or that of Foster et al.",
+        choices=tuple(CONVENTIONS),
+    )
+    rows: RowsConfig = section(RowsConfig, prefix="")
+    contact_modes: tuple[str, ...] = parameter(
+        (),
+        "Treatment of the wrench of each entry of `contacts` in the inertial filter, where they differ, with "
+        "the values of `contact_wrenches`; empty means that of `contact_wrenches` for all.",
+        choices=tuple(mode.value for mode in ContactMode),
+    )
+    window: float = parameter(
+        0.1,
+        "Length of the window in which velocities are differentiated and all other signals averaged; "
+        "estimates lag by half of it.",
+        unit="s",
+        lower=0.001,
+        upper=2.0,
+    )
+    noise: MeasurementNoise = section(MeasurementNoise)
+    adapt_noise: bool = parameter(
+        True,
+        "Whether standard deviations under `noise` are scaled to what the innovations show, one factor for "
+        "each group of rows that share a parameter; if false, they are used as stated.",
+        runtime=True,
+    )
+    row_weights: tuple[str, ...] = parameter(
+        (),
+        "Weights of measurement rows, `row=weight`, the row by name or shell pattern: a weight multiplies "
+        "the information of the row, the inverse of its variance. Rows without one have weight 1. The "
+        "adaptation of the noise undoes what the rows of one noise parameter have in common.",
+    )
+    prior: PriorConfig = section(PriorConfig)
+    gate: GateConfig = section(GateConfig)
+    watch: bool = parameter(
+        True,
+        "Whether the bank of causes decides what is learned: nothing while a push or a fault of an input "
+        "explains the data, and a load at once. If false, all data are learned. The filters for comparison "
+        "have no watch.",
+    )
+    candidates: tuple[str, ...] = parameter(
+        ("*",),
+        "Links, by name or shell pattern, on which a load or a push of unknown place is looked for; with "
+        "`links: [auto]` also the links whose inertial parameters are published.",
+    )
+    friction: FrictionConfig = section(FrictionConfig)
+    sensor_errors: SensorErrorConfig = section(SensorErrorConfig)
+    hand_over_rate: float = parameter(
+        3.0,
+        "Largest rate of change of the published mass; a load that has been located on one link is handed "
+        "over within 0.3 s, if that is faster.",
+        unit="kg/s",
+        lower=0.001,
+        upper=1e6,
+        runtime=True,
+    )
+    calibrate_at_start: bool = parameter(
+        False,
+        "Whether the filter starts with a calibration, which takes the mean residual at the first rest as "
+        "a constant bias of the rows.",
+    )
+    calibration_window: float = parameter(
+        2.0,
+        "Duration of rest over which a calibration averages the residual.",
+        unit="s",
+        lower=0.01,
+        upper=60.0,
+    )
+    enabled: bool = parameter(
+        True, "Whether the filter updates its estimates; if false, it only reports residuals."
+    )
+
+    @property
+    def row_selection(self) -> RowSelection:
+        """Rows of the measurement equation, and what is known of each contact's wrench."""
+        by_contact = tuple(ContactMode(mode) for mode in self.contact_modes)
+        return replace(self.rows.selection(), by_contact=by_contact)
+
+    @property
+    def needs_wrenches(self) -> bool:
+        """Whether the sensed wrench of any contact is needed."""
+        return any(mode.senses for mode in self.row_selection.modes(len(self.robot.contacts)))
+
+    @property
+    def coulomb_law(self) -> CoulombLaw:
+        """Sign model of Coulomb friction."""
+        return coulomb_law(self.friction, self.robot.nominal_friction)

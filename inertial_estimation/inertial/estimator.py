@@ -1,0 +1,423 @@
+"""Inertial estimation from measurement equations to estimates: all of the pipeline that reads no input."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.inertial.bank import BankBlock
+from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
+from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
+from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.hypotheses import InputNames, Kind
+from inertial_estimation.inertial.information import RowBlock
+from inertial_estimation.inertial.link_estimates import PublishedLinks
+from inertial_estimation.inertial.model import DRIFT_S, EstimationModel, body_covariances
+from inertial_estimation.inertial.posterior import Posterior
+from inertial_estimation.inertial.residual_bias import ResidualBias
+from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
+from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, seconds
+from inertial_estimation.spatial import linear_algebra
+
+REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
+QUANTILE = 0.999  # of the NIS that is reported as its bound
+HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
+FOLLOWED_S = 0.1  # in which it reaches an expected load that varies, and goes with it then [s]
+PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
+REPORT_S = 0.1  # between two evaluations of the informed directions [s]
+LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredStep:
+    """The measurement of one step.
+
+    Attributes:
+        stamp_ns: Stamp that the estimate carries [ns].
+        time_ns: Time of the measurement [ns].
+        dt: Time since the step before [s].
+        equation: The measurement with the stated noise, and its state.
+        restarted: Whether stamps went back before it, so that no earlier estimate is valid.
+    """
+
+    stamp_ns: int
+    time_ns: int
+    dt: float
+    equation: LinearEquation
+    restarted: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepOutcome:
+    """What became of one measurement.
+
+    Attributes:
+        innovation: Measured minus predicted, before the update, shape (m,).
+        nis: y' S^-1 y.
+        decision: What became of it.
+        variance: Of each innovation, the diagonal of S, shape (m,).
+        log_det: Logarithm of the determinant of S.
+    """
+
+    innovation: Array
+    nis: float
+    decision: Decision
+    variance: Array
+    log_det: float = math.nan
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it corrects the state."""
+        return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
+
+
+class InertialEstimator:
+    """Turns measurement equations into estimates: filter under supervision, hand-over.
+
+    Attributes:
+        config: Its parameters.
+        model: The bodies, friction terms and equation of the filter.
+        filter: The filter.
+        supervisor: What it learns; None for the filters for comparison.
+        bias: Constant bias of the rows, where a calibration has measured it.
+        steps: Number of steps by decision.
+        learning: Whether parameters are estimated; while False they are frozen and residuals reported.
+    """
+
+    def __init__(self, config: InertialPipelineConfig, model: EstimationModel, inputs: InputNames) -> None:
+        """Begin at the nominal parameters.
+
+        Args:
+            config: The parameters.
+            model: The bodies, friction terms and equation.
+            inputs: Names of the inputs, for messages.
+        """
+        self.config, self.model, self._initial_model = config, model, model
+        rows = model.measurement.row_names
+        self.noise = model.noise_scale()
+        self.supervisor: Supervisor | None = None
+        self.filter: InformationFilter | LogCholeskyEkf = self._built_filter()
+        if isinstance(self.filter, InformationFilter):
+            bank, bodies = model.bank(inputs)
+            self.supervisor = Supervisor(
+                self.filter,
+                bank,
+                bodies,
+                lambda body: self.model.load_covariance(bank.table, body),
+                self._switch_on,
+            )
+            self.supervisor.watching = config.watch
+        self.bias = ResidualBias(len(rows), config.calibration_window, REST_SPEED)
+        idle = model.idle_covariances()
+        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
+        self._bound = _chi_square(len(rows))
+        self.learning = config.enabled
+        self.steps: dict[Decision, int] = {}
+        self.set_config(config)
+        self.reset()
+
+    def _built_filter(self) -> InformationFilter | LogCholeskyEkf:
+        config, unknowns = self.config, self.model.unknowns
+        if config.filter == INFORMATION:
+            considered = config.sensor_errors.considered
+            return InformationFilter(
+                unknowns, self.noise, config.prior.memory, considered=considered, drift_s=DRIFT_S
+            )
+        build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
+        return build(
+            unknowns,
+            memory=config.prior.memory,
+            walk=config.prior.walk,
+            overlap=max(1.0, config.rate * config.window / PARABOLIC_WINDOW),
+            reopen_after=config.gate.reopen_after,
+            gated=config.gate.enabled,
+        )
+
+    @property
+    def posterior(self) -> Posterior:
+        """State of the filter and its covariance."""
+        return self.filter.posterior
+
+    def reset(self) -> None:
+        """Return to the nominal parameters and drop the bias."""
+        self.bias.reset()
+        if self.config.calibrate_at_start:
+            self.bias.start()
+        self.forget()
+
+    def forget(self) -> None:
+        """Return to the nominal parameters; the bias stays."""
+        if self.model is not self._initial_model:
+            self.model = self._initial_model
+            assert isinstance(self.filter, InformationFilter)
+            assert self.supervisor is not None
+            self.filter.unknowns = self.model.unknowns
+            self._note_bodies()
+        self.filter.reset()
+        if self.supervisor is not None:
+            self.supervisor.reset()
+        self._links.reset()
+        self.steps.clear()
+        self._since_block, self._reported_ns = math.inf, -math.inf
+        self._fast_until, self._loads = -math.inf, 0
+        self._spread: tuple[Posterior, Array] | None = None
+        self.information: Array = frozen_array("information", np.zeros(self.model.unknowns.n_inferred))
+
+    def set_learning(self, learning: bool) -> None:
+        """Switch learning on or off; what waits to be learned is learned before."""
+        if self.learning and not learning and self.supervisor is not None:
+            self.supervisor.learn_waiting()
+        self.learning = learning
+
+    def drop_waiting(self) -> None:
+        """Drop what is not learned yet: a step has failed."""
+        if self.supervisor is not None:
+            self.supervisor.waiting.clear()
+
+    def set_config(self, config: InertialPipelineConfig) -> None:
+        """Take parameters of which only those that may change while running differ."""
+        self.config = config
+        self.noise.adapt(config.adapt_noise)
+        if isinstance(self.filter, LogCholeskyEkf):
+            self.filter.gated, self.filter.reopen_after = config.gate.enabled, config.gate.reopen_after
+
+    def trusted(self) -> Array:
+        """Return the parameters in C that may be published, of the estimated bodies, shape (n, 10)."""
+        return self.posterior.at.pi_C
+
+    def believed(self) -> Array:
+        """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
+        return self.posterior.at.phi
+
+    def about_known_errors(self, state: MeasuredState) -> MeasuredState:
+        """Return a measured state with the errors of the accelerometer that are believed, if it has any.
+
+        Args:
+            state: The state as measured.
+        """
+        errors = self.model.errors
+        if errors is None:
+            return state
+        k = self.model.unknowns.n_inferred
+        return errors.about(state, self.posterior.x[k : k + errors.size])
+
+    def update(self, step: MeasuredStep) -> StepOutcome:
+        """Update the filter with one measurement.
+
+        Args:
+            step: The measurement; its equation has the state.
+
+        Raises:
+            MeasurementError: If the equation is not finite.
+        """
+        equation = step.equation
+        if not (np.abs(equation.value) < LARGEST_VALUE).all() or not math.isfinite(
+            float(equation.regressor.sum())
+        ):
+            raise MeasurementError(
+                "the measurement equation is not finite: readings are beyond any sensor's range"
+            )
+        assert equation.state is not None
+        speed = float(np.abs(equation.state.v).max(initial=0.0))
+        block = self.model.block(equation, self.believed(), step.dt, step.time_ns)
+        if self.bias.active:
+            return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, step.dt))
+        if self.bias.is_known:
+            block = replace(block, value=block.value - self.bias.bias)
+        if not self.learning:
+            return self._outcome(block, Decision.DISABLED)
+        if isinstance(self.filter, LogCholeskyEkf):
+            outcome = self._outcome(block, Decision.ACCEPTED)
+            return self._counted(replace(outcome, decision=self.filter.update(block)))
+        assert self.supervisor is not None
+        outcome = self._outcome(block, self._decision())
+        self._since_block += step.dt
+        if self._since_block >= 0.5 * self.config.window - 1e-4:
+            dt = min(self._since_block, self.config.window)
+            self._since_block = 0.0
+            columns = self.supervisor.columns(equation, at_rest=speed < REST_SPEED)
+            self.supervisor.feed(BankBlock(replace(block, dt=dt), columns, equation))
+        return self._counted(outcome)
+
+    def _counted(self, outcome: StepOutcome) -> StepOutcome:
+        self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
+        return outcome
+
+    def _decision(self) -> Decision:
+        assert self.supervisor is not None
+        if self.supervisor.phase is Phase.LEARNING:
+            return Decision.ACCEPTED
+        return Decision.PUSHED if self.located is not None else Decision.FROZEN
+
+    def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
+        y = self.filter.innovation(block)
+        if self._spread is None or self._spread[0] is not self.posterior:
+            L = linear_algebra.cholesky(
+                self.posterior.P + np.finfo(float).eps * np.diag(self.posterior.P.diagonal())
+            )
+            self._spread = self.posterior, self.posterior.at.D @ L
+        HL = block.A @ self._spread[1]
+        S = HL @ HL.T + (self.noise.scaled(block.noise) if self.supervisor is not None else block.noise)
+        L = linear_algebra.cholesky(S)
+        white = linear_algebra.solve(L, y)
+        log_det = 2.0 * float(np.log(L.diagonal()).sum())
+        return StepOutcome(y, float(white @ white), decision, S.diagonal().copy(), log_det)
+
+    def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:
+        """Hand over the parameters and return the estimate after an update.
+
+        Args:
+            step: The measurement.
+            outcome: What became of it.
+        """
+        posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
+        n = model.unknowns.n_inertial
+        links = self._links.advance(
+            posterior.at.pi_C,
+            body_covariances(posterior.at.G, posterior.P),
+            posterior.at.pi_C,
+            step.dt,
+            self._hand_over_rate(step.time_ns),
+            () if self.supervisor is None else tuple(self.supervisor.loads.varying),
+        )
+        if seconds(step.time_ns - self._reported_ns) >= REPORT_S or step.time_ns < self._reported_ns:
+            self._reported_ns = step.time_ns
+            prior = model.unknowns.prior_covariance[:k, :k]
+            self.information = frozen_array("information", relative_information(posterior.P[:k, :k], prior))
+        assert step.equation.state is not None
+        return InertialEstimate(
+            step.stamp_ns,
+            links,
+            model.measurement.row_names,
+            frozen_array("innovation", outcome.innovation),
+            outcome.nis,
+            self._bound,
+            outcome.accepted,
+            outcome.decision,
+            self.information,
+            self.informed,
+            dict(zip(model.friction_names, posterior.x[n:k].tolist(), strict=True)),
+            self.noise.factors(),
+            self.located,
+            model.named_errors(posterior.x[k:], posterior.P[k:, k:], step.equation.state.tau),
+        )
+
+    @property
+    def informed(self) -> int:
+        """Number of directions about which the data hold more information than the prior."""
+        return int(np.count_nonzero(self.information > 1.0))
+
+    def _hand_over_rate(self, time_ns: int) -> float:
+        """Return the largest rate of change of published masses now [kg/s]."""
+        rate = self.config.hand_over_rate
+        if self.supervisor is None:
+            return rate
+        if self.supervisor.loads.count > self._loads:
+            self._loads = self.supervisor.loads.count
+            self._fast_until = time_ns + 2e9 * HAND_OVER_S
+        if self.supervisor.loads.varying:
+            return max(rate, float(self.supervisor.table.load_size[0]) / FOLLOWED_S)
+        fast = time_ns < self._fast_until
+        return max(rate, abs(self.supervisor.loads.last_kg) / HAND_OVER_S) if fast else rate
+
+    @property
+    def located(self) -> LocatedCause | None:
+        """What holds learning, or the load that has been learned, where it is certain; else None."""
+        supervisor = self.supervisor
+        if supervisor is None or supervisor.found is None or not supervisor.found.is_reported:
+            return None
+        return self._located(supervisor, supervisor.found)
+
+    def _located(self, supervisor: Supervisor, found: FoundCause) -> LocatedCause | None:
+        h, table = found.hypothesis, supervisor.table
+        assert h.amplitudes is not None
+        if h.kind is Kind.INPUT:
+            assert h.row is not None
+            name = table.inputs[h.row.columns][h.index]
+            return LocatedCause(Cause.FAULT, found.probability, True, input=name)
+        links = tuple(table.candidates.links[i] for i in found.indices)
+        if h.kind in (Kind.LOAD, Kind.VARYING):
+            mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
+            is_open = not found.certain
+            return LocatedCause(
+                Cause.LOAD,
+                found.probability,
+                not is_open,
+                is_open,
+                links,
+                mass,
+                com_L,
+                as_push=found.as_press,
+            )
+        wrench = h.amplitudes * table.wrench_size if h.kind is Kind.PUSH else found.press(table)
+        force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
+        return LocatedCause(
+            Cause.PUSH,
+            found.probability,
+            True,
+            links=links,
+            force_L=force,
+            torque_L=torque,
+            point_L=point,
+            upright=h.kind is Kind.PRESS,
+        )
+
+    def whole_posterior(self) -> InertiaPosterior:
+        """Return the distribution of the parameters of all bodies together, about the link frames."""
+        n, to_link = self.model.unknowns.n_inertial, np.array([body.to_link for body in self.model.bodies])
+        x, P = self.posterior.x[:n].reshape(-1, 10), self.posterior.P[:n, :n]
+        return LogCholeskyPosterior(x, P, to_link, self.config.convention)
+
+    def _switch_on(self, candidate: int) -> bool:
+        """Estimate a published candidate from now on: a load has been located on it."""
+        assert isinstance(self.filter, InformationFilter)
+        assert self.supervisor is not None
+        link = self.supervisor.table.candidates.links[candidate]
+        joint = self.model.robot.link_body(link).joint_id
+        published = next((body.link for body in self.model.published if body.joint_id == joint), "")
+        if not published:
+            return False
+        self.model = self.model.with_link(published)
+        self.filter.add_body(self.model.unknowns)
+        self._note_bodies()
+        waiting = self.supervisor.waiting
+        for i, old in enumerate(list(waiting)):
+            assert old.equation is not None
+            equation = self.model.measurement.restated(old.equation, self.believed())
+            rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
+            waiting[i] = BankBlock(rows, old.columns, equation)
+        return True
+
+    def _note_bodies(self) -> None:
+        assert self.supervisor is not None
+        links = self.supervisor.table.candidates.links
+        self.supervisor.bodies = self.model.estimated_candidates(links)
+        self._links.set_estimated(self.model.bodies)
+        self._spread = None
+
+
+def relative_information(P: Array, prior: Array) -> Array:
+    """Return the eigenvalues of the information of the data relative to the prior's, ascending.
+
+    0: the data say nothing of a direction, 1: as much as the prior, 100: sigma is a tenth of the prior's.
+
+    Args:
+        P: Covariance, shape (n, n).
+        prior: That of the prior, shape (n, n).
+    """
+    L = linear_algebra.cholesky(prior)
+    relative = linear_algebra.solve(L, linear_algebra.solve(L, P).T)
+    mu = linear_algebra.eigvalsh(0.5 * (relative + relative.T))[::-1]
+    information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
+    return information
+
+
+def _chi_square(freedom: int) -> float:
+    from scipy.special import chdtri
+
+    return float(chdtri(freedom, 1.0 - QUANTILE))

@@ -1,0 +1,92 @@
+"""State of an inertial estimator, for diagnostics."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from inertial_estimation.errors import listing
+from inertial_estimation.inertial.estimator import InertialEstimator
+from inertial_estimation.inertial.hypotheses import Kind
+from inertial_estimation.inertial.supervisor import Phase, Supervisor
+from inertial_estimation.located_cause import Cause
+from inertial_estimation.signals import Health, HealthLevel
+
+
+def estimator_health(
+    estimator: InertialEstimator, missing: Sequence[str], figures: Mapping[str, str], failures: str
+) -> Health:
+    """Report whether the estimator waits, learns, holds or calibrates.
+
+    Args:
+        estimator: The estimator.
+        missing: Required inputs that are lost.
+        figures: Of the inputs, by name.
+        failures: Steps that failed lately; empty for none.
+    """
+    values = {**_figures(estimator), **figures}
+    if missing:
+        return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
+    if not estimator.learning:
+        message = "learning is switched off"
+        return Health("estimator", HealthLevel.WARN, message, values, requested=True)
+    if estimator.bias.active:
+        return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
+    supervised = estimator.supervisor is not None
+    noise = estimator.noise.said(too_small=True) if supervised else ""
+    trouble = "; ".join(text for text in (failures, held_in_words(estimator), noise) if text)
+    if trouble:
+        return Health("estimator", HealthLevel.WARN, trouble, values)
+    large = estimator.noise.said(too_small=False) if supervised else ""
+    return Health("estimator", HealthLevel.OK, "; ".join(filter(None, ("estimating", large))), values)
+
+
+def held_in_words(estimator: InertialEstimator) -> str:
+    """Say why nothing is learned; empty while something is.
+
+    Args:
+        estimator: The estimator.
+    """
+    supervisor = estimator.supervisor
+    if supervisor is None or supervisor.phase is not Phase.HOLDING:
+        return ""
+    located = estimator.located
+    if located is None:
+        suspect = f"check {_suspect(supervisor)}"
+        return f"no load and no push explains the data: {suspect}; published parameters are held"
+    if located.cause is Cause.FAULT:
+        return f"the data contradict the parameters: check {located.input}; published ones are held"
+    elsewhere = ", which is not among 'links'" if located.cause is Cause.LOAD and located.decided else ""
+    return f"{located.sentence}{elsewhere}; published parameters are held"
+
+
+def _suspect(supervisor: Supervisor) -> str:
+    """Return the input that explains the data best."""
+    hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
+    inputs = (
+        supervisor.table.inputs[h.row.columns][h.index] for h in hypotheses if h.kind is Kind.INPUT and h.row
+    )
+    return next(inputs, "the inputs")
+
+
+def _figures(estimator: InertialEstimator) -> dict[str, str]:
+    values = {f"steps {decision.value}": str(n) for decision, n in estimator.steps.items()}
+    values["informed directions"] = f"{estimator.informed} of {len(estimator.information)}"
+    supervisor = estimator.supervisor
+    if supervisor is not None:
+        values |= {
+            "supervisor": supervisor.phase.value,
+            "events": str(supervisor.events),
+            "loads learned": str(supervisor.loads.count),
+            "beginnings anew": str(supervisor.starts),
+        }
+        if estimator.located is not None:
+            values |= estimator.located.figures()
+        for parameter, (seen, used) in estimator.noise.factors().items():
+            values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
+            values[f"{parameter}: used / stated"] = f"{used:.3g}"
+    at, P = estimator.posterior.at, estimator.posterior.P
+    for i, body in enumerate(estimator.model.bodies):
+        slope = at.G[i, 0]
+        variance = float(slope @ P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] @ slope)
+        values[f"mass sigma {body.link} [kg]"] = f"{np.sqrt(max(variance, 0.0)):.4g}"
+    return values

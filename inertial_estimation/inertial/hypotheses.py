@@ -1,0 +1,204 @@
+"""The table of causes that may explain innovations, and their columns in one block of equations.
+
+A hypothesis is a row of the table: what its amplitudes do to the rows, how large they are expected, how often
+it begins, whether its amplitudes stay the same or are new in every block, and how it is told.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.models.candidate_columns import CandidateColumns
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+
+LOAD_SHARE = 0.05  # expected load, as share of the robot's mass; a push has its weight
+REACH = 0.05  # of the place of a load beyond the body's own mass, per axis [m]
+WRENCH_FAULT = 2.0  # expected error of a wrench sensor, in forces of a push
+ACCELERATION_FAULT = (1.0, 2.0)  # expected error of the base's acceleration [m/s^2, rad/s^2]
+MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]
+
+
+class Kind(Enum):
+    """What a hypothesis says of the data."""
+
+    NOMINAL = "nominal"
+    NOISE = "noise"
+    LOAD = "load"
+    VARYING = "varying load"
+    PRESS = "press"
+    PUSH = "push"
+    INPUT = "input"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table.
+
+    Attributes:
+        kind: What it says.
+        columns: Name of its columns in `CauseColumns`.
+        period_s: Mean time between two beginnings, of one body or input [s].
+        constant: Whether the amplitudes stay the same from block to block.
+        after_s: Time that an event has lasted before it is looked for [s]: nearly all can be explained by
+            amplitudes that are new in every block.
+    """
+
+    kind: Kind
+    columns: str
+    period_s: float
+    constant: bool
+    after_s: float = 0.0
+
+
+TABLE = (
+    Row(Kind.LOAD, "loads", 600.0, constant=True),
+    Row(Kind.PRESS, "weights", 6000.0, constant=True),
+    Row(Kind.PUSH, "wrenches", 600.0, constant=True),
+    Row(Kind.VARYING, "loads", 6000.0, constant=False, after_s=0.5),
+    Row(Kind.PUSH, "wrenches", 600.0, constant=False, after_s=0.5),
+    Row(Kind.INPUT, "spatial_inputs", 6000.0, constant=False),
+    Row(Kind.INPUT, "single_inputs", 6000.0, constant=False),
+)
+NOISE_FACTORS = (2.0, 4.0, 8.0)  # of a standard deviation, prior probability k^-4
+NOISE_POWER = 4.0
+
+
+@dataclass(frozen=True)
+class InputNames:
+    """Names of the inputs in messages.
+
+    Attributes:
+        joints: Joints in the robot's order.
+        base: Velocities of the base, 6 or 0.
+        contacts: Contacts whose wrenches are measured, and their places among the robot's contacts.
+        acceleration: Source of the base's acceleration; empty for a fixed base.
+    """
+
+    joints: tuple[str, ...]
+    base: int
+    contacts: Mapping[str, int]
+    acceleration: str
+
+
+@dataclass(frozen=True, eq=False)
+class CauseColumns:
+    """Columns of all causes in one block, amplitudes in units of their expected size.
+
+    Attributes:
+        loads: Of a load on each body, shape (n, m, 4).
+        weights: Of a steady press on each body, shape (n, m, 4).
+        wrenches: Of a wrench on each body, shape (n, m, 6).
+        spatial_inputs: Of an error of each wrench and of the base's acceleration, shape (k, m, 6).
+        single_inputs: Of an error of each effort and of each joint's motion, shape (j, m, 1).
+        R_BJ: Orientation of the bodies' joint frames in the base, shape (n, 3, 3).
+        upwards: Proper acceleration of the base [m/s^2], shape (3,).
+    """
+
+    loads: Array
+    weights: Array
+    wrenches: Array
+    spatial_inputs: Array
+    single_inputs: Array
+    R_BJ: Array
+    upwards: Array
+
+
+class CauseTable:
+    """Builds the columns of the causes of a robot.
+
+    Attributes:
+        candidates: The bodies on which loads and pushes are looked for.
+        load_size: Expected size of mass [kg] and first moment [kg m] of a load, shape (4,).
+        wrench_size: Expected size of force [N] and moment [Nm] of a push, shape (6,).
+        spread: Covariance of the place of a load about the centre of mass of each body, axes of the joint, in
+            squared units of `lever`, shape (n, 3, 3).
+        lever: Unit of the distance of a load from the centre of mass [m].
+        inputs: Names of inputs with six components, and of those with one.
+    """
+
+    def __init__(
+        self,
+        measurement: DynamicsMeasurement,
+        candidates: CandidateColumns,
+        names: InputNames,
+        total_mass: float,
+    ) -> None:
+        """Prepare the expected sizes.
+
+        Args:
+            measurement: The measurement equation.
+            candidates: The bodies.
+            names: Names of the inputs.
+            total_mass: Mass of the robot [kg].
+        """
+        self.candidates, self._measurement, self._names = candidates, measurement, names
+        gyration = float(np.trace(candidates.spreads, axis1=1, axis2=2).max(initial=0.0))
+        self.lever = lever = float(np.sqrt(gyration + REACH**2))
+        self.spread: Array = (candidates.spreads + REACH**2 * np.eye(3)) / lever**2
+        mass = LOAD_SHARE * total_mass
+        force = mass * STANDARD_GRAVITY
+        self.load_size: Array = mass * np.array([1.0, lever, lever, lever])
+        self.wrench_size: Array = force * np.array([1.0, 1.0, 1.0, lever, lever, lever])
+        self._acceleration_size = np.repeat(ACCELERATION_FAULT, 3)
+        self._effort_size = force * lever
+        joints = [names.joints[p] for p in (measurement.picked_rows - names.base).tolist() if p >= 0]
+        efforts = [f"the effort of '{joint}' in joint_states" for joint in joints]
+        motions = [f"the motion of '{joint}' in joint_states" for joint in names.joints]
+        wrenches = [f"{contact}/wrench" for contact in names.contacts]
+        self.inputs = {
+            "spatial_inputs": tuple(filter(None, (*wrenches, names.acceleration))),
+            "single_inputs": (*efforts, *motions),
+        }
+
+    def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
+        """Return the columns of the causes in an equation.
+
+        At rest a load and a press have the same columns: as measured they would differ by the noise of the
+        accelerations, which is in the innovations as well and would tell one from the other.
+
+        Args:
+            equation: The measurement, with its state and the paths of its inputs.
+            at_rest: Whether the joints are at rest.
+        """
+        assert equation.state is not None
+        assert equation.paths is not None
+        bodies = self._measurement.causes(self.candidates, equation.state, equation.paths.projection)
+        weights = bodies.weights * self.load_size
+        return CauseColumns(
+            weights if at_rest else bodies.loads * self.load_size,
+            weights,
+            bodies.wrenches * self.wrench_size,
+            *self._of_inputs(equation),
+            bodies.R_BJ,
+            self._measurement.proper_acceleration(equation.state),
+        )
+
+    def _of_inputs(self, equation: LinearEquation) -> tuple[Array, Array]:
+        paths, names = equation.paths, self._names
+        assert paths is not None
+        contacts = list(names.contacts.values())
+        wrenches = paths.contacts.reshape(-1, 6, paths.contacts.shape[1])[contacts].transpose(0, 2, 1)
+        spatial = [wrenches * (WRENCH_FAULT * self.wrench_size)]
+        if names.acceleration:
+            spatial.append(paths.inertia[None, :, : names.base] * self._acceleration_size)
+        efforts = np.eye(len(paths.picked))[paths.picked >= names.base] * self._effort_size
+        motions = paths.inertia[:, names.base :].T * MOTION_FAULT
+        parts = np.concatenate(spatial), np.concatenate((efforts, motions))[:, :, None]
+        if paths.projection is None:
+            return parts
+        of_six, of_one = (np.matmul(paths.projection.T, part) for part in parts)
+        return of_six, of_one
+
+
+def count_of(row: Row, columns: CauseColumns) -> int:
+    """Return how many bodies or inputs a row of the table stands for."""
+    return len(getattr(columns, row.columns))
+
+
+def stacked(columns: Sequence[CauseColumns], row: Row) -> Array:
+    """Return the columns of a row in successive blocks, shape (blocks, n, m, d)."""
+    return np.array([getattr(block, row.columns) for block in columns])

@@ -1,0 +1,334 @@
+"""The robot of an inertial pipeline: what is estimated of it, and the equation that measures it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from inertial_estimation.inertial.bank import Bank
+from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
+from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
+from inertial_estimation.inertial.information import RowBlock
+from inertial_estimation.inertial.link_estimates import LinkReport
+from inertial_estimation.inertial.noise import NoiseScale, row_groups
+from inertial_estimation.inertial.unknowns import BodyPrior, LinearPrior, Unknowns
+from inertial_estimation.models.body_reference import (
+    BodyReference,
+    check_priors,
+    estimated_bodies,
+    has_usable_prior,
+)
+from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.coulomb import smooth_sign
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
+from inertial_estimation.models.friction import FrictionModel, friction_model
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
+from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
+
+TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
+DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
+SMALLEST_CHANGE = 1e-9  # of an inertial parameter by a load, for a covariance that can be inverted
+
+
+@dataclass(frozen=True, eq=False)
+class EstimationModel:
+    """The bodies and friction terms to estimate, and the equation that measures them.
+
+    Attributes:
+        setup: The robot and its contacts.
+        imu: IMU that senses the acceleration of the base; None without one.
+        published: Bodies whose inertias are published; the others of them than `bodies` stay nominal.
+        bodies: The bodies to estimate, in the order of the state.
+        friction: The friction to estimate; None for none.
+        errors: Slowly varying errors of the sensors; None where none is assumed.
+        measurement: The measurement equation.
+        urdf: Text of the robot's URDF.
+        config: The parameters.
+    """
+
+    setup: RobotSetup
+    imu: ImuMount | None
+    published: tuple[BodyReference, ...]
+    bodies: tuple[BodyReference, ...]
+    friction: FrictionModel | None
+    errors: SensorErrors | None
+    measurement: DynamicsMeasurement
+    urdf: str
+    config: InertialPipelineConfig
+
+    @classmethod
+    def build(
+        cls, config: InertialPipelineConfig, setup: RobotSetup, imu: ImuMount | None, urdf: str
+    ) -> "EstimationModel":
+        """Resolve the configured links and friction terms against the robot.
+
+        Args:
+            config: The parameters.
+            setup: The robot and its contacts.
+            imu: IMU that senses the acceleration of the base; None without one.
+            urdf: Text of the URDF.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If parameters contradict one another.
+            ~inertial_estimation.errors.ModelError: If a joint or link does not exist.
+        """
+        published = published_bodies(setup.robot, config)
+        heaviest = max(published, key=lambda body: body.nominal_J.mass).link
+        return cls._of(config, setup, imu, urdf, published, _named(config) or (heaviest,))
+
+    def with_link(self, link: str) -> "EstimationModel":
+        """Return the model with one more estimated body, after the others.
+
+        Args:
+            link: Link of a published body.
+        """
+        links = (*(body.link for body in self.bodies), link)
+        return self._of(self.config, self.setup, self.imu, self.urdf, self.published, links)
+
+    @classmethod
+    def _of(
+        cls,
+        config: InertialPipelineConfig,
+        setup: RobotSetup,
+        imu: ImuMount | None,
+        urdf: str,
+        published: tuple[BodyReference, ...],
+        links: tuple[str, ...],
+    ) -> "EstimationModel":
+        robot = setup.robot
+        bodies = estimated_bodies(robot, links)
+        check_priors(robot, bodies)
+        friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
+        with_offset = friction.joints if friction and "offset" in friction.terms else ()
+        errors = sensor_errors(
+            config.sensor_errors,
+            robot,
+            config.rows.selection().resolved(robot, setup.contacts),
+            published,
+            contacts=setup.contact_names,
+            accelerometer=imu is not None,
+            known_offsets=with_offset,
+        )
+        measurement = DynamicsMeasurement(
+            robot,
+            bodies,
+            config.row_selection,
+            config.noise,
+            setup.contacts,
+            friction,
+            imu,
+            known_friction,
+            config.row_weights,
+        )
+        return cls(setup, imu, published, bodies, friction, errors, measurement, urdf, config)
+
+    @property
+    def robot(self) -> RobotModel:
+        """The robot, with its nominal inertias."""
+        return self.setup.robot
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links whose inertias are published, in the order of the estimates."""
+        return tuple(body.link for body in self.published)
+
+    @property
+    def friction_names(self) -> tuple[str, ...]:
+        """Names of the friction states, ``joint/term``; empty where none is estimated."""
+        return self.friction.names if self.friction else ()
+
+    @property
+    def error_names(self) -> tuple[str, ...]:
+        """Names of the sensors' errors and of those of rows in all; empty where none is assumed."""
+        if self.errors is None:
+            return ()
+        rows = (*self.errors.rows, *self.errors.others.joints)
+        return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in rows))
+
+    @cached_property
+    def unknowns(self) -> Unknowns:
+        """Layout and prior of the state."""
+        config, friction, errors = self.config, LinearPrior.none(), LinearPrior.none()
+        if self.friction:
+            sigma = config.friction.prior.sigmas(self.friction.parameter_terms, 1)
+            friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
+        if self.errors:
+            others = self.errors.others
+            names = (*self.errors.names, *(f"{TORQUE_ERROR}/{joint}" for joint in others.joints))
+            errors = LinearPrior(
+                names, np.zeros(len(names)), np.concatenate((self.errors.sigmas, others.sigmas))
+            )
+        prior = BodyPrior(config.prior.mass, config.prior.com, config.prior.radii)
+        return Unknowns(self.bodies, prior, friction, errors, config.convention)
+
+    def noise_scale(self) -> NoiseScale:
+        """Return the scale of the noise of the rows, as stated."""
+        return NoiseScale(*row_groups(self.measurement.row_names))
+
+    def bank(self, names: InputNames) -> tuple[Bank, Mapping[int, int]]:
+        """Return the bank of causes, and the number in the state of each candidate body that is estimated.
+
+        Args:
+            names: Names of the inputs.
+        """
+        links = candidate_links(self.robot, self.config.candidates, [body.link for body in self.published])
+        candidates = CandidateColumns(self.robot, links)
+        table = CauseTable(self.measurement, candidates, names, self.robot.total_mass)
+        return Bank(table), self.estimated_candidates(links)
+
+    def estimated_candidates(self, links: Sequence[str]) -> dict[int, int]:
+        """Return the number in the state of each of some links whose body is estimated, by its place."""
+        number = {body.joint_id: i for i, body in enumerate(self.bodies)}
+        joints = [self.robot.link_body(link).joint_id for link in links]
+        return {i: number[joint] for i, joint in enumerate(joints) if joint in number}
+
+    def load_covariance(self, table: CauseTable, body: int) -> Array:
+        """Return the covariance of the change by a load on an estimated body, about its joint, (10, 10).
+
+        Args:
+            table: Expected sizes of loads.
+            body: Number of the body.
+        """
+        reference, links = self.bodies[body], self.estimated_candidates(table.candidates.links)
+        candidate = next((i for i, number in links.items() if number == body), 0)
+        mass, lever = float(table.load_size[0]), table.lever / reference.length
+        place = mass * lever * np.sqrt(np.trace(table.spread[candidate]) / 3.0)
+        sigma = np.concatenate(([mass], np.full(3, place), np.full(6, 0.5 * mass * lever**2)))
+        X = reference.to_joint
+        covariance: Array = (X * sigma**2) @ X.T + SMALLEST_CHANGE * np.eye(10)
+        return covariance
+
+    def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> RowBlock:
+        """Return the rows that the filter learns from: with errors of sensors, static friction in the noise.
+
+        Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2).
+
+        Args:
+            equation: The measurement, with its state.
+            phi: Present parameters.
+            dt: Time that it stands for [s].
+            time_ns: Time of the measurement [ns].
+        """
+        A, R = equation.regressor, equation.noise
+        if self.errors is not None:
+            A = self.errors.appended(equation, phi).regressor
+            others = np.zeros((len(A), len(self.errors.others.rows)))
+            others[self.errors.others.rows, np.arange(others.shape[1])] = 1.0
+            A = np.concatenate((A, others), axis=1)
+        if self._static_friction[0]:
+            assert equation.state is not None
+            rows, columns, joints = self._static_friction
+            v = equation.state.v[joints]
+            state = equation.state.sign
+            sign = smooth_sign(v, self.config.coulomb_law.smoothing_speed) if state is None else state[joints]
+            R = R.copy()
+            R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
+        return RowBlock(A, equation.value, R, dt, time_ns)
+
+    @cached_property
+    def _static_friction(self) -> tuple[list[int], list[int], list[int]]:
+        """Rows, columns of the state and joints of estimated Coulomb friction."""
+        found: tuple[list[int], list[int], list[int]] = ([], [], [])
+        if (
+            self.friction is None
+            or "coulomb" not in self.friction.terms
+            or self.measurement.row_names[0].startswith("projected_")
+        ):
+            return found
+        places = {int(row) - self.robot.n_base: i for i, row in enumerate(self.measurement.picked_rows)}
+        first = 10 * len(self.bodies)
+        for joint, name in zip(self.friction.joints, self.friction.joint_names, strict=True):
+            if joint in places:
+                found[0].append(places[joint])
+                found[1].append(first + self.friction.names.index(f"{name}/coulomb"))
+                found[2].append(joint)
+        return found
+
+    def idle_covariances(self) -> Array:
+        """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
+        unknowns = Unknowns(self.published, self.unknowns.body_prior, convention=self.config.convention)
+        return body_covariances(unknowns.at(unknowns.nominal).G, unknowns.prior_covariance)
+
+    def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:
+        """Return every published body before the first measurement: nominal, with the prior covariance."""
+        model = replace(self, config=config)
+        nominal_C = np.array([body.nominal_C for body in self.published])
+        return LinkReport(self.published).estimates(nominal_C, model.idle_covariances(), nominal_C)
+
+    def named_errors(self, x: Array, P: Array, tau: Array | None) -> dict[str, tuple[float, float]]:
+        """Return errors of the sensors and their standard deviations by name.
+
+        Args:
+            x: The errors, shape (k,).
+            P: Their covariance, shape (k, k).
+            tau: Torques as read [Nm], shape (n_joints,); None where not measured.
+        """
+        if self.errors is None:
+            return {}
+        n = self.errors.size
+        sigma = np.sqrt(np.maximum(P.diagonal(), 0.0))
+        torques = np.zeros(self.robot.n_joints) if tau is None else tau
+        of_rows, sigmas_of_rows = self.errors.of_rows(x[:n], P[:n, :n], torques)
+        values = np.concatenate((x[:n], of_rows, x[n:])).tolist()
+        sigmas = np.concatenate((sigma[:n], sigmas_of_rows, sigma[n:])).tolist()
+        return dict(zip(self.error_names, zip(values, sigmas, strict=True), strict=True))
+
+    def total_mass(self, pi_C: Array) -> float:
+        """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""
+        nominal = sum(body.nominal_J.mass for body in self.bodies)
+        return self.robot.total_mass + float(pi_C[:, 0].sum()) - nominal
+
+
+def body_covariances(G: Array, P: Array) -> Array:
+    """Return the covariance of the parameters of each body in C, shape (n, 10, 10).
+
+    Args:
+        G: Jacobians of the parameters by the coordinates, shape (n, 10, 10).
+        P: Covariance of the state, bodies first.
+    """
+    n = len(G)
+    own = P[: 10 * n, : 10 * n].reshape(n, 10, n, 10)[np.arange(n), :, np.arange(n)]
+    covariances: Array = np.matmul(np.matmul(G, own), G.transpose(0, 2, 1))
+    return covariances
+
+
+def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple[BodyReference, ...]:
+    """Return the bodies whose inertias are published: those of `links`, with "auto" the candidates, too.
+
+    Candidates without a usable inertia in the URDF are left out.
+
+    Args:
+        robot: The robot.
+        config: The parameters.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If there is no link, or two belong to one body.
+        ~inertial_estimation.errors.ModelError: If a link does not exist.
+    """
+    named = _named(config)
+    if AUTO not in config.links:
+        return estimated_bodies(robot, named)
+    candidates = candidate_links(robot, config.candidates, named)
+    others = (link for link in candidates if link not in named and has_usable_prior(robot, link))
+    return estimated_bodies(robot, (*named, *others))
+
+
+def _named(config: InertialPipelineConfig) -> tuple[str, ...]:
+    """Return the links named in `links`, without the entry "auto"."""
+    return tuple(link for link in config.links if link != AUTO)
+
+
+def torque_errors_of(estimate: InertialEstimate) -> dict[str, float]:
+    """Return what each row takes more than the model, by its name [N, Nm]; empty without any.
+
+    Rows are those of the base, along and about its axes, and of joints: as read less that of the model.
+
+    Args:
+        estimate: Estimate of the inertial filter.
+    """
+    named = ((name.partition("/"), value) for name, (value, _sigma) in estimate.sensor_errors.items())
+    return {row: value for (kind, _slash, row), value in named if kind == TORQUE_ERROR}

@@ -1,0 +1,221 @@
+"""Noise of groups of rows: one statistic of the innovations, and what is said of it.
+
+An innovation y of row i has the variance S = (H P H')_ii + R_ii, with R_ii = s_g^2 R_0,ii. The score of log
+s_g^2 is the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 /
+2: blocks that are mostly uncertain parameters say little of the noise. Innovations are weighted as by
+Student's t of four degrees of freedom; the stated noise counts as PRIOR_S seconds of data. Where
+innovations of successive blocks are correlated they tell less of the parameters, by (1 + rho) / (1 - rho).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.inertial.information import RowBlock
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.signals import Array
+
+FREEDOM = 4.0  # of Student's t: residuals of real joints have such tails
+PRIOR_S = 0.3  # weight of the stated noise, as time of data [s]
+MEMORY_S = 10.0  # of the statistic [s]
+PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
+INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
+RELEASE_S = 35.0  # of one row, in which the noise in use falls: at rest it is smaller than in motion [s]
+LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
+FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
+GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
+REPORTED = 1.7  # factor from which on a stated noise is called too small
+SAID_S = 2.0  # of data before it is said [s]
+CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
+
+
+def student_weights(q: Array) -> Array:
+    """Return the weights of squared normalised innovations, (nu + 1) / (nu + q), at most one.
+
+    Args:
+        q: Squares of innovations over their variances.
+    """
+    weights: Array = np.minimum((FREEDOM + 1.0) / (FREEDOM + q), 1.0)
+    return weights
+
+
+def row_groups(row_names: Sequence[str]) -> tuple[tuple[str, ...], Array]:
+    """Return the parameter that states the noise of each group, and the group of each row, shape (m,).
+
+    Args:
+        row_names: Names of the rows.
+    """
+    parameters = [_parameter(name) for name in row_names]
+    names = tuple(dict.fromkeys(parameters))
+    return names, np.array([names.index(parameter) for parameter in parameters])
+
+
+def _parameter(row: str) -> str:
+    if row in BASE_ROWS:
+        return "noise.base_force" if "force" in row else "noise.base_moment"
+    return "noise" if row.startswith("projected_") else "noise.torque"
+
+
+class NoiseScale:
+    """Scale of the stated noise of each group of rows, from the innovations of all blocks learned.
+
+    Attributes:
+        names: Parameter that states the noise of each group.
+        groups: Group of each row, shape (m,).
+        variance: s_g^2 in use, shape (count,).
+        seen: s_g^2 that the innovations show, shape (count,).
+        adapting: Whether the one in use follows.
+        seconds: Of data that it has seen [s].
+    """
+
+    def __init__(self, names: tuple[str, ...], groups: Array) -> None:
+        """Begin with the stated noise.
+
+        Args:
+            names: Parameter that states the noise of each group.
+            groups: Group of each row, shape (m,).
+        """
+        self.names, self.groups, self.adapting = names, groups, True
+        self._rows = np.bincount(groups, minlength=len(names)).astype(float)
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the stated noise."""
+        self.variance: Array = np.ones(len(self.names))
+        self.seen: Array = np.ones(len(self.names))
+        self.seconds = 0.0
+        self._informed: Array = np.zeros(len(self.names))
+        self._products: Array = np.zeros(len(self.names))
+        self._squares: Array = np.full(len(self.names), CORRELATION_PRIOR)
+        self._last: Array | None = None
+
+    def adapt(self, adapting: bool) -> None:
+        """Use what the innovations show from now on, or the stated noise."""
+        self.adapting = adapting
+        if not adapting:
+            self.variance = np.ones(len(self.names))
+
+    def discount(self, share: float) -> None:
+        """Let all that has been seen count less, so that the scale follows new innovations soon."""
+        self._informed *= share
+        self.seconds *= share
+
+    @property
+    def correlation(self) -> Array:
+        """Correlation of successive normalised innovations of each group, shape (count,)."""
+        correlation: Array = np.clip(self._products / self._squares, 0.0, 0.95)
+        return correlation
+
+    @property
+    def weights(self) -> Array:
+        """w_g = 1 / s_g, the root of the weight of the information of each group."""
+        weights: Array = self.variance**-0.5
+        return weights
+
+    @property
+    def cautious_weights(self) -> Array:
+        """1 / (s_g sqrt(c_g)): what correlated residuals tell, for the covariance."""
+        rho = self.correlation
+        weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / self.variance)
+        return weights
+
+    def scaled(self, noise: Array) -> Array:
+        """Return a stated covariance at the scale known now.
+
+        Args:
+            noise: Shape (m, m).
+        """
+        s = np.sqrt(self.variance)[self.groups]
+        scaled: Array = s[:, None] * noise * s
+        return scaled
+
+    @property
+    def doubt(self) -> float:
+        """Factor that the standard deviations may still be wrong by, at one sigma of its logarithm."""
+        informed = 1.0 / PRIOR_LOG**2 + self.seconds * len(self.groups) / INDEPENDENT_S
+        return float(np.exp(informed**-0.5))
+
+    def doubted(self, noise: Array) -> Array:
+        """Return a stated covariance at the largest scale that is likely.
+
+        Args:
+            noise: Shape (m, m).
+        """
+        return self.doubt**2 * self.scaled(noise)
+
+    def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
+        """Take the innovation of a block before it is learned.
+
+        Args:
+            block: The equations.
+            innovation: Shape (m,).
+            predicted: Variance of the prediction, the diagonal of H P H', shape (m,).
+
+        Returns:
+            Student weights of the rows, shape (m,).
+        """
+        R0 = block.noise.diagonal()
+        R = self.seen[self.groups] * R0
+        S = predicted + R
+        q = innovation**2 / S
+        weights = student_weights(q)
+        informing = R / S
+        surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
+        keep = float(np.exp(-block.dt / MEMORY_S))
+        self._informed = keep * self._informed + block.dt * self._mean(informing**2)
+        change = block.dt * surplus / (self._informed + PRIOR_S)
+        grown = self.seen * np.exp(np.clip(change, -FASTEST, FASTEST))
+        self.seen = np.clip(grown, LARGEST**-2, LARGEST**2)
+        if self.adapting:
+            self.variance = np.maximum(
+                self.seen, self.variance * np.exp(-2.0 * block.dt * len(self.groups) / RELEASE_S)
+            )
+        self.seconds += block.dt
+        self._correlate(innovation / np.sqrt(S) * np.sqrt(weights), R / S, block.dt)
+        return weights
+
+    def _correlate(self, y: Array, informing: Array, dt: float) -> None:
+        """Follow the correlation of successive normalised innovations where these are mostly noise."""
+        if self._last is not None:
+            keep = np.exp(-dt / MEMORY_S)
+            product, square = informing * y * self._last, informing * y**2
+            self._products = (
+                keep * self._products + np.bincount(self.groups, product, len(self.names)) / self._rows
+            )
+            squares = np.bincount(self.groups, square, len(self.names)) / self._rows
+            self._squares = keep * self._squares + squares + (1.0 - keep) * CORRELATION_PRIOR
+        self._last = y
+
+    def _mean(self, of_rows: Array) -> Array:
+        """Return the mean over the rows of each group, shape (count,)."""
+        means: Array = np.bincount(self.groups, of_rows, len(self.names)) / self._rows
+        return means
+
+    def factors(self) -> dict[str, tuple[float, float]]:
+        """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
+        pairs = zip(np.sqrt(self.seen).tolist(), np.sqrt(self.variance).tolist(), strict=True)
+        return dict(zip(self.names, pairs, strict=True))
+
+    def said(self, *, too_small: bool) -> str:
+        """Return which noise parameters are too small, or too large; empty for none or too few data.
+
+        Args:
+            too_small: Which of both.
+        """
+        if self.seconds < SAID_S:
+            return ""
+        found = ((name, seen) for name, (seen, _used) in self.factors().items())
+        wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED))
+        return "; ".join(noise_sentence(*one) for one in wrong)
+
+
+def noise_sentence(parameter: str, seen: float) -> str:
+    """Return how much too small or too large a stated standard deviation is.
+
+    Args:
+        parameter: Name of the parameter.
+        seen: Standard deviation that the innovations show over the stated one.
+    """
+    if seen >= 1.0:
+        return f"{parameter} is about {seen:.1f} times too small"
+    return f"{parameter} is about {1.0 / seen:.1f} times too large"

@@ -1,0 +1,213 @@
+"""Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from inertial_estimation.construction import made_of_checked
+from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.estimate_defect import estimate_defect
+from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
+from inertial_estimation.inertial.health import estimator_health
+from inertial_estimation.inertial.model import EstimationModel
+from inertial_estimation.inertial.supervisor import Phase
+from inertial_estimation.inertial.windows import NeededInputs, StateWindows
+from inertial_estimation.inertial.withheld_loads import WithheldLoads
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import (
+    BaseState,
+    Health,
+    ImuSample,
+    InertialEstimate,
+    JointReading,
+    WrenchSample,
+)
+
+_measured = made_of_checked(MeasuredStep)
+
+
+class InertialPipeline:
+    """Estimates the inertial parameters of selected links from joint states, IMU and contact wrenches.
+
+    Attributes:
+        config: Its parameters.
+        robot: The robot.
+        row_names: Names of the measurement rows.
+        estimator: Turns the measurements into estimates.
+        on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
+        input_names: Names of the inputs, for messages.
+        inputs: What takes the readings, as values or as messages.
+        checks: Checks of the data against the description.
+        incomplete: Steps with a missing input.
+    """
+
+    def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
+        """Build from parameters and a robot description.
+
+        Args:
+            config: The parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If parameters contradict one another.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        self.config = config
+        setup = robot_from_config(config.robot, urdf)
+        self.robot = setup.robot
+        needed = NeededInputs.of(config, setup)
+        model = EstimationModel.build(config, setup, needed.imu, urdf)
+        self.row_names = model.measurement.row_names
+        self.input_names = needed.names(self.robot)
+        self.estimator = InertialEstimator(config, model, self.input_names)
+        self.on_update: Callable[[MeasuredStep, StepOutcome], None] | None = None
+        self._restarted, self.incomplete = False, 0
+        self.inputs = needed.inputs(config, setup)
+        self._windows = StateWindows(config, setup, needed, self.inputs)
+        self.inputs.reduce = self._windows.state_at
+        self.checks = LiveChecks(setup, config.robot, self.inputs)
+        self._loads = WithheldLoads()
+        self._stepper: Stepper[InertialEstimate] = Stepper(
+            self.inputs,
+            on_step=self._step,
+            on_restart=self._restart,
+            on_failure=self.estimator.drop_waiting,
+            defect=estimate_defect,
+            on_withheld=self._loads.keep,
+        )
+
+    @property
+    def model(self) -> EstimationModel:
+        """The bodies, friction terms and equation of the filter."""
+        return self.estimator.model
+
+    @property
+    def noise_parameters(self) -> tuple[str, ...]:
+        """Parameters of the groups of rows whose noise is estimated."""
+        return self.estimator.noise.names
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Add an IMU reading; the filter ignores it if it does not need it."""
+        self.inputs.push_imu(sample)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Add a joint state, joints by name in any order, of all joints or some."""
+        self.inputs.push_joints(reading)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Add the wrench of a contact; the filter ignores it if it does not need it.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        self.inputs.push_contact(contact, sample)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Add a base state; it is ignored if the filter does not need it."""
+        self.inputs.push_orientation(BASE_STATE, state)
+
+    def tick(self, now_ns: int) -> list[InertialEstimate]:
+        """Execute every step whose inputs are complete.
+
+        Args:
+            now_ns: Current time on the clock of the stamps [ns]; used only to withhold what is old.
+
+        Returns:
+            The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
+        """
+        return [self._loads.completed(estimate) for estimate in self._stepper.tick(now_ns)]
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Report the state of the inputs and the filter."""
+        joints = self.inputs.joints
+        failures = (self._windows.axes.note, self._stepper.health_note(now_ns))
+        assert joints is not None
+        figures = {
+            "steps without an input": str(self.incomplete),
+            "windows too short": str(self._windows.short),
+            "joint velocities": joints.velocity_source,
+        }
+        missing = self.inputs.aligner.missing(now_ns)
+        state = estimator_health(self.estimator, missing, figures, "; ".join(filter(None, failures)))
+        return [*self.inputs.health(now_ns), self.checks.health(), state]
+
+    def calibrate(self) -> None:
+        """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
+        self.estimator.bias.start()
+
+    def set_enabled(self, enabled: bool) -> None:
+        """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
+        self.estimator.set_learning(enabled)
+
+    def reset(self) -> None:
+        """Return to the nominal parameters, drop the bias and all buffered readings."""
+        self._stepper.clear()
+        self._loads.reset()
+        self.estimator.reset()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change a parameter that may change while running.
+
+        Args:
+            name: Dotted name.
+            value: New value.
+
+        Raises:
+            ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
+        """
+        config = replace_runtime_value(self.config, name, value)
+        self.config = config
+        self.inputs.aligner.timeout = config.robot.inputs.timeout
+        self.estimator.set_config(config)
+
+    def estimated_model(self) -> EstimatedModel:
+        """Return the robot with the trusted estimates, and the posterior of the filter.
+
+        There is none while the data are suspect: the trusted estimates are then those before.
+        """
+        trusted = zip(self.model.bodies, self.estimator.trusted(), strict=True)
+        supervisor = self.estimator.supervisor
+        good = supervisor is None or supervisor.phase is Phase.LEARNING
+        return EstimatedModel(
+            urdf=self.model.urdf,
+            floating_base=self.model.robot.floating_base,
+            locked_joints=tuple(self.config.robot.locked_joints),
+            links=tuple(body.link for body in self.model.bodies),
+            estimate=np.array([body.to_link @ pi_C for body, pi_C in trusted]),
+            posterior=self.estimator.whole_posterior() if good else None,
+            without="" if good else "the last data are suspect, and the estimates are held",
+        )
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the robot with the trusted estimates in place [kg]."""
+        return self.model.total_mass(self.estimator.trusted())
+
+    def _restart(self) -> None:
+        self._restarted = True
+        self._loads.reset()
+        self.estimator.forget()
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
+    def _step(self, sample: AlignedSample) -> InertialEstimate | None:
+        state = sample.reduced
+        if state is None:
+            self.incomplete += 1
+            return None
+        elapsed = self._stepper.elapsed(sample)
+        dt = 1.0 / self.config.rate if elapsed is None else elapsed
+        self._stepper.advance(sample)
+        state = self.estimator.about_known_errors(state)
+        equation = self.model.measurement.equation(state, self.estimator.believed())
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
+        self._restarted = False
+        update = self.estimator.update(step)
+        if self.on_update is not None:
+            self.on_update(step, update)
+        return self.estimator.estimate(step, update)

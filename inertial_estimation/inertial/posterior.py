@@ -1,0 +1,118 @@
+"""Most probable consistent parameters by Newton's method in log-Cholesky coordinates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+Mask = NDArray[np.bool_]
+LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
+SMALLEST_STEP = 1e-4  # of all coordinates, at which the minimum counts as reached
+MOST_STEPS = 12  # of one update; the next one goes on from there
+HALVINGS = 8  # of a step that does not lower the cost
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Most probable state and its covariance.
+
+    Attributes:
+        at: Linearisation at the state.
+        P: Covariance of the state, shape (n, n).
+        steps: Number of Newton steps.
+    """
+
+    at: Linearisation
+    P: Array
+    steps: int = 0
+
+    @property
+    def x(self) -> Array:
+        """The state, shape (n,)."""
+        return self.at.x
+
+
+def most_probable(
+    unknowns: Unknowns,
+    data: tuple[Array, Array],
+    start: Array,
+    fixed: Mask | None = None,
+    spread: Array | None = None,
+    centre: Array | None = None,
+) -> Posterior:
+    """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
+
+    Args:
+        unknowns: Prior and map.
+        data: Lambda, shape (n, n), and eta, shape (n,), of the data about phi.
+        start: State to begin at, shape (n,).
+        fixed: Whether a coordinate keeps its value, shape (n,); None: none does. The covariance of the others
+            contains that of the prior of the fixed ones (they are considered).
+        centre: Mean of the prior, shape (n,); None: the nominal state.
+        spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
+    """
+    Lambda, eta = data
+    prior, n = unknowns.prior_information, unknowns.n_inertial
+    centre = unknowns.nominal if centre is None else centre
+    free = np.ones(len(start), dtype=bool) if fixed is None else ~fixed
+    at = unknowns.at(start)
+    value, steps = _cost(Lambda, eta, prior, centre, at), 0
+    while True:
+        slope = Lambda @ at.phi - eta
+        gradient = (prior @ (at.x - centre) + at.D.T @ slope)[free]
+        gauss = prior + at.D.T @ Lambda @ at.D
+        steps += 1
+        step = np.zeros(len(start))
+        step[free] = -_solved(gauss[free][:, free], unknowns.curvature(at, slope)[free][:, free], gradient)
+        largest = np.abs(step[:n]).max(initial=0.0)
+        step *= min(1.0, LARGEST_STEP / max(largest, 1e-12))
+        for halving in range(HALVINGS):
+            new = unknowns.at(unknowns.bounded(at.x + 0.5**halving * step))
+            new_value = _cost(Lambda, eta, prior, centre, new)
+            if new_value <= value:
+                break
+        else:
+            break
+        at, value = new, new_value
+        if largest < SMALLEST_STEP or steps == MOST_STEPS:
+            break
+    gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
+    return Posterior(at, _covariance(gauss, free, unknowns.prior_covariance), steps)
+
+
+def _cost(Lambda: Array, eta: Array, prior: Array, centre: Array, at: Linearisation) -> float:
+    d = at.x - centre
+    return 0.5 * float(d @ prior @ d) + float(at.phi @ (0.5 * (Lambda @ at.phi) - eta))
+
+
+def _solved(gauss: Array, curvature: Array, gradient: Array) -> Array:
+    """Solve with the second derivative, or with the one without curvature where that is not positive."""
+    factor, info = dpotrf(gauss + curvature, lower=1)
+    if info:
+        factor = linear_algebra.cholesky(gauss)
+    return np.asarray(dpotrs(factor, gradient, lower=1)[0])
+
+
+def _covariance(information: Array, free: Mask, prior: Array) -> Array:
+    """Return the covariance of the free coordinates, errors of the fixed ones considered."""
+    inverse: Array = _inverse(information[free][:, free])
+    if free.all():
+        return inverse
+    P: Array = prior.copy()
+    effect = -inverse @ information[free][:, ~free]
+    cross = effect @ prior[~free][:, ~free]
+    P[np.ix_(free, free)] = inverse + cross @ effect.T
+    P[np.ix_(free, ~free)], P[np.ix_(~free, free)] = cross, cross.T
+    return P
+
+
+def _inverse(matrix: Array) -> Array:
+    """Return the inverse of a positive definite matrix."""
+    lower, _info = dpotri(linear_algebra.cholesky(matrix), lower=1)
+    inverse: Array = np.tril(lower) + np.tril(lower, -1).T
+    return inverse

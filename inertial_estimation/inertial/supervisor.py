@@ -1,0 +1,402 @@
+"""Learn, hold or open: what becomes of a block of equations, by what the bank of causes finds.
+
+A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be
+undone. While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with
+the estimate again. A load that has been found opens the parameters of its body, and the blocks since its
+onset are learned at once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array
+
+DELAY = 8  # blocks that a block waits before it is learned
+FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
+AFTER_LOAD = 0  # the same until a new load is known
+AFTER_LOAD_BLOCKS = 16  # for which it is
+LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
+CONTEXT = 2  # blocks before the onset of an event that it keeps
+AGREED = 3  # blocks whose raw residuals must agree for an event to end
+CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
+JUDGED_EVERY = 4  # blocks, of those that agree with the estimate
+HELD = 0.5  # probability of no event below which blocks wait
+EVENT = 0.01  # the same below which there is one
+ODDS = 100.0  # at which a cause is certain
+NAMED = 10.0  # odds within which links are named together
+LEAST_NAMED = 2  # blocks of a cause before it is told
+CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
+LEAST_BLOCKS = 2  # of a load before it is believed
+FITS, FITS_ROW = (
+    1.6,
+    6.0,
+)  # largest mean square of the residuals that a believed load leaves, of all rows and of one
+VARIES_AGAIN_S = (
+    5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
+)
+FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
+OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
+MOVED = 0.1  # of an expected load, by which a mass has not stood still
+LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
+FORCED_S = 2.0  # for which all data are learned then, as of a robot that has changed, or noise that has [s]
+WORTH = 0.1  # share of the past that is left then
+FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
+FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
+
+LOADS = (Kind.LOAD, Kind.VARYING)
+
+
+class Phase(Enum):
+    """What the supervisor does with new blocks."""
+
+    LEARNING = "learning"
+    HOLDING = "holding"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCause:
+    """What the bank is certain of.
+
+    Attributes:
+        hypothesis: The most probable cause.
+        probability: Of it, with those that are named together with it.
+        indices: Bodies or inputs that the data hardly tell apart, the most probable first.
+        as_press: Probability that a load is a steady press instead.
+        certain: Whether it is certain enough to act on.
+        is_reported: Whether it is, or is certain but for a steady press, and explains the data.
+        R_BJ: Orientation of the candidates' joint frames in the base, shape (n, 3, 3).
+        upwards: Proper acceleration of the base [m/s^2], shape (3,).
+    """
+
+    hypothesis: Hypothesis
+    probability: float
+    indices: tuple[int, ...]
+    as_press: float
+    certain: bool
+    is_reported: bool
+    R_BJ: Array
+    upwards: Array
+
+    def press(self, table: CauseTable) -> Array:
+        """Return force and moment of a steady press at the body's centre of mass, base axes, (6,).
+
+        Args:
+            table: Of the causes.
+        """
+        assert self.hypothesis.amplitudes is not None
+        amplitude = self.hypothesis.amplitudes * table.load_size
+        moment = self.R_BJ[self.hypothesis.index] @ amplitude[1:]
+        return -np.concatenate((amplitude[0] * self.upwards, np.cross(moment, self.upwards)))
+
+
+def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
+    """Return the most probable cause of a verdict with those that are hardly told apart from it.
+
+    Args:
+        verdict: What the bank finds.
+        columns: Of the last block.
+    """
+    best = verdict.best
+    alike = [
+        (h, p)
+        for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True)
+        if h.kind is best.kind and h.row is best.row and h.log_odds > best.log_odds - np.log(NAMED)
+    ]
+    kinds = LOADS if best.kind in LOADS else (best.kind,)
+    probability = verdict.probability(*kinds)
+    certain = probability > 1.0 - 1.0 / ODDS
+    indices = tuple(dict.fromkeys(h.index for h, _p in alike))
+    pressed = verdict.probability(Kind.PRESS)
+    open_ = best.kind is Kind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
+    told = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not Kind.VARYING
+    reported = best.amplitudes is not None and told and fits(best)
+    return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
+
+
+def fits(h: Hypothesis) -> bool:
+    """Return whether what a cause leaves of the data is noise."""
+    return h.misfit < FITS and h.worst_row < FITS_ROW
+
+
+@dataclass
+class Event:
+    """What has been seen of the present event.
+
+    Attributes:
+        held_s: Time since it has begun [s].
+        pushed: Whether a push or a load has explained it at some time.
+        varied: Blocks in a row, the last ones, in which a load that varies explains it best.
+    """
+
+    held_s: float = 0.0
+    pushed: bool = False
+    varied: int = 0
+
+
+@dataclass
+class Loads:
+    """The loads that have been learned.
+
+    Attributes:
+        count: Number of them.
+        last_kg: Mass of the last one [kg].
+        blocks_since: Blocks since then.
+        found_s: Time of the last one on each body [s].
+        varying: Bodies whose loads vary and are followed, and the time at which they moved last [s].
+        followed_kg: Mass of these at that time [kg].
+    """
+
+    count: int = 0
+    last_kg: float = 0.0
+    blocks_since: int = AFTER_LOAD_BLOCKS
+    found_s: dict[int, float] = field(default_factory=dict)
+    varying: dict[int, float] = field(default_factory=dict)
+    followed_kg: dict[int, float] = field(default_factory=dict)
+
+    def lately(self, body: int, time_s: float) -> bool:
+        """Return whether a load has been found on a body lately."""
+        return time_s - self.found_s.get(body, -np.inf) < VARIES_AGAIN_S
+
+    def found(self, body: int, time_s: float, *, varies: bool) -> None:
+        """Note a load on a body; a second one within a while makes it a body whose loads vary."""
+        if varies or self.lately(body, time_s):
+            self.varying[body] = time_s
+        self.found_s[body] = time_s
+        self.count += 1
+        self.blocks_since = 0
+
+    def goes_on(self, body: int, mass_kg: float, moved_kg: float, time_s: float) -> bool:
+        """Return whether the load on a body still varies: it has not stood still for long enough."""
+        if abs(mass_kg - self.followed_kg.get(body, np.inf)) > moved_kg:
+            self.followed_kg[body], self.varying[body] = mass_kg, time_s
+        if time_s - self.varying[body] > VARIES_AGAIN_S:
+            del self.varying[body]
+        return body in self.varying
+
+
+class Supervisor:
+    """Decides block by block what the filter learns.
+
+    Attributes:
+        phase: What it does.
+        found: The cause that holds it, or that it has opened for last; None while nothing is suspect.
+        events: Number of events since the start.
+        starts: Number of times that learning has begun anew.
+        loads: The loads that have been learned.
+        waiting: Blocks that are not learned yet, the newest last.
+        bodies: Number in the filter of each candidate body that is estimated.
+        watching: Whether anything but learning at once is done.
+    """
+
+    def __init__(
+        self,
+        filter_: InformationFilter,
+        bank: Bank,
+        bodies: Mapping[int, int],
+        load_covariance: Callable[[int], Array],
+        switch_on: Callable[[int], bool] = lambda _candidate: False,
+    ) -> None:
+        """Watch a filter.
+
+        Args:
+            filter_: The filter.
+            bank: The bank of causes.
+            bodies: Number in the filter of each candidate body that is estimated.
+            load_covariance: Covariance of a change of an estimated body by a load, shape (10, 10).
+            switch_on: Estimates a candidate body from now on; returns whether it may be.
+        """
+        self._filter, self._bank, self.bodies, self._load_covariance = filter_, bank, bodies, load_covariance
+        self._switch_on, self.watching = switch_on, True
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all blocks."""
+        self.phase = Phase.LEARNING
+        self.found: FoundCause | None = None
+        self.events = self.starts = 0
+        self.loads, self._event = Loads(), Event()
+        self._bank.carried[:] = 0.0
+        self.waiting: deque[BankBlock] = deque()
+        self._unjudged, self._time_s, self._forced_s, self._learned = 0, 0.0, 0.0, 0.0
+        self.verdict: Verdict | None = None
+
+    @property
+    def table(self) -> CauseTable:
+        """The table of causes."""
+        return self._bank.table
+
+    def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
+        """Return the columns of the causes in an equation; see `CauseTable.columns`."""
+        return self._bank.table.columns(equation, at_rest=at_rest)
+
+    def feed(self, block: BankBlock) -> None:
+        """Take the next block.
+
+        Args:
+            block: The equations and the columns of causes.
+        """
+        self._forced_s -= block.rows.dt
+        if not self.watching or self._forced_s > 0.0:
+            self._learn(block)
+            return
+        self.waiting.append(block)
+        self._time_s += block.rows.dt
+        self.loads.blocks_since += 1
+        if len(self.waiting) < 2:
+            return
+        self._unjudged += 1
+        if self.phase is Phase.LEARNING and self._unjudged < JUDGED_EVERY and self._is_calm(block):
+            self._learn_old()
+            return
+        self._unjudged = 0
+        held = self._event.held_s if self.phase is Phase.HOLDING else 0.0
+        self._note_loads()
+        self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
+        if self.phase is Phase.LEARNING:
+            normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
+            if self.loads.blocks_since > AFTER_LOAD_BLOCKS:
+                self.found = None
+            if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
+                return
+            if normal >= EVENT:
+                self._learn_old()
+                return
+            self.phase, self._event = Phase.HOLDING, Event()
+            self.events += 1
+        self._hold(block, self.verdict)
+
+    def learn_waiting(self) -> None:
+        """Learn all blocks that wait, where no event is suspected: no later ones will come."""
+        normal = self.verdict is None or self.verdict.probability(Kind.NOMINAL, Kind.NOISE) >= HELD
+        while self.phase is Phase.LEARNING and normal and self.waiting:
+            self._learn(self.waiting.popleft())
+
+    def _is_calm(self, block: BankBlock) -> bool:
+        """Whether a block agrees so well that causes need not be looked for in it alone."""
+        S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(
+            block.rows
+        )
+        q = self._filter.innovation(block.rows) ** 2 / S
+        return self.found is None and float(q.mean()) < CALM and float(q.max()) < CALM_ROW
+
+    def _learn_old(self) -> None:
+        """Learn the blocks that have waited long enough."""
+        delay = DELAY if self._learned > FIRST_DELAY_S else FIRST_DELAY
+        if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
+            delay = AFTER_LOAD
+        while len(self.waiting) > delay:
+            self._learn(self.waiting.popleft())
+
+    def _hold(self, block: BankBlock, verdict: Verdict) -> None:
+        self._event.held_s += block.rows.dt
+        self.found = found_cause(verdict, block.columns)
+        best = self.found.hypothesis
+        self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
+        self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
+        varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
+        if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
+            candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
+            if candidate in self.bodies or self._switch_on(candidate):
+                self._open(candidate, best)
+                return
+        nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
+        if self._event.held_s > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
+            self._end(1)
+            return
+        if (
+            not self._event.pushed
+            and self._learned < FIRST_S
+            and self._event.held_s > max(FIRST_EVENT_S, self._learned)
+        ):
+            self._filter.reset()
+            self.starts += 1
+            self._learned = 0.0
+            self._end(len(self.waiting))
+            return
+        if self._event.held_s > LONGEST_EVENT_S:
+            self._filter.data.discount(WORTH)
+            self._filter.noise.discount(WORTH)
+            for number in set(self.bodies.values()):
+                self._filter.open(number, self._load_covariance(number))
+            self._filter.solve()
+            self._end(AGREED)
+            self._forced_s = FORCED_S
+            return
+        onset = len(self.waiting) - best.blocks if best.blocks else 0
+        while len(self.waiting) > DELAY and onset > CONTEXT:
+            self.waiting.popleft()
+            onset -= 1
+        while len(self.waiting) > LONGEST_WINDOW:
+            self.waiting.popleft()
+
+    def _believed(self, found: FoundCause) -> bool:
+        h = found.hypothesis
+        least = 1 if self.bodies.get(h.index, -1) in self.loads.varying else LEAST_BLOCKS
+        return found.certain and h.blocks >= least and fits(h)
+
+    def _open(self, candidate: int, load: Hypothesis) -> None:
+        """Open the body on which a load has been found, and learn the blocks since its onset."""
+        body, blocks = self.bodies[candidate], load.blocks
+        self.loads.found(body, self._time_s, varies=load.kind is Kind.VARYING)
+        self._filter.open(body, self._load_covariance(body))
+        before = float(self._filter.posterior.at.pi_C[body, 0])
+        since = list(self.waiting)[-max(blocks - 1, 1) :]
+        self.waiting.clear()
+        self.phase = Phase.LEARNING
+        for block in since:
+            self._learn(block)
+            self._filter.expect(body)
+        self.loads.last_kg = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        assert self.found is not None
+        assert load.amplitudes is not None
+        share = self.loads.last_kg / (load.amplitudes[0] * self._bank.table.load_size[0])
+        told = replace(load, amplitudes=share * load.amplitudes)
+        self.found = replace(self.found, hypothesis=told, is_reported=True)
+
+    def _end(self, keep: int) -> None:
+        self.phase, self.found = Phase.LEARNING, None
+        while len(self.waiting) > keep:
+            self.waiting.popleft()
+
+    def _agrees(self) -> bool:
+        """Whether the raw residuals of the last blocks agree with the estimate."""
+        last = list(self.waiting)[-AGREED:]
+        squares = []
+        for block in last:
+            R = self._filter.noise.doubted(block.rows.noise).diagonal()
+            S = R + self._filter.predicted_variance(block.rows)
+            squares.append(self._filter.innovation(block.rows) ** 2 / S)
+        mean = np.mean(squares, axis=0)
+        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+
+    def _learn(self, block: BankBlock) -> None:
+        self._filter.learn(block.rows)
+        for body in list(self.loads.varying):
+            self._follow(body, block.rows.dt)
+        self._learned += block.rows.dt
+
+    def _follow(self, body: int, dt: float) -> None:
+        """Let the load on a body vary at random, until its mass has stood still for long enough."""
+        mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
+        if not self.loads.goes_on(body, mass, moved, self._time_s):
+            return
+        self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
+        self._filter.expect(body)
+        self._filter.solve()
+
+    def _note_loads(self) -> None:
+        """Note what bodies carry and can lose, and expect further changes where there was one."""
+        masses = self._filter.posterior.at.pi_C[:, 0]
+        for candidate, body in self.bodies.items():
+            nominal = self._filter.unknowns.bodies[body].nominal_J.mass
+            self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
+            expected = body in self.loads.varying or self.loads.lately(body, self._time_s)
+            self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0

@@ -1,0 +1,270 @@
+"""The state of the measurement equation: all inputs of a step, reduced over one window around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.construction import made_of_checked
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.hypotheses import InputNames
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.clocks import Times
+from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.imu import FORCE, IMU, RATE
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.stream import Ring
+from inertial_estimation.inputs.wrench_axes import SensorAxes
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
+from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
+
+_NO_MOTION = None, None, None
+_measured = made_of_checked(MeasuredState)
+
+
+class WindowMean(NamedTuple):
+    """Mean and slope of the rows of a window."""
+
+    mean: Array  # shape (width,)
+    slope: Array  # [1/s], shape (width,)
+    weights: Array  # of the mean, shape (n,)
+    centroid: float  # time that the mean belongs to, relative to the centre of the window [s]
+
+
+@lru_cache(maxsize=16)
+def _weights(relative: bytes) -> tuple[Array, float]:
+    """Return the weights of mean and slope, shape (2, n), and the centroid, of times as bytes [ns]."""
+    weights = window_weights(seconds(np.frombuffer(relative, np.int64)))
+    return np.stack((weights.mean, weights.slope)), weights.centroid
+
+
+def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = None) -> WindowMean | None:
+    """Return mean and slope of the rows of a window; None where they are too few.
+
+    Args:
+        centre_ns: Centre of the window [ns].
+        times: Times of the rows, increasing [ns], shape (n,).
+        rows: Shape (n, width).
+        at: Time that the mean shall belong to, relative to the centre [s]: it is moved along the slope, which
+            is exact for linear signals. None: the centroid of the weights.
+    """
+    if len(times) < FEWEST_SAMPLES:
+        return None
+    weights, centroid = _weights((times - centre_ns).tobytes())
+    mean, slope = weights @ rows
+    if at is not None and at != centroid:
+        mean, centroid = mean + (at - centroid) * slope, at
+    return WindowMean(mean, slope, weights[0], centroid)
+
+
+class FrictionSigns:
+    """Signs of the rows of joint states, which with a presliding travel are integrated over the rows."""
+
+    def __init__(self, law: CoulombLaw, joints: Ring, v: slice, max_gap: float) -> None:
+        """Begin without a row of a ring of joint states; a gap [s] between two of them begins anew.
+
+        The slice has the columns of the velocities.
+        """
+        self._law, self._joints, self._v, self._max_gap_ns = law, joints, v, round(max_gap * NANOSECONDS)
+        self._direction = CoulombDirection(law)
+        self._integrated = Ring(v.stop - v.start) if law.presliding > 0.0 else None
+        self._next, self._clears = 0, joints.clears
+        self._last_ns: int | None = None  # time of the last row
+
+    @classmethod
+    def of(
+        cls, config: InertialPipelineConfig, joints: Ring, v: slice, max_gap: float
+    ) -> "FrictionSigns | None":
+        """Return the signs that a pipeline needs; None where no friction depends on them."""
+        known = config.robot.nominal_friction
+        estimated = any(term.startswith("coulomb") for term in config.friction.terms)
+        estimated = estimated and bool(config.friction.joints)
+        if not (estimated or known.coulomb or known.coulomb_slope or known.coulomb_load):
+            return None
+        return cls(config.coulomb_law, joints, v, max_gap)
+
+    def follow(self) -> None:
+        """Integrate over the joint states that have come since the last call."""
+        joints, signs = self._joints, self._integrated
+        if signs is None:
+            return
+        if joints.clears != self._clears:
+            self._clears, self._last_ns = joints.clears, None
+            signs.clear()
+        for index in range(max(self._next - joints.moved, joints.begin), joints.end):
+            time_ns, v = joints.time[index], joints.rows[index, self._v]
+            step_ns = 0 if self._last_ns is None else time_ns - self._last_ns
+            if not 0 < step_ns <= self._max_gap_ns:
+                self._direction.reset()
+            signs.append(time_ns, time_ns, self._direction.after(v, seconds(step_ns)))
+            self._last_ns = time_ns
+        self._next = joints.total
+
+    def mean(self, centre_ns: int, half_ns: int, weights: Array) -> Array:
+        """Return the mean sign over a window of joint states with their weights, shape (n_joints,)."""
+        begin, end = centre_ns - half_ns, centre_ns + half_ns
+        if self._integrated is not None:
+            return weights @ self._integrated.window(begin, end)[1]
+        v = self._joints.window(begin, end)[1][:, self._v]
+        return weights @ smooth_sign(v, self._law.smoothing_speed)
+
+
+@dataclass(frozen=True, eq=False)
+class NeededInputs:
+    """The inputs of an inertial pipeline in addition to the joint states, which determine the steps.
+
+    Attributes:
+        imu: IMU that senses the acceleration of the base; None if it is not needed.
+        base_state: Whether that acceleration comes from differences of the base state instead.
+        contacts: Contacts whose wrenches are needed, and their places among the robot's contacts.
+    """
+
+    imu: ImuMount | None
+    base_state: bool
+    contacts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "NeededInputs":
+        """Determine the inputs that are needed.
+
+        Raises:
+            ConfigurationError: If the acceleration of the base needs an IMU and there is none.
+        """
+        floating = setup.robot.floating_base
+        sensed = floating and config.rows.base_acceleration == "accelerometer"
+        if sensed and setup.imu is None:
+            raise ConfigurationError(
+                "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
+                "IMU, or use 'finite_difference' of the base state"
+            )
+        names = setup.contact_names
+        modes = config.row_selection.modes(len(names))
+        contacts = {name: i for i, (name, mode) in enumerate(zip(names, modes, strict=True)) if mode.senses}
+        return cls(setup.imu if sensed else None, floating and not sensed, contacts)
+
+    def names(self, robot: RobotModel) -> InputNames:
+        """Return the names of the inputs, for messages."""
+        acceleration = IMU if self.imu is not None else BASE_STATE if self.base_state else ""
+        return InputNames(robot.joint_names, robot.n_base, self.contacts, acceleration)
+
+    def inputs(self, config: InertialPipelineConfig, setup: RobotSetup) -> RobotInputs:
+        """Return what takes the readings.
+
+        Raises:
+            ConfigurationError: If offsets or gains do not fit the robot.
+        """
+        robot = config.robot
+        return RobotInputs(
+            setup,
+            robot,
+            driver=JOINTS,
+            rate=config.rate,
+            half_window=0.5 * config.window,
+            imu=self.imu is not None,
+            efforts=bool(config.rows.torque_rows),
+            sources=dict.fromkeys(self.contacts, ContactSource.WRENCH),
+            base_state=self.base_state,
+            corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
+        )
+
+
+class StateWindows:
+    """Reduces every input over one window around a step.
+
+    The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
+    that of the joint states, to whose centroid the others are moved.
+
+    Attributes:
+        axes: Turns wrenches into the axes of their sensors.
+        short: Number of windows that held too few samples.
+    """
+
+    def __init__(
+        self, config: InertialPipelineConfig, setup: RobotSetup, needed: NeededInputs, inputs: RobotInputs
+    ) -> None:
+        assert inputs.joints is not None
+        self._inputs, self._needed = inputs, needed
+        self._columns, self._n_contacts = inputs.joints.columns, len(setup.contacts)
+        self._half_ns = round(0.5 * config.window * NANOSECONDS)
+        self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
+        max_gap = config.robot.inputs.max_gap
+        self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
+        self.axes, self.short = SensorAxes(setup, inputs), 0
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
+    def state_at(self, sample: AlignedSample) -> MeasuredState | None:
+        """Reduce all inputs over the window around a step.
+
+        Args:
+            sample: The step.
+
+        Returns:
+            The state, or None where an input is missing or its window too short.
+        """
+        if self._signs is not None:
+            self._signs.follow()
+        if sample.missing or self.axes.unknown:
+            return None
+        joints = self._window(JOINTS, sample.time_ns)
+        if joints is None:
+            return None
+        columns, mean = self._columns, joints.mean
+        q, v, a = mean[columns.q], mean[columns.v], joints.slope[columns.v]
+        base = self._base_motion(sample.time_ns, joints.centroid, (q, v, a))
+        wrenches = self._wrenches(sample.time_ns, joints.centroid, q)
+        if base is None or wrenches is None:
+            return None
+        tau = None if columns.tau is None else mean[columns.tau]
+        sign = (
+            None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
+        )
+        return _measured(q, v, a, tau, *base, wrenches, sign, None)
+
+    def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
+        half = self._half_ns
+        reduced = window_mean(time_ns, *self._inputs.aligner.window(name, time_ns - half, time_ns + half), at)
+        self.short += reduced is None
+        return reduced
+
+    def _base_motion(
+        self, time_ns: int, at: float, joints: tuple[Array, Array, Array]
+    ) -> tuple[Array | None, Array | None, Array | None] | None:
+        """Return proper acceleration, angular velocity and its derivative of the base, in its axes.
+
+        The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
+        """
+        if self._to_base is not None:
+            imu = self._window(IMU, time_ns, at)
+            if imu is None:
+                return None
+            return self._to_base.base_motion(joints, imu.mean[FORCE], imu.mean[RATE], imu.slope[RATE])
+        if not self._needed.base_state:
+            return _NO_MOTION
+        base = self._window(BASE_STATE, time_ns, at)
+        if base is None:
+            return None
+        v, w, up = base.mean.reshape(3, 3)
+        v_dot, w_dot, _up_dot = base.slope.reshape(3, 3)
+        return v_dot + np.cross(w, v) + STANDARD_GRAVITY * up, w, w_dot
+
+    def _wrenches(self, time_ns: int, at: float, q: Array) -> Array | None:
+        """Return the wrenches in their frames, shape (n_contacts, 6), zero where not sensed."""
+        wrenches = np.zeros((self._n_contacts, 6))
+        for name, i in self._needed.contacts.items():
+            wrench = self._window(self._inputs.contacts[name].stream.spec.name, time_ns, at)
+            if wrench is None:
+                return None
+            wrenches[i] = wrench.mean
+        return self.axes.turned(wrenches, q)

@@ -1,0 +1,160 @@
+"""The filter on information: a batch of all data at any stated noise, consistent bodies."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from support.inertial_scenes import MEMORY, ArmScene
+
+from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.information import GroupedInformation
+from inertial_estimation.inertial.posterior import most_probable
+from inertial_estimation.inertial.unknowns import LinearPrior, Unknowns
+from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
+
+PAYLOAD = (2.0, (0.02, -0.01, 0.1))
+
+
+def learned(scene, blocks, *, adapt=True, convention="rucker"):
+    noise = scene.noise()
+    noise.adapt(adapt)
+    filter_ = InformationFilter(scene.unknowns(convention), noise, MEMORY)
+    for block in blocks:
+        filter_.learn(block)
+    return filter_
+
+
+def smallest_eigenvalue(at):
+    return min(np.linalg.eigvalsh(pseudo_inertia(pi))[0] for pi in at.pi_C)
+
+
+@pytest.mark.parametrize("convention", ["rucker", "foster"])
+def test_the_most_probable_state_is_that_of_a_general_minimiser(convention):
+    scene = ArmScene()
+    scene.add_payload(1, *PAYLOAD)
+    unknowns, blocks = scene.unknowns(convention), [scene.block()[0] for _ in range(25)]
+    data = GroupedInformation.nothing(scene.noise().groups, unknowns.size)
+    for block in blocks:
+        data.add(block, np.ones(7))
+    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.nominal)
+    for _ in range(10):
+        found = most_probable(unknowns, data.weighted(np.ones(1)), found.x)
+
+    def cost(x):
+        prior = (x - unknowns.nominal) @ unknowns.prior_information @ (x - unknowns.nominal)
+        rest = [b.value - b.A @ unknowns.at(x).phi for b in blocks]
+        return prior + sum(r @ np.linalg.solve(b.noise, r) for r, b in zip(rest, blocks, strict=True))
+
+    best = minimize(cost, found.x, method="BFGS")
+    assert cost(found.x) <= best.fun + 1e-3
+
+
+@pytest.mark.parametrize("factor", [1.0 / 3.0, 3.0])
+def test_a_wrong_stated_noise_hardly_matters_and_is_found(factor):
+    estimates, scales = [], []
+    for stated in (1.0, factor):
+        scene = ArmScene(seed=3)
+        scene.add_payload(1, *PAYLOAD)
+        blocks = [scene.block()[0] for _ in range(200)]
+        filter_ = learned(scene, [replace(b, noise=stated**2 * b.noise) for b in blocks])
+        estimates.append(filter_.posterior.at.pi_C[:, 0])
+        scales.append(filter_.noise.factors()["noise.torque"][0])
+    assert estimates[1] == pytest.approx(estimates[0], abs=0.01)
+    assert scales == pytest.approx([1.0, 1.0 / factor], rel=0.15)
+
+
+def test_without_noise_excited_parameters_become_exact():
+    scene = ArmScene(links=("panda_link7",), sigma_torque=1e-3)
+    scene.add_payload(0, *PAYLOAD)
+    filter_ = learned(scene, [scene.block(noisy=False)[0] for _ in range(60)])
+    assert filter_.posterior.at.pi_C[0] == pytest.approx(scene.truth[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("convention", ["rucker", "foster"])
+def test_every_estimate_is_possible_even_from_nonsense(convention):
+    scene = ArmScene()
+    filter_ = learned(scene, [], convention=convention)
+    for _ in range(40):
+        block = scene.block()[0]
+        filter_.learn(replace(block, value=100.0 * scene.rng.normal(size=7)))
+        assert smallest_eigenvalue(filter_.posterior.at) > 0.0
+        assert np.isfinite(filter_.posterior.P).all()
+        assert np.linalg.eigvalsh(filter_.posterior.P)[0] > 0.0
+
+
+def test_what_is_not_excited_stays_at_nominal_within_its_prior():
+    scene = ArmScene(links=("panda_link7",))
+    state = scene.state(still=True)
+    filter_ = learned(scene, [scene.block(state=state)[0] for _ in range(50)])
+    sigma = np.sqrt(filter_.posterior.P.diagonal() / filter_.unknowns.prior_covariance.diagonal())
+    assert np.count_nonzero(sigma > 0.9) >= 3
+    assert np.abs(filter_.posterior.x - filter_.unknowns.nominal)[sigma > 0.95].max() < 0.05
+
+
+def test_single_outliers_hardly_move_the_estimate():
+    scene = ArmScene(links=("panda_link7",))
+    blocks = [scene.block()[0] for _ in range(100)]
+    clean = learned(scene, blocks).posterior.at.pi_C[0, 0]
+    blocks[50] = replace(blocks[50], value=blocks[50].value + 20.0)
+    assert learned(scene, blocks).posterior.at.pi_C[0, 0] == pytest.approx(clean, abs=0.03)
+
+
+def test_an_opened_body_forgets_itself_alone():
+    scene = ArmScene()
+    filter_ = learned(scene, [scene.block()[0] for _ in range(100)])
+    before = np.sqrt(filter_.posterior.P.diagonal())
+    filter_.open(1, np.diag([4.0] + 3 * [0.01] + 6 * [1e-3]))
+    filter_.solve()
+    after = np.sqrt(filter_.posterior.P.diagonal())
+    assert after[10] > 5.0 * before[10]
+    assert after[0] < 2.0 * before[0]
+    scene.add_payload(1, *PAYLOAD)
+    for _ in range(30):
+        filter_.learn(scene.block()[0])
+    assert filter_.posterior.at.pi_C[1, 0] == pytest.approx(scene.truth[1][0], rel=0.05)
+    assert filter_.posterior.at.pi_C[0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+
+
+def test_without_data_the_past_is_forgotten():
+    scene = ArmScene(links=("panda_link7",))
+    scene.add_payload(0, *PAYLOAD)
+    noise = scene.noise()
+    filter_ = InformationFilter(scene.unknowns(), noise, memory=1.0)
+    for _ in range(50):
+        filter_.learn(scene.block()[0])
+    block = scene.block()[0]
+    filter_.learn(replace(block, A=0.0 * block.A, value=0.0 * block.value, dt=60.0))
+    assert filter_.posterior.x == pytest.approx(filter_.unknowns.nominal, abs=1e-3)
+
+
+def test_one_more_body_changes_nothing_of_the_others():
+    scene = ArmScene(links=("panda_link7",))
+    scene.add_payload(0, *PAYLOAD)
+    filter_ = learned(scene, [scene.block()[0] for _ in range(60)])
+    before = filter_.posterior.at.pi_C[0]
+    more = ArmScene(links=("panda_link7", "panda_link4")).unknowns()
+    filter_.add_body(more)
+    assert filter_.posterior.at.pi_C[0] == pytest.approx(before, abs=1e-6)
+    assert filter_.posterior.at.pi_C[1] == pytest.approx(more.bodies[1].nominal_C, abs=1e-6)
+
+
+@pytest.mark.parametrize("considered", [False, True])
+def test_an_offset_of_a_sensor_is_estimated_or_considered(considered):
+    scene, offset = ArmScene(links=("panda_link7",)), 0.8
+    plain = scene.unknowns()
+    errors = LinearPrior(("offset",), np.zeros(1), np.ones(1))
+    unknowns = Unknowns(plain.bodies, plain.body_prior, errors=errors)
+    filter_ = InformationFilter(unknowns, scene.noise(), MEMORY, considered=considered)
+    column = np.zeros((7, 1))
+    column[5] = 1.0
+    for _ in range(80):
+        block = scene.block()[0]
+        A = np.concatenate((block.A, column), axis=1)
+        filter_.learn(replace(block, A=A, value=block.value + offset * column[:, 0]))
+    mean, sigma = filter_.posterior.x[10], np.sqrt(filter_.posterior.P[10, 10])
+    if considered:
+        assert (mean, sigma) == (0.0, pytest.approx(1.0))
+    else:
+        assert mean == pytest.approx(offset, abs=0.1)
+        assert sigma < 0.2

@@ -1,0 +1,112 @@
+"""Hand-over: no faster than stated, consistent on the way, and it arrives."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inertial_estimation.inertial.hand_over import HandOver
+from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
+from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
+
+
+class OneBody(HandOver):
+    """Hand-over of a single body, parameters of shape (10,)."""
+
+    def __init__(self, nominal, rate):
+        super().__init__(nominal[None], rate)
+
+    def advance(self, target, dt):
+        return super().advance(target[None], dt)[0]
+
+
+def body(seed):
+    return parameters_from_log_cholesky(np.random.default_rng(seed).normal(0, 0.5, 10))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_every_published_value_is_possible_and_the_rate_is_kept(a, b):
+    hand_over = OneBody(body(a), 3.0)
+    target, before = body(b), body(a)
+    most = np.abs(pseudo_inertia(target - before)).max() / (3.0 * 0.01)  # mass and moments at the full rate
+    for _ in range(int(most) + 2):
+        published = hand_over.advance(target, 0.01)
+        assert np.linalg.eigvalsh(pseudo_inertia(published)).min() > 0.0
+        assert abs(published[0] - before[0]) <= 3.0 * 0.01 * (1 + 1e-9)
+        before = published
+        if np.array_equal(published, target):
+            break
+    assert np.allclose(published, target)
+
+
+def test_five_kilograms_take_the_stated_time():
+    nominal = body(1)
+    target = nominal.copy()
+    target[0] += 5.44
+    hand_over, steps = OneBody(nominal, 3.0), 0
+    while not np.allclose(hand_over.published, target, atol=1e-12):
+        hand_over.advance(target, 0.003)
+        steps += 1
+    assert steps * 0.003 == pytest.approx(5.44 / 3.0, abs=0.01)
+
+
+def test_reset_returns_to_nominal():
+    hand_over = OneBody(body(1), 3.0)
+    hand_over.advance(body(2), 0.5)
+    hand_over.reset()
+    assert np.array_equal(hand_over.published[0], body(1))
+
+
+def moment_steps(nominal, target, dt=0.001, rate=3.0):
+    """Time to arrive [s], and the share of the way made in the first step."""
+    hand_over = OneBody(nominal, rate)
+    first = np.linalg.norm(hand_over.advance(target, dt) - nominal) / np.linalg.norm(target - nominal)
+    steps = 1
+    while not np.allclose(hand_over.published, target, rtol=0.0, atol=1e-12):
+        hand_over.advance(target, dt)
+        steps += 1
+    return steps * dt, first
+
+
+MASS = 2.0
+BALL = np.array([MASS, 0, 0, 0, *(MASS * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0]))])  # about its centre
+
+
+def test_a_centre_of_mass_that_moves_alone_is_handed_over_as_the_mass_at_the_gyration_radius():
+    """A first moment of 1.2 kg times the gyration radius takes as long as 1.2 kg."""
+    target = BALL.copy()
+    target[2] += 1.2
+    arrival, _first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(1.2 / 3.0, abs=0.002)
+
+
+def test_a_rotational_inertia_that_changes_alone_is_handed_over_at_a_limited_rate():
+    target = BALL.copy()
+    target[5] += 0.9  # I_xy, a product: the second moment changes by as much
+    arrival, _first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(0.9 / 3.0, abs=0.002)
+
+
+@pytest.mark.parametrize("moment", [2.5, 40.0])
+def test_moments_count_at_most_as_the_mass_of_the_body(moment):
+    target = BALL.copy()
+    target[1] += moment
+    _arrival, first = moment_steps(BALL, target)
+    assert first == pytest.approx(3.0 * 0.001 / MASS)
+
+
+def test_a_change_of_mass_is_limited_even_where_the_body_is_lighter():
+    """The cap at the body's own mass holds for moments alone: 10 kg onto 2 kg take 10 kg of time."""
+    target = BALL.copy()
+    target[0] += 10.0
+    arrival, first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(10.0 / 3.0, abs=0.002)
+    assert first == pytest.approx(3.0 * 0.001 / 10.0)
+
+
+def test_each_of_several_bodies_moves_as_it_would_alone():
+    nominal, target = (np.array([body(seed + k) for k in range(3)]) for seed in (1, 7))
+    together = HandOver(nominal, 3.0).advance(target, 0.01)
+    alone = [OneBody(start, 3.0).advance(end, 0.01) for start, end in zip(nominal, target, strict=True)]
+    assert np.allclose(together, alone, rtol=1e-14, atol=0.0)

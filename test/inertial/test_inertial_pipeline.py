@@ -1,0 +1,387 @@
+"""From raw readings to estimates: the whole inertial pipeline on synthetic recordings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.pipeline_inputs import push
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import (
+    BaseState,
+    Decision,
+    HealthLevel,
+    JointReading,
+    WrenchSample,
+)
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+TALOS = read_urdf("example-robot-data:talos_reduced")
+PANDA = read_urdf("example-robot-data:panda")
+TALOS_VALUES = {
+    "imu_frame": "imu_link",
+    "contacts": ("left_foot", "right_foot"),
+    "contact_frames": ("left_sole_link", "right_sole_link"),
+    "links": ("arm_left_5_link",),
+    "rate": 125.0,
+}
+PANDA_VALUES = {
+    "floating_base": False,
+    "locked_joints": ("panda_finger_joint*",),
+    "links": ("panda_link7",),
+    "contact_wrenches": "none",
+    "rate": 125.0,
+}
+
+
+def talos_pipeline(**changes):
+    return InertialPipeline(build_config(InertialPipelineConfig, {**TALOS_VALUES, **changes}), TALOS)
+
+
+def panda_pipeline(**changes):
+    return InertialPipeline(build_config(InertialPipelineConfig, {**PANDA_VALUES, **changes}), PANDA)
+
+
+def samples(name, noise, *, payload_s, duration_s, seed=0):
+    timing = Timing(duration_s=duration_s, rate_hz=250.0)
+    truth = synthetic_truth(name, timing, np.random.default_rng(seed), payload_time_s=payload_s)
+    recording = measure(truth, noise, np.random.default_rng(seed + 1))
+    wanted = [topic for topic in recording.topics if "ground" not in topic]
+    return int(truth.stamps_ns[0]), [(e.topic, e.sample) for e in recording.entries(wanted, 0)]
+
+
+@pytest.fixture(scope="module")
+def talos_handed_a_weight():
+    return samples("talos", REALISTIC, payload_s=3.0, duration_s=5.5)
+
+
+@pytest.fixture(scope="module")
+def panda_with_a_weight():
+    return samples("panda", NOISE_FREE, payload_s=0.0, duration_s=5.0)
+
+
+@pytest.fixture(scope="module")
+def talos_estimates(talos_handed_a_weight):
+    """Estimates of the pipeline as it is."""
+    return run(talos_pipeline(), talos_handed_a_weight[1])
+
+
+@pytest.fixture(scope="module")
+def panda_learned(panda_with_a_weight):
+    """A pipeline as it is that has seen the whole motion, and its last estimate."""
+    pipeline = panda_pipeline()
+    return pipeline, run(pipeline, panda_with_a_weight[1])[-1]
+
+
+def between(stream, start_ns, begin_s, end_s):
+    """Part of the samples of a recording, by their time from its start."""
+    return [(t, s) for t, s in stream if begin_s <= 1e-9 * (s.stamp_ns - start_ns) < end_s]
+
+
+def run(pipeline, stream, every=1):
+    estimates = []
+    for k, (topic, sample) in enumerate(stream):
+        push(pipeline, topic, sample)
+        if k % every == 0:
+            estimates += pipeline.tick(sample.stamp_ns)
+    return estimates
+
+
+def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_weight, talos_estimates):
+    start, estimates = talos_handed_a_weight[0], talos_estimates
+    times = np.array([e.stamp_ns - start for e in estimates]) * 1e-9
+    masses = np.array([e.links[0].payload.mass for e in estimates])
+    assert np.abs(masses[times < 2.9]).max() < 0.2
+    assert np.all(np.abs(masses[times > 4.0] - 5.44) < 0.05 * 5.44)
+    final = estimates[-1].links[0]
+    assert np.allclose(final.payload.com_L, [0.0, 0.0, 0.05], atol=0.02)
+    assert abs(final.payload.mass - 5.44) < 4 * np.sqrt(final.covariance[0, 0])
+    published = np.array([e.links[0].published.mass for e in estimates])
+    assert np.abs(np.diff(published) / np.diff(times)).max() < 1.1 * 5.44 / 0.3  # within 0.3 s
+    for estimate in estimates:
+        moments = np.linalg.eigvalsh(estimate.links[0].estimate.inertia_Lcm)
+        assert moments[0] > 0.0
+        assert moments[0] + moments[1] > moments[2]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"contact_wrenches": "projected"},
+        {"torque_rows": ()},
+        {"torque_rows": ("leg_*",), "contact_wrenches": "estimated"},
+        {"contact_modes": ("projected", "horizontal_projected")},
+        {"base_rows": False, "torque_rows": ("arm_left_*",)},
+        {"filter": "linear"},
+        {"convention": "foster"},
+    ],
+)
+def test_every_choice_of_rows_and_filter_finds_the_weight(talos_handed_a_weight, rows):
+    start, stream = talos_handed_a_weight
+    estimates = run(talos_pipeline(**rows), between(stream, start, 1.5, 4.3))
+    assert estimates[-1].links[0].payload.mass == pytest.approx(5.44, abs=0.15 * 5.44)
+
+
+def test_an_arm_without_noise_finds_its_payload_to_a_thousandth(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline = panda_pipeline(window=0.02, **{"noise.torque": 0.01, "noise.joint_acceleration": 0.01})
+    estimates = run(pipeline, stream)
+    assert estimates[-1].links[0].payload.mass == pytest.approx(5.44, rel=1e-3)
+    assert np.allclose(estimates[-1].links[0].payload.com_L, [0, 0, 0.15], atol=1e-3)
+    assert estimates[-1].row_names == pipeline.robot.joint_names
+
+
+def test_joint_states_in_two_messages_find_the_weight_as_one(panda_with_a_weight, panda_learned):
+    _start, stream = panda_with_a_weight
+    parts = []
+    for topic, sample in stream:
+        for half in (slice(0, 4), slice(4, 7)) if isinstance(sample, JointReading) else ():
+            fields = (sample.names, sample.position, sample.velocity, sample.effort)
+            parts.append((topic, JointReading(sample.stamp_ns, *(field[half] for field in fields))))
+    pipeline = panda_pipeline()
+    last = run(pipeline, parts)[-1]
+    assert last.links[0].payload.mass == pytest.approx(panda_learned[1].links[0].payload.mass, rel=1e-3)
+    joints = next(entry for entry in pipeline.health(last.stamp_ns) if entry.name == "joint_states")
+    assert joints.level is HealthLevel.OK
+
+
+def test_how_the_ticks_fall_does_not_change_the_estimates(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    often, seldom = (run(panda_pipeline(), stream[:600], every) for every in (1, 7))
+    assert 0 < len(seldom) <= len(often)
+    for a, b in zip(often, seldom, strict=False):
+        assert a.stamp_ns == b.stamp_ns
+        assert a.links[0].estimate.mass == b.links[0].estimate.mass
+        assert a.nis == b.nis
+
+
+def test_finite_differences_of_a_base_state_serve_as_well(talos_handed_a_weight):
+    """At rest in the first second the base does not move, so its state is known."""
+    start, stream = talos_handed_a_weight
+    pipeline = talos_pipeline(base_acceleration="finite_difference")
+    estimates = []
+    for topic, sample in stream:
+        if sample.stamp_ns > start + 900_000_000:
+            break
+        push(pipeline, topic, sample)
+        if isinstance(sample, JointReading):
+            zero = np.zeros(3)
+            pipeline.push_base_state(BaseState(sample.stamp_ns, [0, 0, 0, 1], zero, zero, zero))
+        estimates += pipeline.tick(sample.stamp_ns)
+    assert len(estimates) > 50
+    assert abs(estimates[-1].links[0].payload.mass) < 0.2
+
+
+def test_masses_outlive_a_gap_but_not_a_step_back(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    for shift_s, kept in ((20, True), (-20, False)):
+        pipeline = panda_pipeline()
+        before = run(pipeline, stream[: len(stream) // 2])[-1].links[0]
+        again = [
+            (topic, replace(sample, stamp_ns=sample.stamp_ns + shift_s * 10**9)) for topic, sample in stream
+        ]
+        after = run(pipeline, again[:200])[0].links[0]
+        assert (after.published.mass == pytest.approx(before.published.mass, rel=0.02)) == kept
+
+
+def test_masses_outlive_a_clock_that_is_set_back_while_the_motion_goes_on(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline, half = panda_pipeline(), len(stream) // 2
+    before = run(pipeline, stream[:half])[-1].links[0]
+    later = [
+        (topic, replace(sample, stamp_ns=sample.stamp_ns - 20 * 10**9)) for topic, sample in stream[half:]
+    ]
+    after = run(pipeline, later)
+    assert after
+    assert after[0].links[0].published.mass == pytest.approx(before.published.mass, rel=0.02)
+
+
+def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline = panda_pipeline()
+    run(pipeline, stream[:400])
+    pipeline.set_enabled(False)
+    frozen = pipeline.estimator.posterior.x.copy()
+    estimates = run(pipeline, stream[400:600])
+    assert {e.decision for e in estimates} == {Decision.DISABLED}
+    assert np.array_equal(pipeline.estimator.posterior.x, frozen)
+    assert pipeline.health(stream[599][1].stamp_ns)[-1].level == HealthLevel.WARN
+    pipeline.set_enabled(True)
+    assert run(pipeline, stream[600:])[-1].accepted
+
+
+@pytest.mark.parametrize("at_start", [False, True])
+def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
+    pipeline = panda_pipeline(calibration_window=0.5, calibrate_at_start=at_start)
+    robot = pipeline.robot
+    q = np.full(7, -0.5)
+    tau = pipeline.model.measurement  # inverse dynamics at rest is the equation's prediction
+    offset = np.linspace(-2.0, 2.0, 7)
+    zero = np.zeros(7)
+    from inertial_estimation.models.measured_state import MeasuredState
+
+    equation = tau.equation(MeasuredState(q, zero, zero, zero))
+    resting = equation.regressor @ pipeline.estimator.believed() - equation.value
+    if not at_start:
+        pipeline.calibrate()
+    decisions = []
+    for k in range(400):
+        pipeline.push_joints(JointReading(4_000_000 * (k + 1), robot.joint_names, q, zero, resting + offset))
+        decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
+    assert Decision.CALIBRATING in decisions
+    assert Decision.CALIBRATED in decisions
+    assert np.allclose(pipeline.estimator.bias.bias, offset, atol=1e-6)
+    assert decisions[-1] is Decision.ACCEPTED
+    pipeline.reset()
+    assert np.all(pipeline.estimator.bias.bias == 0.0)
+
+
+def test_exported_urdf_carries_the_estimate(panda_learned):
+    pipeline, last = panda_learned
+    estimate = last.links[0].estimate
+    urdf, locked = pipeline.estimated_model().estimated_urdf(), PANDA_VALUES["locked_joints"]
+    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
+    body = robot.link_body("panda_link7")
+    found = body.T_JL.actInv(body.nominal_J)
+    assert found.mass == pytest.approx(estimate.mass, rel=1e-9)
+    assert np.allclose(found.lever, estimate.com_L, atol=1e-9)
+    assert np.allclose(found.inertia, estimate.inertia_Lcm, atol=1e-8)
+    assert robot.total_mass == pytest.approx(pipeline.total_mass)
+
+
+def test_bad_readings_are_dropped_counted_and_harmless(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    clean = run(panda_pipeline(), stream[:500])
+    pipeline = panda_pipeline()
+    estimates = []
+    for topic, sample in stream[:500]:
+        nan = np.full(len(sample.names), np.nan)
+        pipeline.push_joints(JointReading(sample.stamp_ns - 1, sample.names, nan, nan, nan))
+        pipeline.push_joints(JointReading(sample.stamp_ns - 1, ("elbow",), [0.0], [0.0], [0.0]))
+        push(pipeline, topic, sample)
+        pipeline.push_joints(sample)  # equal stamp
+        estimates += pipeline.tick(sample.stamp_ns)
+    assert [e.links[0].estimate.mass for e in estimates] == [e.links[0].estimate.mass for e in clean]
+    joints = pipeline.health(stream[499][1].stamp_ns)[0]
+    assert joints.values["dropped: not finite"] == "500"
+    assert joints.values["dropped: equal stamp"] == "500"
+    assert "it has elbow; the model has panda_joint1" in joints.values["last does not fit the model"]
+
+
+def test_a_stale_input_stops_the_output_and_is_named(talos_handed_a_weight):
+    _start, stream = talos_handed_a_weight
+    pipeline = talos_pipeline()
+    without = [(t, s) for t, s in stream[:2000] if t != "/left_foot/wrench"]
+    assert run(pipeline, without) == []
+    health = pipeline.health(without[-1][1].stamp_ns)
+    assert "waiting for left_foot/wrench" in health[-1].message
+
+
+def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
+    """Rows that waited in vain are let go at once, not all together when the input is back."""
+    _start, stream = talos_handed_a_weight
+    pipeline = talos_pipeline()
+    run(pipeline, stream[:1000])
+    lost = [(t, s) for t, s in stream[1000:3000] if t != "/left_foot/wrench"]
+    run(pipeline, lost)
+    now_ns = lost[-1][1].stamp_ns
+    skipped = int(pipeline.health(now_ns)[-1].values["steps without an input"])
+    steps = sum(isinstance(s, JointReading) for _t, s in lost) / 2  # 250 Hz thinned to 125 Hz
+    waiting = pipeline.config.robot.inputs.max_wait + pipeline.config.window
+    assert skipped > steps - 125.0 * (waiting + 0.1)
+    back = run(pipeline, stream[3000:3200])
+    assert back
+    assert all(estimate.stamp_ns > now_ns - 1e9 * waiting for estimate in back)
+
+
+def test_parameters_that_may_change_do_and_others_do_not():
+    pipeline = panda_pipeline()
+    pipeline.set_parameter("hand_over_rate", 1.0)
+    pipeline.set_parameter("gate.enabled", False)
+    assert pipeline.config.hand_over_rate == 1.0
+    with pytest.raises(ConfigurationError, match="'window' cannot change while running"):
+        pipeline.set_parameter("window", 0.2)
+    with pytest.raises(ConfigurationError, match="hand_over_rate' is -1"):
+        pipeline.set_parameter("hand_over_rate", -1.0)
+    with pytest.raises(ConfigurationError, match="did you mean"):
+        pipeline.set_parameter("hand_over_rat", 1.0)
+
+
+def test_names_that_do_not_exist_are_refused_at_construction():
+    with pytest.raises(ModelError, match="no link 'hand'"):
+        talos_pipeline(links=("hand",))
+    with pytest.raises(ConfigurationError, match=r"'elbow' in friction\.joints"):
+        panda_pipeline(**{"friction.joints": ("elbow",)})
+    with pytest.raises(ConfigurationError, match="'imu_frame' is empty"):
+        talos_pipeline(imu_frame="")
+    with pytest.raises(ConfigurationError, match="fixed to the world"):
+        panda_pipeline(links=("panda_link0",))
+    with pytest.raises(MeasurementError, match="no contact 'tail'; there are left_foot"):
+        talos_pipeline().push_wrench("tail", WrenchSample(0, np.zeros(6)))
+
+
+@pytest.mark.parametrize("presliding", [0.0, 0.02])
+def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
+    panda_with_a_weight, panda_learned, presliding
+):
+    start_ns, plain = panda_with_a_weight
+    known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
+    sent, direction, last_ns = [], CoulombDirection(CoulombLaw(0.05, presliding)), start_ns
+    for topic, sample in plain:
+        if isinstance(sample, JointReading) and sample.effort is not None:
+            sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
+            friction = known["coulomb"] * sign + known["viscous"] * sample.velocity
+            sample = replace(
+                sample, position=sample.position - offset, effort=(sample.effort + friction) / gain
+            )
+            last_ns = sample.stamp_ns
+        sent.append((topic, sample))
+    joints = tuple(f"panda_joint{i}" for i in range(1, 8))
+    corrected = panda_pipeline(
+        **{
+            "joint_offsets.joints": joints,
+            "joint_offsets.values": 7 * (offset,),
+            "drive_gains.joints": joints,
+            "drive_gains.values": 7 * (gain,),
+            "nominal_friction.joints": joints,
+            "nominal_friction.coulomb": 7 * (known["coulomb"],),
+            "nominal_friction.viscous": 7 * (known["viscous"],),
+            "nominal_friction.smoothing_speed": 0.05,
+            "nominal_friction.presliding": presliding,
+        }
+    )
+    without = panda_learned[1].links[0].estimate.mass
+    known_mass, unknown_mass = (
+        run(pipeline, sent)[-1].links[0].estimate.mass for pipeline in (corrected, panda_pipeline())
+    )
+    assert known_mass == pytest.approx(without, rel=1e-6)
+    assert abs(unknown_mass / without - 1.0) > 0.1
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(32, np.nan)])
+def test_a_weight_is_found_without_joint_velocities(talos_handed_a_weight, talos_estimates, velocity):
+    _start, stream = talos_handed_a_weight
+    stripped = [
+        (topic, replace(sample, velocity=velocity) if isinstance(sample, JointReading) else sample)
+        for topic, sample in stream
+    ]
+    pipeline = talos_pipeline()
+    estimates, measured = run(pipeline, stripped), talos_estimates
+    final = estimates[-1].links[0]
+    assert final.payload.mass == pytest.approx(5.44, rel=0.05)
+    assert final.payload.mass == pytest.approx(measured[-1].links[0].payload.mass, abs=0.05)
+    values = pipeline.health(estimates[-1].stamp_ns)[-1].values
+    assert values["joint velocities"] == "derived from positions"
+    pipeline.reset()
+    again = run(pipeline, stripped[: len(stripped) // 3])
+    assert len(again) > 150
+    assert [e.nis for e in again] == [e.nis for e in estimates[: len(again)]]

@@ -1,0 +1,63 @@
+"""Startup calibration: mean of the residual at rest, once, afresh each time."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.inertial.residual_bias import ResidualBias
+from inertial_estimation.signals import Decision
+
+DT = 0.01
+
+
+def calibrated(bias, offset, rng, rows=4):
+    bias.start()
+    status = Decision.CALIBRATING
+    for _ in range(1000):
+        status = bias.feed(offset + rng.normal(0, 0.1, rows), 0.0, DT)
+        if status is Decision.CALIBRATED:
+            return bias.bias.copy()
+    raise AssertionError(status)
+
+
+def test_bias_is_the_mean_residual():
+    offset = np.array([1.0, -2.0, 3.0, 0.0])
+    bias = ResidualBias(4, window=2.0, rest_speed=0.05)
+    found = calibrated(bias, offset, np.random.default_rng(0))
+    assert np.allclose(found, offset, atol=5 * 0.1 / np.sqrt(200))
+    assert not bias.active
+
+
+def test_a_second_calibration_knows_nothing_of_the_first():
+    rng = np.random.default_rng(1)
+    bias = ResidualBias(4, window=2.0, rest_speed=0.05)
+    calibrated(bias, np.full(4, 50.0), rng)
+    assert np.allclose(calibrated(bias, np.full(4, -3.0), rng), -3.0, atol=0.05)
+
+
+def test_starting_anew_halfway_clears_the_window():
+    bias = ResidualBias(1, window=1.0, rest_speed=0.05)
+    bias.start()
+    for _ in range(50):
+        bias.feed(np.array([100.0]), 0.0, DT)
+    bias.start()
+    statuses = [bias.feed(np.array([1.0]), 0.0, DT) for _ in range(100)]
+    assert statuses[-1] is Decision.CALIBRATED
+    assert bias.bias[0] == pytest.approx(1.0)
+
+
+def test_motion_is_waited_out():
+    bias = ResidualBias(1, window=0.5, rest_speed=0.05)
+    bias.start()
+    for k in range(200):
+        assert bias.feed(np.array([100.0]), 0.2 if k % 20 == 0 else 0.0, DT) is not Decision.CALIBRATED
+    while bias.active:
+        bias.feed(np.array([2.0]), 0.0, DT)
+    assert bias.bias[0] < 100.0
+
+
+def test_reset_drops_the_bias():
+    bias = ResidualBias(1, window=0.1, rest_speed=0.05)
+    calibrated(bias, np.array([7.0]), np.random.default_rng(0), rows=1)
+    bias.reset()
+    assert bias.bias[0] == 0.0
+    assert not bias.active

@@ -1,0 +1,138 @@
+"""Bank and supervisor on the equations of an arm: what is learned, what is held, and what it is called."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.inertial_scenes import MEMORY, ArmScene
+
+from inertial_estimation.inertial.bank import Bank, BankBlock
+from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.hypotheses import Kind
+from inertial_estimation.inertial.supervisor import DELAY, Phase, Supervisor
+
+BEFORE, EVENT = 120, 12  # blocks
+
+
+class Watched:
+    """A filter that has learned the arm, under supervision."""
+
+    def __init__(self, seed=0, links=("panda_link7",)):
+        self.scene = ArmScene(links=links, seed=seed)
+        self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise(), MEMORY)
+        table, bodies = self.scene.table()
+        covariance = np.diag([4.0] + 3 * [0.05] + 6 * [0.01])
+        self.supervisor = Supervisor(self.filter, Bank(table), bodies, lambda _body: covariance)
+        self.index = table.candidates.links.index("panda_link7")
+        for _ in range(BEFORE):
+            self.feed()
+
+    def feed(self, change=None):
+        block, equation = self.scene.block()
+        columns = self.supervisor.columns(equation, at_rest=False)
+        if change is not None:
+            block = replace(block, value=block.value + change(columns))
+        self.supervisor.feed(BankBlock(block, columns, equation))
+
+    @property
+    def mass(self):
+        return float(self.filter.posterior.at.pi_C[0, 0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_data_that_agree_are_learned_with_a_delay_and_never_an_event(seed):
+    watched = Watched(seed)
+    assert watched.supervisor.events == 0
+    assert watched.supervisor.phase is Phase.LEARNING
+    assert len(watched.supervisor.waiting) == DELAY
+    assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_load_on_an_estimated_body_is_learned_at_once(seed):
+    watched = Watched(seed)
+    watched.scene.add_payload(0, 2.0, (0.01, 0.02, 0.1))
+    for _ in range(EVENT):
+        watched.feed()
+    assert watched.supervisor.loads.count == 1
+    assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_push_is_held_named_and_over_when_it_ends(seed):
+    watched = Watched(seed)
+    before = watched.mass
+    wrench = np.array([1.0, -0.8, 0.5, 0.2, 0.0, 0.1])
+    for _ in range(EVENT):
+        watched.feed(lambda columns: columns.wrenches[watched.index] @ wrench)
+    assert watched.supervisor.phase is Phase.HOLDING
+    assert watched.supervisor.found.hypothesis.kind is Kind.PUSH
+    assert watched.index in watched.supervisor.found.indices
+    assert watched.mass == before
+    for _ in range(DELAY):
+        watched.feed()
+    assert watched.supervisor.phase is Phase.LEARNING
+    assert watched.supervisor.loads.count == 0
+    for _ in range(3 * DELAY):
+        watched.feed()
+    assert watched.mass == pytest.approx(before, rel=0.02)
+
+
+@pytest.mark.parametrize("size", [5.0, 50.0])
+def test_a_faulty_effort_is_named_and_teaches_nothing(size):
+    watched = Watched()
+    before = watched.mass
+    for k in range(EVENT):
+        watched.feed(lambda _columns, k=k: np.eye(7)[3] * size * np.sin(1.7 * k + 1.0))
+    found = watched.supervisor.found.hypothesis
+    assert found.kind is Kind.INPUT
+    assert "panda_joint4" in watched.supervisor.table.inputs[found.row.columns][found.index]
+    for _ in range(3 * DELAY):
+        watched.feed()
+    assert watched.supervisor.loads.count == 0
+    assert watched.mass == pytest.approx(before, rel=0.02)
+
+
+def test_noise_that_becomes_larger_is_learned_as_noise():
+    watched = Watched()
+    before = watched.mass
+    for _ in range(160):
+        noise = watched.scene.rng.normal(0.0, 0.3, 7)
+        watched.feed(lambda _columns, noise=noise: noise)
+    assert watched.supervisor.loads.count == 0
+    assert watched.filter.noise.factors()["noise.torque"][0] > 2.0
+    assert "noise.torque is about" in watched.filter.noise.said(too_small=True)
+    assert watched.mass == pytest.approx(before, rel=0.05)
+
+
+def test_one_bad_block_is_no_noise_and_no_load():
+    watched = Watched()
+    before, scale = watched.mass, watched.filter.noise.variance.copy()
+    watched.feed(lambda _columns: 30.0 * watched.scene.rng.normal(size=7))
+    for _ in range(2 * DELAY):
+        watched.feed()
+    assert watched.supervisor.loads.count == 0
+    assert watched.mass == pytest.approx(before, rel=0.01)
+    assert watched.filter.noise.variance == pytest.approx(scale, rel=0.3)
+
+
+def test_first_data_that_later_ones_contradict_are_forgotten():
+    watched = Watched()
+    watched.supervisor.reset()
+    watched.filter.reset()
+    for _ in range(14):
+        watched.feed(lambda _columns: 8.0 * np.eye(7)[3] * np.sign(watched.scene.rng.normal()))
+    for _ in range(80):
+        watched.feed()
+    assert watched.supervisor.phase is Phase.LEARNING
+    assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
+
+
+def test_an_event_that_no_cause_explains_does_not_last_for_ever():
+    watched = Watched()
+    learning = 0
+    for _ in range(280):
+        watched.feed(lambda columns: 0.5 * np.ones(7) * columns.upwards[2])
+        learning += watched.supervisor.phase is Phase.LEARNING
+    assert learning > 40
+    assert watched.filter.noise.factors()["noise.torque"][0] > 5.0
