@@ -87,7 +87,8 @@ class _Pause(ReplayWatcher):
         """Decide whether the next measurement may be learned from."""
         if inertial:
             next_ns = inertial[-1].stamp_ns + round(NANOSECONDS / RATE_HZ)
-            self._pipeline.set_enabled(not self._span_ns[0] <= next_ns <= self._span_ns[1])
+            # Not `set_enabled`, which learns what still waits: with the push that is not learned either.
+            self._pipeline.estimator.learning = not self._span_ns[0] <= next_ns <= self._span_ns[1]
 
 
 class LinkScene:

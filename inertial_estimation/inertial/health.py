@@ -51,7 +51,7 @@ def held_in_words(estimator: InertialEstimator) -> str:
         return ""
     located = estimator.located
     if located is None:
-        suspect = f"check {_suspect(supervisor)}"
+        suspect = f"check {_suspect(estimator, supervisor)}"
         return f"no load and no push explains the data: {suspect}; published parameters are held"
     if located.cause is Cause.FAULT:
         return f"the data contradict the parameters: check {located.input}; published ones are held"
@@ -59,13 +59,19 @@ def held_in_words(estimator: InertialEstimator) -> str:
     return f"{located.sentence}{elsewhere}; published parameters are held"
 
 
-def _suspect(supervisor: Supervisor) -> str:
-    """Return the input that explains the data best."""
+def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
+    """Return the input that explains the data best, or that of the row that agrees least."""
     hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
-    inputs = (
-        supervisor.table.inputs[h.row.columns][h.index] for h in hypotheses if h.kind is Kind.INPUT and h.row
-    )
-    return next(inputs, "the inputs")
+    inputs = [h for h in hypotheses if h.kind is Kind.INPUT and h.row]
+    if inputs and inputs[0].row:
+        return supervisor.table.inputs[inputs[0].row.columns][inputs[0].index]
+    if not supervisor.waiting:
+        return "the inputs"
+    rows = supervisor.waiting[-1].rows
+    worst = int(np.argmax(estimator.filter.innovation(rows) ** 2 / rows.noise.diagonal()))
+    name = estimator.model.measurement.row_names[worst]
+    of_joint = name in estimator.model.robot.joint_names
+    return f"the effort or motion of '{name}' in joint_states" if of_joint else "the IMU and the wrenches"
 
 
 def _figures(estimator: InertialEstimator) -> dict[str, str]:

@@ -88,6 +88,6 @@ def test_the_run_without_a_push_learns_what_that_with_it_learns():
     before = pushed.trial.times < ON_S - 0.1
     np.testing.assert_array_equal(pushed.trial.published[before], pushed.without.published[before])
     inside = (pushed.without.times >= ON_S) & (pushed.without.times <= ON_S + 0.15)
-    assert np.ptp(pushed.without.published[inside], axis=0).max() == 0.0
+    assert np.ptp(pushed.without.published[inside], axis=0).max() < 2e-3  # a hand-over that ends [kg]
     assert not pushed.without.found(Cause.PUSH, ON_S)
     assert pushed.taught < 0.01
