@@ -202,7 +202,7 @@ class DemoRun:
     @property
     def found(self) -> frozenset[str]:
         """Nodes found so far."""
-        names = () if self._listener is None else self._listener.get_node_names()
+        names = () if self.over or self._listener is None else self._listener.get_node_names()
         return frozenset(names) & frozenset(NODES)
 
     @property

@@ -129,7 +129,7 @@ def test_demo_reports_its_progress_in_a_pipe_and_a_termination_leaves_no_process
     demo: "subprocess.Popen[str]",
 ) -> None:
     assert demo.stdout is not None
-    phases = ["Talos", "starting 4 nodes", "hangs on its hoist", "released", "attached at 1 s"]
+    phases = ["Talos", "starting 4 nodes", "hangs on its hoist", "released", "attached at 1.5 s"]
     for line in demo.stdout:
         if phases[0] in line:
             phases.pop(0)
