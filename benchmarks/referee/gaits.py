@@ -17,6 +17,7 @@ from inertial_estimation import (
 )
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.synthetic.gait_sensors import (
+    START_NS,
     GaitReadings,
     GaitSensors,
     feet_at_rest,
@@ -93,17 +94,25 @@ def readings_of(robot: str, gait: str, seed: int, length_s: float = LENGTH_S) ->
 
 
 def tilt_errors(
-    robot: str, setup: Any, readings: GaitReadings, overrides: Sequence[tuple[str, Any]] = ()
+    robot: str,
+    setup: Any,
+    readings: GaitReadings,
+    overrides: Sequence[tuple[str, Any]] = (),
+    recording: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the tilt pipeline; return error and stated sigma of the tilt [deg], NaN without an estimate."""
+    """Run the tilt pipeline; return error and stated sigma of the tilt [deg], NaN without an estimate.
+
+    The recording is what the pipeline is given of the readings; None: all of them, as they are.
+    """
     changes = [("contact.source", "wrench"), *overrides]
     file = quadruped(robot)[0].overridden([("tilt_observer", name, value) for name, value in changes])
     pipelines = build_pipelines(file, only=["tilt_observer"])
-    recording = gait_recording(setup, readings)
+    recording = gait_recording(setup, readings) if recording is None else recording
     run = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt)
     error, sigma = np.full((2, len(readings.times_s)), np.nan)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
-    at = np.round((stamps - recording.start_ns) * 1e-9 / readings.times_s[1]).astype(int)
+    at = np.round((stamps - START_NS) * 1e-9 / readings.times_s[1]).astype(int)
+    at = at.clip(0, len(error) - 1)  # of a stamp that comes late
     tilts = np.array([estimate.tilt_B for estimate in run.base])
     error[at] = np.degrees(np.arccos(np.clip(np.sum(tilts * readings.up_B[at], axis=1), -1.0, 1.0)))
     sigma[at] = np.degrees([estimate.tilt_sigma for estimate in run.base])

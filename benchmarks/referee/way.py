@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.referee.row import Better, Row
 
-LENGTH_S, TRACED_FROM_S, TRACED_FOR_S = 3.0, 2.0, 0.05  # with less, the usual way would be that of a start
+LENGTH_S, TRACED_FROM_S, TRACED_FOR_S = 3.0, 2.0, 0.05  # once the estimators have started
 WAYS = (
     ("IMU message to a published orientation", "/imu/data", "tilt"),
     ("joint state to published inertias", "/joint_states", "inertial"),
