@@ -25,6 +25,11 @@ def seconds(duration_ns: Any) -> Any:
     return duration_ns * 1e-9
 
 
+def sigma_across(P: Array, x: Array) -> float:
+    """Return the standard deviation of a direction x [rad], (tr P - x'P x)^(1/2), P that of rotations."""
+    return math.sqrt(max(float(P.trace() - x @ P @ x), 0.0))
+
+
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
     """Return values as a read-only array of floats: a copy, unless they are one already.
 
@@ -262,8 +267,7 @@ class BaseEstimate:
 
         P is the covariance of rotations and x the vertical, so that the yaw does not count.
         """
-        P, x = self.tilt_covariance_B, self.tilt_B
-        return math.sqrt(max(float(P.trace() - x @ P @ x), 0.0))
+        return sigma_across(self.tilt_covariance_B, self.tilt_B)
 
     @property
     def yaw_sigma(self) -> float:

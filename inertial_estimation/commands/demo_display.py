@@ -72,12 +72,13 @@ def progress_line(scene: PayloadScene, run: DemoRun) -> str:
 
 
 def _activity(scene: PayloadScene, run: DemoRun) -> str:
-    awaited = [node for node in NODES if node not in run.found]
     time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
     match run.phase:
-        case DemoPhase.STARTING if awaited:
-            return f"starting {len(NODES)} nodes, waiting for {', '.join(awaited)}"
         case DemoPhase.STARTING:
+            found = run.found
+            awaited = [node for node in NODES if node not in found]
+            if awaited:
+                return f"starting {len(NODES)} nodes, waiting for {', '.join(awaited)}"
             return f"{len(NODES)} nodes are up, waiting for the first sensor readings"
         case DemoPhase.HOISTED:
             return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"

@@ -181,7 +181,7 @@ class DemoRun:
         self._check_alone(self._listener)
         self._check_reports()
         if self._let_down is not None and all(self._record.reports[node] for node in ANSWERING):
-            self._let_down()  # not before: a filter that comes late takes the weight for what it begins with
+            self._let_down()  # a filter that started later would learn the weight as part of the robot
             self._let_down = None
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()

@@ -339,6 +339,32 @@ class RobotInputs:
         self._samples.clear()
 
 
+class TakesReadings:
+    """Base of a pipeline whose readings are pushed as values; inputs that it does not need are ignored.
+
+    Attributes:
+        inputs: What takes the readings, as values or as messages.
+    """
+
+    inputs: RobotInputs
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take a reading of the IMU."""
+        self.inputs.push_imu(sample)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state, joints by name in any order, of all joints or some."""
+        self.inputs.push_joints(reading)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of a contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        self.inputs.push_contact(contact, sample)
+
+
 def joints_alone(robot: RobotModel, config: RobotConfig, **wanted: bool) -> RobotInputs:
     """Return inputs of the corrected joint states of a robot alone; `velocities`, `efforts` as there."""
     corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)

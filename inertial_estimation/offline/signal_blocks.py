@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.identification.signal_block import SignalBlock
@@ -21,6 +20,7 @@ from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 BLOCK_S = 10.0  # length of a block [s]
@@ -237,7 +237,7 @@ class _Grid:
         rows, most = np.array(self._rows), max(round(self._block_s * NANOSECONDS / self.step_ns), 1)
         count = int((self._times[-1] - self._origin) / self.step_ns + 1e-9) + 1 - self._index
         steps = np.round((self._index + np.arange(count)) * self.step_ns).astype(np.int64)
-        made = _interpolated(times, rows, self._origin + steps)
+        made = interpolated(steps.astype(float), (times - self._origin).astype(float), rows)
         self._index += count
         self._times, self._rows = self._times[-1:], self._rows[-1:]
         while len(made):
@@ -254,16 +254,6 @@ class _Grid:
             yield _Piece(start_ns, self.step_ns, self._begun > 0, np.concatenate(self._made))
         self._begun += self._size
         self._made, self._size = [], 0
-
-
-def _interpolated(times: NDArray[np.int64], rows: Array, at: NDArray[np.int64]) -> Array:
-    """Return rows at times [ns] between the first and the last one, interpolated linearly."""
-    if len(times) == 1:
-        return np.repeat(rows, len(at), axis=0)
-    low = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
-    weight = ((at - times[low]) / (times[low + 1] - times[low]))[:, None]
-    between: Array = (1.0 - weight) * rows[low] + weight * rows[low + 1]
-    return between
 
 
 def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, SignalBlock | None]:

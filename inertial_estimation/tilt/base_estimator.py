@@ -17,7 +17,7 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad
+from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
 from inertial_estimation.spatial.rotations import exp_so3, skew, unit_quaternion, with_vertical
 from inertial_estimation.spatial.vectors import matrix_of
 from inertial_estimation.tilt.config import TiltPipelineConfig
@@ -420,8 +420,8 @@ class BaseEstimator:
     @property
     def tilt_sigma(self) -> float:
         """Standard deviation of the direction of the vertical [rad]."""
-        P, z = self.observer.state.covariance[3:6, 3:6], self.observer.state.vertical
-        return math.sqrt(max(float(np.trace(P) - z @ P @ z), 0.0))
+        state = self.observer.state
+        return sigma_across(state.covariance[3:6, 3:6], state.vertical)
 
     @property
     def gyro_bias(self) -> tuple[Array, float]:

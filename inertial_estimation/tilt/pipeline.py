@@ -10,7 +10,7 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.contacts import contact_sources
 from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
+from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import robot_from_config
@@ -22,10 +22,7 @@ from inertial_estimation.signals import (
     ContactLoad,
     Health,
     HealthLevel,
-    ImuSample,
-    JointReading,
     OrientationSample,
-    WrenchSample,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.tilt.base_estimator import BaseEstimator
@@ -88,7 +85,7 @@ def figures(estimator: BaseEstimator) -> dict[str, str]:
     }
 
 
-class TiltPipeline:
+class TiltPipeline(TakesReadings):
     """Aligns IMU, joints and contact sensors by stamp and estimates the base at every IMU reading.
 
     Attributes:
@@ -146,22 +143,6 @@ class TiltPipeline:
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts, in the configured order."""
         return self.setup.contact_names
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Add one IMU reading; IMU readings determine the times of the steps."""
-        self.inputs.push_imu(sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Add one joint state, which may have some of the joints."""
-        self.inputs.push_joints(reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Add the reading of the sensor of one contact.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        self.inputs.push_contact(contact, sample)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Add a reference orientation of the base, whose yaw is taken while references arrive."""

@@ -18,7 +18,7 @@ from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
@@ -27,14 +27,11 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     BaseState,
     Health,
-    ImuSample,
-    JointReading,
-    WrenchSample,
     seconds,
 )
 
 
-class TrunkPayloadPipeline:
+class TrunkPayloadPipeline(TakesReadings):
     """Trunk mass and centre of mass of a legged robot, identified at rest.
 
     Attributes:
@@ -93,22 +90,6 @@ class TrunkPayloadPipeline:
         self._without_joints_ns: int | None = None
         self._last_ns: int | None = None  # last step with a full window
         self._without_ns: int | None = None  # last step with an input missing
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading, ignored where the robot has no IMU."""
-        self.inputs.push_imu(sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state, joints by name in any order, of all joints or some."""
-        self.inputs.push_joints(reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact, ignored where the forces are estimated.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        self.inputs.push_contact(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""
