@@ -335,7 +335,7 @@ class Bank:
             if h.kind is Kind.LOAD:
                 log_det -= 2.0 * float(self._log_mass(c[0], G + Q, h.index))
             amplitudes = (
-                self._told(window, B, Q, m * min(K - h.blocks + STRADDLING, K - 1))
+                self._reported(window, B, Q, m * min(K - h.blocks + STRADDLING, K - 1))
                 if row.constant
                 else c[-columns.shape[2] :]
             )
@@ -349,8 +349,8 @@ class Bank:
         return Hypothesis(h.kind, row, h.index, h.blocks, float(log_p), amplitudes, misfit, worst)
 
     @staticmethod
-    def _told(window: _Window, B: Array, Q: Array, first: int) -> Array:
-        """Return amplitudes as they are told: without model errors, from rows whose windows hold no onset.
+    def _reported(window: _Window, B: Array, Q: Array, first: int) -> Array:
+        """Return the amplitudes for messages: without model errors, from rows whose windows hold no onset.
 
         Args:
             window: The residuals.

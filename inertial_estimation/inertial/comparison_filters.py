@@ -9,7 +9,7 @@ from scipy.special import chdtri
 
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.posterior import Posterior
-from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
+from inertial_estimation.inertial.unknowns import Linearisation, Unknowns, with_blocks
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
@@ -65,11 +65,9 @@ class LogCholeskyEkf:
 
     def _walk_covariance(self) -> Array:
         """Return the covariance that a walk adds in one second, of the bodies alone."""
-        Q = np.zeros((self.unknowns.size, self.unknowns.size))
-        for i, body in enumerate(self.unknowns.bodies):
-            sigma = self.walk * np.concatenate((WALK, np.full(3, WALK_COM / body.length)))
-            Q[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = np.diag(sigma**2)
-        return Q
+        bodies, size = self.unknowns.bodies, self.unknowns.size
+        sigmas = [self.walk * np.concatenate((WALK, np.full(3, WALK_COM / body.length))) for body in bodies]
+        return with_blocks(np.zeros((size, size)), (np.diag(sigma**2) for sigma in sigmas))
 
     def innovation(self, block: RowBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
@@ -143,10 +141,7 @@ class LinearKalman(LogCholeskyEkf):
 
     def _scaling(self, blocks: Array) -> Array:
         """Return a block diagonal matrix of the bodies, identity for the others."""
-        T = np.eye(self.unknowns.size)
-        for i, block in enumerate(blocks):
-            T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
-        return T
+        return with_blocks(np.eye(self.unknowns.size), blocks)
 
     def _at(self, x: Array) -> Linearisation:
         n, bodies = self.unknowns.n_inertial, self.unknowns.bodies

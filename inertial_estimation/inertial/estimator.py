@@ -10,10 +10,11 @@ from inertial_estimation.inertial.bank import BankBlock
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.hypotheses import InputNames, Kind
+from inertial_estimation.inertial.hypotheses import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, EstimationModel, body_covariances
+from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
@@ -42,14 +43,12 @@ class MeasuredStep:
         time_ns: Time of the measurement [ns].
         dt: Time since the step before [s].
         equation: The measurement with the stated noise, and its state.
-        restarted: Whether stamps went back before it, so that no earlier estimate is valid.
     """
 
     stamp_ns: int
     time_ns: int
     dt: float
     equation: LinearEquation
-    restarted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +75,62 @@ class StepOutcome:
         return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
 
 
+class HandOverPace:
+    """Largest rate of change of published masses: faster for a load that has been located."""
+
+    def __init__(self) -> None:
+        """Begin without a load."""
+        self._fast_until, self._loads = -math.inf, 0
+
+    def rate(self, usual: float, time_ns: int, supervisor: Supervisor | None) -> float:
+        """Return it now [kg/s].
+
+        Args:
+            usual: While no load has been located [kg/s].
+            time_ns: Time of the measurement [ns].
+            supervisor: Has the loads; None: nothing locates any.
+        """
+        if supervisor is None:
+            return usual
+        loads = supervisor.loads
+        if loads.count > self._loads:
+            self._loads = loads.count
+            self._fast_until = time_ns + 2e9 * HAND_OVER_S
+        if loads.varying:
+            return max(usual, float(supervisor.table.load_size[0]) / FOLLOWED_S)
+        return max(usual, abs(loads.last_kg) / HAND_OVER_S) if time_ns < self._fast_until else usual
+
+
+class InformedDirections:
+    """How much the data say of each direction of the state, evaluated now and then.
+
+    Attributes:
+        information: That of the data relative to the prior's, ascending, shape (n,).
+    """
+
+    def __init__(self, count: int) -> None:
+        """Begin without data about so many coordinates."""
+        self.information: Array = frozen_array("information", np.zeros(count))
+        self._at_ns = -math.inf
+
+    def follow(self, time_ns: int, P: Array, prior: Array) -> None:
+        """Evaluate it anew where it is due.
+
+        Args:
+            time_ns: Time of the measurement [ns].
+            P: Covariance, shape (n, n).
+            prior: That of the prior, shape (n, n).
+        """
+        if seconds(time_ns - self._at_ns) >= REPORT_S or time_ns < self._at_ns:
+            self._at_ns = time_ns
+            self.information = frozen_array("information", relative_information(P, prior))
+
+    @property
+    def informed(self) -> int:
+        """Number of directions about which the data hold more information than the prior."""
+        return int(np.count_nonzero(self.information > 1.0))
+
+
 class InertialEstimator:
     """Turns measurement equations into estimates: filter under supervision, hand-over.
 
@@ -84,6 +139,8 @@ class InertialEstimator:
         model: The bodies, friction terms and equation of the filter.
         filter: The filter.
         supervisor: What it learns; None for the filters for comparison.
+        noise: Scale of the stated noise.
+        directions: How much the data say.
         bias: Constant bias of the rows, where a calibration has measured it.
         steps: Number of steps by decision.
         learning: Whether parameters are estimated; while False they are frozen and residuals reported.
@@ -101,7 +158,7 @@ class InertialEstimator:
         rows = model.measurement.row_names
         self.noise = model.noise_scale()
         self.supervisor: Supervisor | None = None
-        self.filter: InformationFilter | LogCholeskyEkf = self._built_filter()
+        self.filter: InformationFilter | LogCholeskyEkf = built_filter(config, model, self.noise)
         if isinstance(self.filter, InformationFilter):
             bank, bodies = model.bank(inputs)
             self.supervisor = Supervisor(
@@ -120,23 +177,6 @@ class InertialEstimator:
         self.steps: dict[Decision, int] = {}
         self.set_config(config)
         self.reset()
-
-    def _built_filter(self) -> InformationFilter | LogCholeskyEkf:
-        config, unknowns = self.config, self.model.unknowns
-        if config.filter == INFORMATION:
-            considered = config.sensor_errors.considered
-            return InformationFilter(
-                unknowns, self.noise, config.prior.memory, considered=considered, drift_s=DRIFT_S
-            )
-        build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
-        return build(
-            unknowns,
-            memory=config.prior.memory,
-            walk=config.prior.walk,
-            overlap=max(1.0, config.rate * config.window / PARABOLIC_WINDOW),
-            reopen_after=config.gate.reopen_after,
-            gated=config.gate.enabled,
-        )
 
     @property
     def posterior(self) -> Posterior:
@@ -163,10 +203,8 @@ class InertialEstimator:
             self.supervisor.reset()
         self._links.reset()
         self.steps.clear()
-        self._since_block, self._reported_ns = math.inf, -math.inf
-        self._fast_until, self._loads = -math.inf, 0
-        self._spread: tuple[Posterior, Array] | None = None
-        self.information: Array = frozen_array("information", np.zeros(self.model.unknowns.n_inferred))
+        self._since_block, self._pace = math.inf, HandOverPace()
+        self.directions = InformedDirections(self.model.unknowns.n_inferred)
 
     def set_learning(self, learning: bool) -> None:
         """Switch learning on or off; what waits to be learned is learned before."""
@@ -185,10 +223,6 @@ class InertialEstimator:
         self.noise.adapt(config.adapt_noise)
         if isinstance(self.filter, LogCholeskyEkf):
             self.filter.gated, self.filter.reopen_after = config.gate.enabled, config.gate.reopen_after
-
-    def trusted(self) -> Array:
-        """Return the parameters in C that may be published, of the estimated bodies, shape (n, 10)."""
-        return self.posterior.at.pi_C
 
     def believed(self) -> Array:
         """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
@@ -256,12 +290,7 @@ class InertialEstimator:
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
-        if self._spread is None or self._spread[0] is not self.posterior:
-            L = linear_algebra.cholesky(
-                self.posterior.P + np.finfo(float).eps * np.diag(self.posterior.P.diagonal())
-            )
-            self._spread = self.posterior, self.posterior.at.D @ L
-        HL = block.A @ self._spread[1]
+        HL = block.A @ self.posterior.root_phi
         S = HL @ HL.T + (self.noise.scaled(block.noise) if self.supervisor is not None else block.noise)
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
@@ -280,15 +309,11 @@ class InertialEstimator:
         links = self._links.advance(
             posterior.at.pi_C,
             body_covariances(posterior.at.G, posterior.P),
-            posterior.at.pi_C,
             step.dt,
-            self._hand_over_rate(step.time_ns),
+            self._pace.rate(self.config.hand_over_rate, step.time_ns, self.supervisor),
             () if self.supervisor is None else tuple(self.supervisor.loads.varying),
         )
-        if seconds(step.time_ns - self._reported_ns) >= REPORT_S or step.time_ns < self._reported_ns:
-            self._reported_ns = step.time_ns
-            prior = model.unknowns.prior_covariance[:k, :k]
-            self.information = frozen_array("information", relative_information(posterior.P[:k, :k], prior))
+        self.directions.follow(step.time_ns, posterior.P[:k, :k], model.unknowns.prior_covariance[:k, :k])
         assert step.equation.state is not None
         return InertialEstimate(
             step.stamp_ns,
@@ -299,8 +324,8 @@ class InertialEstimator:
             self._bound,
             outcome.accepted,
             outcome.decision,
-            self.information,
-            self.informed,
+            self.directions.information,
+            self.directions.informed,
             dict(zip(model.friction_names, posterior.x[n:k].tolist(), strict=True)),
             self.noise.factors(),
             self.located,
@@ -308,64 +333,12 @@ class InertialEstimator:
         )
 
     @property
-    def informed(self) -> int:
-        """Number of directions about which the data hold more information than the prior."""
-        return int(np.count_nonzero(self.information > 1.0))
-
-    def _hand_over_rate(self, time_ns: int) -> float:
-        """Return the largest rate of change of published masses now [kg/s]."""
-        rate = self.config.hand_over_rate
-        if self.supervisor is None:
-            return rate
-        if self.supervisor.loads.count > self._loads:
-            self._loads = self.supervisor.loads.count
-            self._fast_until = time_ns + 2e9 * HAND_OVER_S
-        if self.supervisor.loads.varying:
-            return max(rate, float(self.supervisor.table.load_size[0]) / FOLLOWED_S)
-        fast = time_ns < self._fast_until
-        return max(rate, abs(self.supervisor.loads.last_kg) / HAND_OVER_S) if fast else rate
-
-    @property
     def located(self) -> LocatedCause | None:
         """What holds learning, or the load that has been learned, where it is certain; else None."""
         supervisor = self.supervisor
         if supervisor is None or supervisor.found is None or not supervisor.found.is_reported:
             return None
-        return self._located(supervisor, supervisor.found)
-
-    def _located(self, supervisor: Supervisor, found: FoundCause) -> LocatedCause | None:
-        h, table = found.hypothesis, supervisor.table
-        assert h.amplitudes is not None
-        if h.kind is Kind.INPUT:
-            assert h.row is not None
-            name = table.inputs[h.row.columns][h.index]
-            return LocatedCause(Cause.FAULT, found.probability, True, input=name)
-        links = tuple(table.candidates.links[i] for i in found.indices)
-        if h.kind in (Kind.LOAD, Kind.VARYING):
-            mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
-            is_open = not found.certain
-            return LocatedCause(
-                Cause.LOAD,
-                found.probability,
-                not is_open,
-                is_open,
-                links,
-                mass,
-                com_L,
-                as_push=found.as_press,
-            )
-        wrench = h.amplitudes * table.wrench_size if h.kind is Kind.PUSH else found.press(table)
-        force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
-        return LocatedCause(
-            Cause.PUSH,
-            found.probability,
-            True,
-            links=links,
-            force_L=force,
-            torque_L=torque,
-            point_L=point,
-            upright=h.kind is Kind.PRESS,
-        )
+        return located_cause(supervisor.table, supervisor.found)
 
     def whole_posterior(self) -> InertiaPosterior:
         """Return the distribution of the parameters of all bodies together, about the link frames."""
@@ -398,7 +371,61 @@ class InertialEstimator:
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
         self._links.set_estimated(self.model.bodies)
-        self._spread = None
+
+
+def built_filter(
+    config: InertialPipelineConfig, model: EstimationModel, noise: NoiseScale
+) -> InformationFilter | LogCholeskyEkf:
+    """Return the filter that the parameters choose."""
+    unknowns = model.unknowns
+    if config.filter == INFORMATION:
+        considered = config.sensor_errors.considered
+        return InformationFilter(unknowns, noise, config.prior.memory, considered=considered, drift_s=DRIFT_S)
+    build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
+    return build(
+        unknowns,
+        memory=config.prior.memory,
+        walk=config.prior.walk,
+        overlap=max(1.0, config.rate * config.window / PARABOLIC_WINDOW),
+        reopen_after=config.gate.reopen_after,
+        gated=config.gate.enabled,
+    )
+
+
+def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
+    """Return what has been found in units and axes of links, for messages."""
+    h = found.hypothesis
+    assert h.amplitudes is not None
+    if h.kind is Kind.INPUT:
+        assert h.row is not None
+        name = table.inputs[h.row.columns][h.index]
+        return LocatedCause(Cause.FAULT, found.probability, True, input=name)
+    links = tuple(table.candidates.links[i] for i in found.indices)
+    if h.kind in (Kind.LOAD, Kind.VARYING):
+        mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
+        is_open = not found.certain
+        return LocatedCause(
+            Cause.LOAD,
+            found.probability,
+            not is_open,
+            is_open,
+            links,
+            mass,
+            com_L,
+            as_push=found.as_press,
+        )
+    wrench = h.amplitudes * table.wrench_size if h.kind is Kind.PUSH else found.press(table)
+    force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
+    return LocatedCause(
+        Cause.PUSH,
+        found.probability,
+        True,
+        links=links,
+        force_L=force,
+        torque_L=torque,
+        point_L=point,
+        upright=h.kind is Kind.PRESS,
+    )
 
 
 def relative_information(P: Array, prior: Array) -> Array:

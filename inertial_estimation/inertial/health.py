@@ -76,14 +76,15 @@ def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
 
 def _figures(estimator: InertialEstimator) -> dict[str, str]:
     values = {f"steps {decision.value}": str(n) for decision, n in estimator.steps.items()}
-    values["informed directions"] = f"{estimator.informed} of {len(estimator.information)}"
+    directions = estimator.directions
+    values["informed directions"] = f"{directions.informed} of {len(directions.information)}"
     supervisor = estimator.supervisor
     if supervisor is not None:
         values |= {
             "supervisor": supervisor.phase.value,
-            "events": str(supervisor.events),
+            "events": str(supervisor.progress.events),
             "loads learned": str(supervisor.loads.count),
-            "beginnings anew": str(supervisor.starts),
+            "beginnings anew": str(supervisor.progress.starts),
         }
         if estimator.located is not None:
             values |= estimator.located.figures()

@@ -1,7 +1,7 @@
 """The table of causes that may explain innovations, and their columns in one block of equations.
 
 A hypothesis is a row of the table: what its amplitudes do to the rows, how large they are expected, how often
-it begins, whether its amplitudes stay the same or are new in every block, and how it is told.
+it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -192,11 +192,6 @@ class CauseTable:
             return parts
         of_six, of_one = (np.matmul(paths.projection.T, part) for part in parts)
         return of_six, of_one
-
-
-def count_of(row: Row, columns: CauseColumns) -> int:
-    """Return how many bodies or inputs a row of the table stands for."""
-    return len(getattr(columns, row.columns))
 
 
 def stacked(columns: Sequence[CauseColumns], row: Row) -> Array:

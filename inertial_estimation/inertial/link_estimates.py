@@ -136,43 +136,40 @@ class LinkReport:
             covariance_C: Their covariances, shape (n, 10, 10).
             published_C: Parameters handed over, in C, shape (n, 10).
         """
-        hand_over = HandOver(published_C, 0.0)
-        return self.handed_over(hand_over, pi_C, covariance_C, published_C, 0.0)
+        return self.handed_over(HandOver(published_C, 0.0), pi_C, covariance_C, 0.0)
 
     def handed_over(
         self,
         hand_over: HandOver,
         pi_C: Array,
         covariance_C: Array,
-        trusted_C: Array,
         dt: float,
         followed: Sequence[int] = (),
     ) -> LinkEstimates:
-        """Move published parameters towards trusted ones, and return one estimate per body, in link axes.
+        """Move published parameters towards the estimates, and return one estimate per body, in link axes.
 
         Args:
             hand_over: Moves them.
             pi_C: Estimated parameters in C, shape (n, 10).
             covariance_C: Their covariances, shape (n, 10, 10).
-            trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
             followed: Numbers of the bodies whose loads are followed.
         """
         n = len(self._links)
         moved, values, covariance = np.empty((n, 10)), np.empty((3 * n, CENTRAL)), np.empty((10 * n, 10))
         are_sound = _hand_over_and_report(
-            (hand_over.published, trusted_C, hand_over.reached(followed)),
+            (hand_over.published, hand_over.reached(followed)),
             hand_over.rate * dt,
             (self._to_link, pi_C, self._nominal_C, covariance_C.reshape(-1, 10)),
             *(moved, values, covariance),
         )
-        hand_over.take(moved, trusted_C)
+        hand_over.take(moved, pi_C)
         return LinkEstimates(self._links, values, covariance, are_sound=are_sound)
 
 
 @compiled
 def _hand_over_and_report(
-    hand_over: tuple[Table, Table, Column],
+    hand_over: tuple[Table, Column],
     limit: float,
     bodies: tuple[Table, Table, Table, Table],
     moved: MutableTable,
@@ -182,7 +179,7 @@ def _hand_over_and_report(
     """Move published parameters, and write what is reported; return whether that is sound (`are_sound`).
 
     Args:
-        hand_over: Published parameters, trusted ones, and which bodies go with these, as `moved_towards`.
+        hand_over: Published parameters, and which bodies go with the estimates, as `moved_towards`.
         limit: Distance by which they are moved [kg].
         bodies: Maps to the link frames, estimated and nominal parameters, and covariances, as
             `central_values`.
@@ -190,8 +187,8 @@ def _hand_over_and_report(
         values: As `central_values`.
         covariance: As `central_values`.
     """
-    moved_towards(hand_over[0], hand_over[1], limit, hand_over[2], moved)
     to_link, pi_C, nominal_C, covariance_C = bodies
+    moved_towards(hand_over[0], pi_C, limit, hand_over[1], moved)
     central_values(to_link, pi_C, nominal_C, moved, covariance_C, values, covariance)
     return are_sound(values, covariance)
 
@@ -234,17 +231,15 @@ class PublishedLinks:
         self,
         pi_C: Array,
         covariance_C: Array,
-        trusted_C: Array,
         dt: float,
         rate: float,
         followed: Sequence[int] = (),
     ) -> LinkEstimates:
-        """Move the published parameters towards the trusted ones and return them with the estimates.
+        """Move the published parameters towards the estimates and return both.
 
         Args:
             pi_C: Estimated parameters in C, shape (n, 10).
             covariance_C: Their covariances, shape (n, 10, 10).
-            trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
             rate: Largest rate of change of a published mass [kg/s].
             followed: Numbers of the estimated bodies whose loads are followed.
@@ -255,10 +250,9 @@ class PublishedLinks:
         self._hand_over.rate, places = rate, self._places
         if places is not None:
             nominal_C, idle_C = self._idle
-            pi_C, trusted_C = _among(nominal_C, places, pi_C), _among(nominal_C, places, trusted_C)
-            covariance_C = _among(idle_C, places, covariance_C)
+            pi_C, covariance_C = _among(nominal_C, places, pi_C), _among(idle_C, places, covariance_C)
             followed = [places[body] for body in followed]
-        return self._report.handed_over(self._hand_over, pi_C, covariance_C, trusted_C, dt, followed)
+        return self._report.handed_over(self._hand_over, pi_C, covariance_C, dt, followed)
 
 
 def _among(idle: Array, places: list[int], estimated: Array) -> Array:

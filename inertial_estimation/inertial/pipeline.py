@@ -15,7 +15,7 @@ from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.inertial.windows import NeededInputs, StateWindows
 from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.robot_inputs import BASE_STATE
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
 from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
@@ -23,16 +23,13 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     BaseState,
     Health,
-    ImuSample,
     InertialEstimate,
-    JointReading,
-    WrenchSample,
 )
 
 _measured = made_of_checked(MeasuredStep)
 
 
-class InertialPipeline:
+class InertialPipeline(TakesReadings):
     """Estimates the inertial parameters of selected links from joint states, IMU and contact wrenches.
 
     Attributes:
@@ -67,7 +64,7 @@ class InertialPipeline:
         self.input_names = needed.names(self.robot)
         self.estimator = InertialEstimator(config, model, self.input_names)
         self.on_update: Callable[[MeasuredStep, StepOutcome], None] | None = None
-        self._restarted, self.incomplete = False, 0
+        self.incomplete = 0
         self.inputs = needed.inputs(config, setup)
         self._windows = StateWindows(config, setup, needed, self.inputs)
         self.inputs.reduce = self._windows.state_at
@@ -91,22 +88,6 @@ class InertialPipeline:
     def noise_parameters(self) -> tuple[str, ...]:
         """Parameters of the groups of rows whose noise is estimated."""
         return self.estimator.noise.names
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Add an IMU reading; the filter ignores it if it does not need it."""
-        self.inputs.push_imu(sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Add a joint state, joints by name in any order, of all joints or some."""
-        self.inputs.push_joints(reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Add the wrench of a contact; the filter ignores it if it does not need it.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        self.inputs.push_contact(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Add a base state; it is ignored if the filter does not need it."""
@@ -171,7 +152,7 @@ class InertialPipeline:
 
         There is none while the data are suspect: the trusted estimates are then those before.
         """
-        trusted = zip(self.model.bodies, self.estimator.trusted(), strict=True)
+        trusted = zip(self.model.bodies, self.estimator.posterior.at.pi_C, strict=True)
         supervisor = self.estimator.supervisor
         good = supervisor is None or supervisor.phase is Phase.LEARNING
         return EstimatedModel(
@@ -187,10 +168,9 @@ class InertialPipeline:
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self.model.total_mass(self.estimator.trusted())
+        return self.model.total_mass(self.estimator.posterior.at.pi_C)
 
     def _restart(self) -> None:
-        self._restarted = True
         self._loads.reset()
         self.estimator.forget()
 
@@ -205,8 +185,7 @@ class InertialPipeline:
         self._stepper.advance(sample)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
-        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
-        self._restarted = False
+        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation)
         update = self.estimator.update(step)
         if self.on_update is not None:
             self.on_update(step, update)

@@ -1,6 +1,7 @@
 """Most probable consistent parameters by Newton's method in log-Cholesky coordinates."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,13 @@ class Posterior:
     def x(self) -> Array:
         """The state, shape (n,)."""
         return self.at.x
+
+    @cached_property
+    def root_phi(self) -> Array:
+        """D L with L L' = P, so that D L (D L)' is the covariance of the parameters phi, shape (n, n)."""
+        rounding = np.finfo(float).eps * np.diag(self.P.diagonal())
+        root: Array = self.at.D @ linear_algebra.cholesky(self.P + rounding)
+        return root
 
 
 def most_probable(

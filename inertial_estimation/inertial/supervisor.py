@@ -7,7 +7,7 @@ onset are learned at once.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -16,6 +16,7 @@ import numpy as np
 from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
+from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
@@ -182,14 +183,34 @@ class Loads:
         return body in self.varying
 
 
+@dataclass
+class Progress:
+    """How far learning is.
+
+    Attributes:
+        time_s: Of the blocks that came [s].
+        learned_s: Of those that were learned since it has begun, or begun anew [s].
+        forced_s: For which all data are learned [s].
+        unjudged: Blocks since the bank has judged.
+        events: Number of events.
+        starts: Number of times that learning has begun anew.
+    """
+
+    time_s: float = 0.0
+    learned_s: float = 0.0
+    forced_s: float = 0.0
+    unjudged: int = 0
+    events: int = 0
+    starts: int = 0
+
+
 class Supervisor:
     """Decides block by block what the filter learns.
 
     Attributes:
         phase: What it does.
         found: The cause that holds it, or that it has opened for last; None while nothing is suspect.
-        events: Number of events since the start.
-        starts: Number of times that learning has begun anew.
+        progress: How far learning is.
         loads: The loads that have been learned.
         waiting: Blocks that are not learned yet, the newest last.
         bodies: Number in the filter of each candidate body that is estimated.
@@ -221,11 +242,10 @@ class Supervisor:
         """Forget all blocks."""
         self.phase = Phase.LEARNING
         self.found: FoundCause | None = None
-        self.events = self.starts = 0
+        self.progress = Progress()
         self.loads, self._event = Loads(), Event()
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self._unjudged, self._time_s, self._forced_s, self._learned = 0, 0.0, 0.0, 0.0
         self.verdict: Verdict | None = None
 
     @property
@@ -243,20 +263,20 @@ class Supervisor:
         Args:
             block: The equations and the columns of causes.
         """
-        self._forced_s -= block.rows.dt
-        if not self.watching or self._forced_s > 0.0:
+        self.progress.forced_s -= block.rows.dt
+        if not self.watching or self.progress.forced_s > 0.0:
             self._learn(block)
             return
         self.waiting.append(block)
-        self._time_s += block.rows.dt
+        self.progress.time_s += block.rows.dt
         self.loads.blocks_since += 1
         if len(self.waiting) < 2:
             return
-        self._unjudged += 1
-        if self.phase is Phase.LEARNING and self._unjudged < JUDGED_EVERY and self._is_calm(block):
+        self.progress.unjudged += 1
+        if self.phase is Phase.LEARNING and self.progress.unjudged < JUDGED_EVERY and self._is_calm(block):
             self._learn_old()
             return
-        self._unjudged = 0
+        self.progress.unjudged = 0
         held = self._event.held_s if self.phase is Phase.HOLDING else 0.0
         self._note_loads()
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
@@ -270,7 +290,7 @@ class Supervisor:
                 self._learn_old()
                 return
             self.phase, self._event = Phase.HOLDING, Event()
-            self.events += 1
+            self.progress.events += 1
         self._hold(block, self.verdict)
 
     def learn_waiting(self) -> None:
@@ -281,15 +301,12 @@ class Supervisor:
 
     def _is_calm(self, block: BankBlock) -> bool:
         """Whether a block agrees so well that causes need not be looked for in it alone."""
-        S = self._filter.noise.scaled(block.rows.noise).diagonal() + self._filter.predicted_variance(
-            block.rows
-        )
-        q = self._filter.innovation(block.rows) ** 2 / S
-        return self.found is None and float(q.mean()) < CALM and float(q.max()) < CALM_ROW
+        rows = block.rows
+        return self.found is None and self._are_calm([rows], [self._filter.noise.scaled(rows.noise)])
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
-        delay = DELAY if self._learned > FIRST_DELAY_S else FIRST_DELAY
+        delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
         if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
         while len(self.waiting) > delay:
@@ -313,12 +330,12 @@ class Supervisor:
             return
         if (
             not self._event.pushed
-            and self._learned < FIRST_S
-            and self._event.held_s > max(FIRST_EVENT_S, self._learned)
+            and self.progress.learned_s < FIRST_S
+            and self._event.held_s > max(FIRST_EVENT_S, self.progress.learned_s)
         ):
             self._filter.reset()
-            self.starts += 1
-            self._learned = 0.0
+            self.progress.starts += 1
+            self.progress.learned_s = 0.0
             self._end(len(self.waiting))
             return
         if self._event.held_s > LONGEST_EVENT_S:
@@ -328,7 +345,7 @@ class Supervisor:
                 self._filter.open(number, self._load_covariance(number))
             self._filter.solve()
             self._end(AGREED)
-            self._forced_s = FORCED_S
+            self.progress.forced_s = FORCED_S
             return
         onset = len(self.waiting) - best.blocks if best.blocks else 0
         while len(self.waiting) > DELAY and onset > CONTEXT:
@@ -345,7 +362,7 @@ class Supervisor:
     def _open(self, candidate: int, load: Hypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
-        self.loads.found(body, self._time_s, varies=load.kind is Kind.VARYING)
+        self.loads.found(body, self.progress.time_s, varies=load.kind is Kind.VARYING)
         self._filter.open(body, self._load_covariance(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
         since = list(self.waiting)[-max(blocks - 1, 1) :]
@@ -368,25 +385,29 @@ class Supervisor:
 
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate."""
-        last = list(self.waiting)[-AGREED:]
-        squares = []
-        for block in last:
-            R = self._filter.noise.doubted(block.rows.noise).diagonal()
-            S = R + self._filter.predicted_variance(block.rows)
-            squares.append(self._filter.innovation(block.rows) ** 2 / S)
+        last = [block.rows for block in list(self.waiting)[-AGREED:]]
+        noises = [self._filter.noise.doubted(rows.noise) for rows in last]
+        return len(last) == AGREED and self._are_calm(last, noises)
+
+    def _are_calm(self, blocks: Sequence[RowBlock], noises: Sequence[Array]) -> bool:
+        """Whether the mean squares of normalised innovations are small, of all rows and of each."""
+        squares = [
+            self._filter.innovation(rows) ** 2 / (R.diagonal() + self._filter.predicted_variance(rows))
+            for rows, R in zip(blocks, noises, strict=True)
+        ]
         mean = np.mean(squares, axis=0)
-        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+        return float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
     def _learn(self, block: BankBlock) -> None:
         self._filter.learn(block.rows)
         for body in list(self.loads.varying):
             self._follow(body, block.rows.dt)
-        self._learned += block.rows.dt
+        self.progress.learned_s += block.rows.dt
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, until its mass has stood still for long enough."""
         mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
-        if not self.loads.goes_on(body, mass, moved, self._time_s):
+        if not self.loads.goes_on(body, mass, moved, self.progress.time_s):
             return
         self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
         self._filter.expect(body)
@@ -398,5 +419,5 @@ class Supervisor:
         for candidate, body in self.bodies.items():
             nominal = self._filter.unknowns.bodies[body].nominal_J.mass
             self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
-            expected = body in self.loads.varying or self.loads.lately(body, self._time_s)
+            expected = body in self.loads.varying or self.loads.lately(body, self.progress.time_s)
             self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0

@@ -5,6 +5,7 @@ Of a body they are nonlinear (log-Cholesky, THEORY: every x is a physically cons
 errors of sensors are their own coordinates.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -78,6 +79,13 @@ class Linearisation:
     G: Array
 
 
+def with_blocks(matrix: Array, blocks: Iterable[Array]) -> Array:
+    """Return a matrix after writing blocks of ten rows, one for each body, along its diagonal."""
+    for i, block in enumerate(blocks):
+        matrix[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+    return matrix
+
+
 @dataclass(frozen=True, eq=False)
 class Unknowns:
     """Layout, prior and map of the state.
@@ -120,13 +128,13 @@ class Unknowns:
     @cached_property
     def prior_covariance(self) -> Array:
         """Covariance of the prior, stated in Rucker's coordinates about nominal, shape (n, n)."""
-        P, prior, n = np.zeros((self.size, self.size)), self.body_prior, self.n_inertial
-        G = self.at(self.nominal).G
-        for i, body in enumerate(self.bodies):
+        prior, n, blocks = self.body_prior, self.n_inertial, list[Array]()
+        for body, G in zip(self.bodies, self.at(self.nominal).G, strict=True):
             sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
             theta = log_cholesky_from_parameters(body.nominal_C)[None]
-            L = linear_algebra.solve(G[i], parameters_and_jacobian(theta)[1][0] * sigma)
-            P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
+            L = linear_algebra.solve(G, parameters_and_jacobian(theta)[1][0] * sigma)
+            blocks.append(L @ L.T)
+        P = with_blocks(np.zeros((self.size, self.size)), blocks)
         P[n:, n:] = np.diag(np.concatenate((self.friction.sigma, self.errors.sigma)) ** 2)
         return P
 
@@ -146,12 +154,11 @@ class Unknowns:
         Args:
             x: State, shape (n,).
         """
-        n, D = self.n_inertial, np.eye(len(x))
+        n = self.n_inertial
         pi_C, G = parameters_and_jacobian(x[:n].reshape(-1, 10), self.convention)
         phi = x.copy()
         phi[:n] = np.matmul(self._to_joint, pi_C[:, :, None]).ravel()
-        for i, block in enumerate(np.matmul(self._to_joint, G)):
-            D[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+        D = with_blocks(np.eye(len(x)), np.matmul(self._to_joint, G))
         return Linearisation(x, phi, D, pi_C, G)
 
     def curvature(self, at: Linearisation, slope_phi: Array) -> Array:
@@ -161,12 +168,10 @@ class Unknowns:
             at: The point.
             slope_phi: Derivative of a cost by phi, shape (n,).
         """
-        n, C = self.n_inertial, np.zeros((len(at.x), len(at.x)))
+        n = self.n_inertial
         slope_pi = np.matmul(slope_phi[:n].reshape(-1, 1, 10), self._to_joint)[:, 0]
         blocks = contracted_curvature(at.x[:n].reshape(-1, 10), slope_pi, self.convention)
-        for i, block in enumerate(blocks):
-            C[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
-        return C
+        return with_blocks(np.zeros((len(at.x), len(at.x))), blocks)
 
     def bounded(self, x: Array) -> Array:
         """Limit the bodies to what floating point can tell from inconsistent ones.

@@ -42,7 +42,7 @@ class Watched:
 @pytest.mark.parametrize("seed", range(4))
 def test_data_that_agree_are_learned_with_a_delay_and_never_an_event(seed):
     watched = Watched(seed)
-    assert watched.supervisor.events == 0
+    assert watched.supervisor.progress.events == 0
     assert watched.supervisor.phase is Phase.LEARNING
     assert len(watched.supervisor.waiting) == DELAY
     assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
