@@ -16,7 +16,7 @@ from inertial_estimation.estimators.payload.payload_config import TrunkPayloadCo
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values

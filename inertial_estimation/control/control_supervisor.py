@@ -12,7 +12,7 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.state_limits import FaultCause, StateFault, StateLimits
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import InertialEstimationError, NumericalError
-from inertial_estimation.inputs.joint_motion import LARGEST_ACCELERATION
+from inertial_estimation.inputs.joints import LARGEST_ACCELERATION
 from inertial_estimation.inputs.possible import REPORTED_NS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions

@@ -20,10 +20,10 @@ from inertial_estimation.control.torque_error_intake import TorqueErrorIntake
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.inputs.contacts import ContactInput, ContactSource
 from inertial_estimation.inputs.joints import JOINTS, JointPart
 from inertial_estimation.inputs.possible import REPORTED_NS, DropReason
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.sensors import ContactInput, ContactSource
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes, robot_from_config

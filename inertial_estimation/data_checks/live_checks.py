@@ -15,11 +15,10 @@ from inertial_estimation.data_checks.checked_inputs import IMU_AXES, WRENCH_AXES
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.data_checks.data_window import RawWindow
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS, JointRow
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, WrenchAxes
 from inertial_estimation.signals import NANOSECONDS, Array, Health

@@ -13,10 +13,9 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.hypotheses import InputNames
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.base_acceleration import ImuToBase

@@ -10,9 +10,7 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, did
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
-from inertial_estimation.inputs.contacts import ContactInput, ContactSource, RawScale
 from inertial_estimation.inputs.field_map import FieldMap
-from inertial_estimation.inputs.imu import IMU, ImuInput
 from inertial_estimation.inputs.joints import JOINTS, JointInput
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -22,6 +20,7 @@ from inertial_estimation.inputs.messages import (
     MessageReader,
 )
 from inertial_estimation.inputs.possible import REPORTED_NS, DropReason, base_state_range, number_range
+from inertial_estimation.inputs.sensors import IMU, ContactInput, ContactSource, ImuInput, RawScale
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections

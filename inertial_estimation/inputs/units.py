@@ -14,7 +14,7 @@ from inertial_estimation.inputs.config import (
     RobotInputConfig,
     unit_factors,
 )
-from inertial_estimation.inputs.imu import FORCE, RATE
+from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array

@@ -10,10 +10,10 @@ import numpy as np
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup

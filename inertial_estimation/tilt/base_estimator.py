@@ -14,8 +14,8 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
 from inertial_estimation.spatial.rotations import exp_so3, skew, unit_quaternion, with_vertical

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig

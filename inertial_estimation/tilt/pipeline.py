@@ -6,12 +6,10 @@ import numpy as np
 
 from inertial_estimation.data_checks.live_checks import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.contacts import contact_sources
-from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs, TakesReadings
-from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.inputs.sensors import IMU, contact_sources
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel

@@ -3,10 +3,9 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.inputs.imu import IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
 from inertial_estimation.signals import BaseState, ContactSample, OrientationSample
 
 WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}

@@ -3,9 +3,9 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing
 
 from inertial_estimation.inputs.alignment import Continuity
-from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.sensors import IMU
 
 HOUR = 3_600_000 * MS
 

@@ -3,8 +3,7 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.inputs.contacts import ContactSource, contact_sources
-from inertial_estimation.inputs.imu import FORCE, IMU, RATE
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, contact_sources
 from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
 from inertial_estimation.signals import ContactSample
 

@@ -6,10 +6,9 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, inputs
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.field_map import FieldMap
-from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 
 MAPS = Path(__file__).resolve().parents[2] / "config" / "maps"
 CONTENT = {

@@ -3,9 +3,7 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.alignment import Continuity
-from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.alignment import Continuity, Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import (
     BOOL_TYPE,
@@ -15,7 +13,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.inputs.possible import DropReason
-from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 from support.input_scenes import START, inputs, setup, wrench
 
-from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.inputs.wrench_axes import SensorAxes
 
 Q = np.array([0.4, -0.7, 0.2, -0.3])

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, joints, parameters, setup
 
-from inertial_estimation.inputs.contacts import ContactSource
+from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.field_map import FieldMap
-from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.inputs.stepper import Stepper
+from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry

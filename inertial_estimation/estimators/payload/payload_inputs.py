@@ -9,11 +9,10 @@ import numpy as np
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.contacts import ContactSource
-from inertial_estimation.inputs.imu import FORCE, IMU, RATE
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotSetup

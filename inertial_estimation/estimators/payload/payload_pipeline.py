@@ -16,10 +16,9 @@ from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
-from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
-from inertial_estimation.inputs.stepper import Stepper
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics

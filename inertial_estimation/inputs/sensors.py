@@ -1,4 +1,4 @@
-"""Contacts by what a robot has: wrenches, vertical forces, integers that grow with them, switches, none."""
+"""Readings of the IMU and of contacts by what a robot has: units, and the frames in whose axes they are."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -7,14 +7,70 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.inputs.clocks import ClockGroup
-from inertial_estimation.inputs.config import RobotInputConfig
-from inertial_estimation.inputs.imu import rotation_between
+from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, RobotInputConfig, unit_factors
 from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
-from inertial_estimation.inputs.possible import largest_force, number_range, wrench_range
+from inertial_estimation.inputs.possible import imu_range, largest_force, number_range, wrench_range
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, ImuSample, WrenchSample
+
+IMU = "imu/data"
+SAME_AXES = 0.5  # angle between two frames below which it does not matter which one is meant [deg]
+FORCE, RATE = slice(0, 3), slice(3, 6)  # columns of a row [m/s^2], [rad/s]
+
+
+class ImuInput:
+    """Readings of the IMU as rows of specific force and angular rate, in the frame of the parameters."""
+
+    def __init__(self, robot: RobotModel, frame: str, config: RobotInputConfig, clocks: ClockGroup) -> None:
+        """Begin without a reading; the clocks are those of the inputs of the robot."""
+        self._robot, self._frame, self._frame_id = robot, frame, frame
+        spec = StreamSpec(IMU, 6, imu_range(config.inputs.range), config.inputs.imu_delay)
+        self.stream = Stream(spec, config.inputs, clocks)
+        factors = unit_factors(config.imu.units, IMU_UNITS)
+        scale = np.repeat([factors.get("force", 1.0), factors.get("rate", 1.0)], 3)
+        self._scale = None if (scale == 1.0).all() else scale
+        self._use_frames = config.inputs.frame_ids == "use"
+        self._rotation: Array | None = None  # from the axes of the readings to those of the parameters
+
+    def push(self, sample: ImuSample, arrival_ns: int, frame_id: str = "") -> bool:
+        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
+        if frame_id and frame_id != self._frame_id and self._use_frames:
+            self._frame_id = frame_id
+            self._rotation, remark = rotation_between(self._robot, self._frame, frame_id, "imu_frame")
+            self.stream.remarks["frame"] = remark
+        row, rotation = np.empty(6), self._rotation
+        row[FORCE] = sample.specific_force_I if rotation is None else rotation @ sample.specific_force_I
+        row[RATE] = sample.angular_rate_I if rotation is None else rotation @ sample.angular_rate_I
+        if self._scale is not None:
+            row *= self._scale
+        return self.stream.push(sample.stamp_ns, row, arrival_ns)
+
+
+def rotation_between(
+    robot: RobotModel, frame: str, frame_id: str, parameter: str
+) -> tuple[Array | None, str]:
+    """Return the rotation from the axes of a message's frame to a parameter's, and what to say of it.
+
+    It is None where the axes are the same or not known; there is nothing to say where they are the same.
+    """
+    name = frame_id if robot.model.existFrame(frame_id) else frame_id.rpartition("/")[2]
+    said = f"header.frame_id '{frame_id}' is"
+    if name == frame:
+        return None, ""
+    if not robot.model.existFrame(name):
+        return None, f"{said} no frame of the robot; {parameter} '{frame}' is used"
+    try:
+        rotation: Array = robot.fixed_transform(frame, name).rotation
+    except ModelError:
+        return None, f"{said} on another body than {parameter} '{frame}', which is used"
+    angle = float(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))) / DEGREE
+    if angle < SAME_AXES:
+        return None, ""
+    turned = f"{said} turned by {angle:.1f} deg against {parameter} '{frame}': readings are turned to it"
+    return rotation, f"{turned}; set {parameter}, or inputs.frame_ids: ignore"
+
 
 LARGEST_RAW = 1e6  # of a sensor without a unit
 MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
