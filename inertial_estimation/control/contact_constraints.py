@@ -9,9 +9,8 @@ import numpy as np
 from inertial_estimation.compilation import (
     warm_up,
 )
-from inertial_estimation.models.frame_motions import COM_ROWS, FRAME_ROWS, MotionRows
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
-from inertial_estimation.models.whole_body_dynamics import DynamicsState
+from inertial_estimation.models.whole_body_dynamics import COM_ROWS, FRAME_ROWS, DynamicsState, MotionRows
 from inertial_estimation.signals import Array
 
 PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone

@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.body_columns import moving_velocities
+from inertial_estimation.models.equation_terms import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.pinocchio_memory import pose_rows

@@ -16,17 +16,14 @@ from functools import cached_property
 
 import numpy as np
 
-from inertial_estimation.compilation import warm_up
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.body_columns import BodyColumns, contact_placements
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
-from inertial_estimation.models.equation_terms import fill_equation, fill_terms
+from inertial_estimation.models.equation_terms import EquationTerms
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.known_friction import KnownFriction
-from inertial_estimation.models.mass_matrix import MassMatrix
 from inertial_estimation.models.measured_rows import MeasuredRows
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
@@ -38,10 +35,8 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.row_covariance import RowCovariance, SensedAccelerations
+from inertial_estimation.models.row_covariance import RowCovariance
 from inertial_estimation.signals import Array
-
-_NOTHING, _NO_BODIES = np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,20 +133,10 @@ class DynamicsMeasurement:
                 "expected contact_wrenches to be 'measured' or 'none'"
             )
         self._picked = slice_if_contiguous(self._rows.picked)
-        model = robot.model.copy()
-        if robot.floating_base:
-            model.gravity.linear = np.zeros(3)
-        self._gravity = np.array(model.gravity.linear)
-        self._bodies, self._mass_matrix = BodyColumns(model, bodies), MassMatrix(model, bodies)
-        self._contacts = contact_placements(robot, contacts)
-        self._motion = np.zeros(model.nv), np.zeros(model.nv)  # generalized, of one state after the other
-        self._sensed = SensedAccelerations(imu if robot.floating_base else None)
+        self._terms = EquationTerms(robot, bodies, contacts, imu)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
-        warm_up()
-        self._n_parameters = self._bodies.size + (friction.size if friction else 0)
-        n_v, n_w, k = model.nv, 6 * len(contacts), len(self._rows.picked)
-        of_rows = (n_w, k) if k < n_v else None  # None: contact Jacobians have the columns of the rows
-        self._shapes = (n_v, self._n_parameters), (n_w, n_v), (2, n_v), of_rows, (k, k)
+        self._motion = np.zeros(robot.model.nv), np.zeros(robot.model.nv)  # of one state after the other
+        self._n_parameters = self._terms.size + (friction.size if friction else 0)
 
     @cached_property
     def _needs_load(self) -> bool:
@@ -187,34 +172,23 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        picked, of_joints, sensed_by = self._picked, self._mass_matrix, self._sensed
-        inertia, known = of_joints.at(q, phi)[picked], None
+        terms, picked = self._terms, self._picked
+        terms.move_to(q)
+        inertia, known = terms.mass_matrix(q, phi)[picked], None
         if state.accelerometer is not None:
             assert state.f_B is not None
-            known = sensed_by.rotation(of_joints.poses) @ state.accelerometer[:3]
-            known += state.accelerometer[3] * state.f_B
+            known = terms.R_BI @ state.accelerometer[:3] + state.accelerometer[3] * state.f_B
             a[:3] -= known
-        rest = self._bodies.rest_torques(q, v, a)
-        of_A, of_J, of_forces, of_rows, of_noise = self._shapes
-        A, J_C, forces, noise = np.zeros(of_A), np.empty(of_J), np.empty(of_forces), np.empty(of_noise)
-        sensed = sensed_by.begun(inertia)
-        of_contacts = J_C if of_rows is None else np.empty(of_rows)
-        fill_equation(
-            (of_joints.Jt, of_joints.poses, *self._bodies.motion),
-            self._bodies.bodies,
-            self._contacts,
-            (rest, *self._measured(state)),
-            (self._rows.picked, inertia),
-            sensed_by.imu,
-            sensed_by.moving,
-            self._covariance.sigmas,
-            *(A, J_C, forces, sensed, of_contacts, noise),
-        )
-        value, measured = forces
+        A, rest = terms.columns(q, v, a, self._n_parameters)
+        J_C = terms.contact_jacobians()
+        measured = self._applied(state, J_C)
+        value = measured - rest
         self._add_friction(A, value, state)
+        A, value, measured = A[picked], value[picked], measured[picked]
+        of_contacts = J_C[:, picked]
+        sensed = terms.by_sensed(inertia)
+        noise = self._covariance.at(sensed, of_contacts)
         paths = _paths(inertia, sensed, of_contacts, self._rows.picked, None)
-        if of_rows is not None:
-            A, value, measured = A[picked], value[picked], measured[picked]
         if known is not None:
             value = value - inertia[:, :3] @ known
         if self._rows.projects:
@@ -234,9 +208,10 @@ class DynamicsMeasurement:
         assert e.paths is not None
         if e.regressor.shape[1] != self._n_parameters:
             return self.equation(e.state, phi)
-        inertia = self._mass_matrix.at(self._robot.configuration(e.state.q), phi)[self._picked]
-        sensed = self._sensed.effect(self._mass_matrix.poses, self._mass_matrix.Jt, inertia)
-        paths = replace(e.paths, inertia=inertia, sensed=sensed)
+        q = self._robot.configuration(e.state.q)
+        self._terms.move_to(q)
+        inertia = self._terms.mass_matrix(q, phi)[self._picked]
+        paths = replace(e.paths, inertia=inertia, sensed=self._terms.by_sensed(inertia))
         noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
@@ -248,7 +223,7 @@ class DynamicsMeasurement:
         Args:
             state: The measurements, all of one time.
         """
-        upwards: Array = -self._gravity if state.f_B is None else state.f_B
+        upwards: Array = -self._terms.gravity if state.f_B is None else state.f_B
         return upwards
 
     def causes(
@@ -265,10 +240,8 @@ class DynamicsMeasurement:
         causes = candidates.at(q, v, a, self._picked)
         if self._rows.projects:
             if projection is None:
-                self._mass_matrix.move_to(q)
-                J_C = np.empty((6 * len(self._contacts[0]), len(v)))
-                self._fill(_NO_BODIES, np.empty((len(v), 0)), J_C)
-                projection = self._rows.projection(J_C)
+                self._terms.move_to(q)
+                projection = self._rows.projection(self._terms.contact_jacobians())
             parts = causes.loads, causes.weights, causes.wrenches
             loads, weights, wrenches = (projection.T @ part for part in parts)
             causes = BodyCauses(loads, weights, wrenches, causes.R_BJ)
@@ -285,30 +258,18 @@ class DynamicsMeasurement:
                 `MeasuredRows`).
         """
         k, n_v = len(states.q), self._robot.model.nv
-        q, v, a = self._generalized_rows(states)
-        A = np.zeros((k, n_v, self._n_parameters))
-        rest, jacobians = np.zeros((k, n_v)), np.zeros((k, 6 * len(self._contacts[0]), n_v))
-        many = self._bodies.many
-        bodies = _NO_BODIES if many else self._bodies.bodies
-        if many:
-            self._bodies.fill_all(A, rest, q, v, a)
-        for i in range(k if len(self._contacts[0]) or not many else 0):
-            if not many:
-                rest[i] = self._bodies.rest_torques(q[i], v[i], a[i])
-            self._mass_matrix.move_to(q[i])
-            self._fill(bodies, A[i], jacobians[i])
+        A, rest = np.empty((k, n_v, self._n_parameters)), np.empty((k, n_v))
+        jacobians = np.empty((k, self._terms.n_wrenches, n_v))
+        for i, (q, v, a) in enumerate(zip(*self._generalized_rows(states), strict=True)):
+            self._terms.move_to(q)
+            A[i], rest[i] = self._terms.columns(q, v, a, self._n_parameters)
+            jacobians[i] = self._terms.contact_jacobians()
         applied = self._applied(states, jacobians)
         unexplained = applied - rest
         self._add_friction(A, unexplained, states)
         picked = self._picked
         rows = MeasuredRows(A[:, picked], unexplained[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
-
-    def _fill(self, bodies: tuple[Indices, Array], A: Array, J_C: Array) -> None:
-        """Write columns of bodies and contact Jacobians at the state of the kinematics."""
-        torques = np.zeros(len(A)), _NOTHING, _NOTHING
-        kinematics = self._mass_matrix.Jt, self._mass_matrix.poses, *self._bodies.motion
-        fill_terms(kinematics, bodies, self._contacts, torques, A, J_C, np.empty((2, len(A))))
 
     def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
         """Write the columns of estimated friction, and subtract the known one from what it explains.
@@ -323,26 +284,22 @@ class DynamicsMeasurement:
         joints = slice(self._robot.n_base, None)
         load = None
         if self._needs_load:
-            load = (A[..., : self._bodies.size] @ self._bodies.nominal - unexplained)[..., joints]
+            load = (A[..., : self._terms.size] @ self._terms.nominal - unexplained)[..., joints]
             load = load if state.tau is None else load + state.tau
         signals = state.q, state.v, state.a, state.sign, load
         if self._friction:
-            A[..., joints, self._bodies.size :] = self._friction.regressor(*signals)
+            A[..., joints, self._terms.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
             unexplained[..., joints] -= self._known_friction.torques(*signals)
 
-    def _measured(self, state: MeasuredState) -> tuple[Array, Array]:
-        """Return measured torques, and the measured wrenches in a row; empty where there are none."""
-        tau = _NOTHING if state.tau is None else np.ascontiguousarray(state.tau)
-        return tau, state.wrenches.ravel() if self._rows.sensed and state.wrenches is not None else _NOTHING
-
     def _applied(self, states: MeasuredState, J_C: Array) -> Array:
-        """Return S' tau + sum J' lambda of many states, shape (k, nv)."""
-        applied = np.zeros((len(states.q), self._robot.model.nv))
+        """Return S' tau + sum J' lambda of one or many states, shape (..., nv)."""
+        applied = np.zeros((*J_C.shape[:-2], self._robot.model.nv))
         if states.tau is not None:
-            applied[:, self._robot.n_base :] = states.tau
+            applied[..., self._robot.n_base :] = states.tau
         if self._rows.sensed and states.wrenches is not None:
-            applied += (states.wrenches.reshape(len(applied), 1, -1) @ J_C)[:, 0, :]
+            wrenches = states.wrenches.reshape(*J_C.shape[:-2], 1, -1)
+            applied += (wrenches @ J_C)[..., 0, :]
         return applied
 
     def _generalized(self, state: MeasuredState) -> tuple[Array, Array, Array]:

@@ -7,27 +7,53 @@ where the base is, only on its orientation. Frames are given with their axes par
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import (
-    warm_up,
-)
-from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ModelError, listing
-from inertial_estimation.models.frame_motions import (
-    COM_ROWS,
-    FRAME_ROWS,
-    FrameMotion,
-    FrameMotions,
-    MotionRows,
-)
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
+
+FRAME_ROWS = 6  # of a frame: three of its linear, three of its angular motion
+COM_ROWS = 3  # before those of the frames
+PLACE_WIDTH = 12  # orientation by rows and position of a frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameMotion:
+    """Motion of one frame, world axes, position relative to the base origin.
+
+    Attributes:
+        R_WF: Orientation of the frame, shape (3, 3).
+        p_BF_W: Position of its origin relative to the base origin, world axes [m], shape (3,).
+        velocity: Linear and angular velocity [m/s, rad/s], shape (6,).
+        jacobian: J with velocity = J v, shape (6, nv).
+        drift: J'v, the acceleration at a = 0, shape (6,).
+    """
+
+    R_WF: Array
+    p_BF_W: Array
+    velocity: Array
+    jacobian: Array
+    drift: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MotionRows:
+    """Coordinates of motions, one below the other, with velocity = J v and acceleration = J a + J'v.
+
+    Attributes:
+        jacobian: J, shape (r, nv).
+        velocity: J v [m/s or rad/s], shape (r,).
+        drift: J'v [m/s^2 or rad/s^2], shape (r,).
+    """
+
+    jacobian: Array
+    velocity: Array
+    drift: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,9 +111,6 @@ class DynamicsState:
         return self.frame_row(len(self.frames))
 
 
-_state = made_of_checked(DynamicsState)
-
-
 class WholeBodyDynamics:
     """Computes a `DynamicsState` from joints and base motion.
 
@@ -117,17 +140,6 @@ class WholeBodyDynamics:
         self._mass = robot.total_mass
         self._torque_errors: Array = np.zeros(self._model.nv)
         self._bodies: dict[str, LinkBody] = {}  # by link
-        self._attach()
-        warm_up()
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copied or pickled one, with views of the memory of its own model and data."""
-        self.__dict__.update(state)
-        self._attach()
-
-    def _attach(self) -> None:
-        """Find what is read in the memory of Pinocchio."""
-        self._motions = FrameMotions(self._model, self._data, self._frame_ids)
 
     @property
     def nv(self) -> int:
@@ -248,9 +260,29 @@ class WholeBodyDynamics:
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed
         pin.jacobianCenterOfMass(model, data, False)
-        frames, rows, places = self._motions.now()
+        frames, rows, places = self._motions()
         com, com_velocity = data.com[0].copy(), rows.velocity[:3]
-        return _state(q, velocity, M, h, frames[:-1], frames[-1], com, com_velocity, self._mass, rows, places)
+        return DynamicsState(
+            q, velocity, M, h, frames[:-1], frames[-1], com, com_velocity, self._mass, rows, places
+        )
+
+    def _motions(self) -> tuple[tuple[FrameMotion, ...], MotionRows, Array]:
+        """Return the motion of each frame, rows of the centre of mass and of all frames, and the places."""
+        model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
+        count = len(self._frame_ids)
+        places, J = np.empty((count, PLACE_WIDTH)), np.empty((COM_ROWS + FRAME_ROWS * count, model.nv))
+        velocity, drift, frames = np.empty(len(J)), np.empty(len(J)), []
+        J[:COM_ROWS], velocity[:COM_ROWS], drift[:COM_ROWS] = data.Jcom, data.vcom[0], data.acom[0]
+        for i, frame in enumerate(self._frame_ids):
+            rows = slice(COM_ROWS + FRAME_ROWS * i, COM_ROWS + FRAME_ROWS * (i + 1))
+            pose = pin.updateFramePlacement(model, data, frame)
+            places[i] = *pose.rotation.ravel(), *pose.translation
+            J[rows] = pin.getFrameJacobian(model, data, frame, axes)
+            velocity[rows] = pin.getFrameVelocity(model, data, frame, axes).vector
+            drift[rows] = pin.getFrameClassicalAcceleration(model, data, frame, axes).vector
+            R_WF = places[i, :9].reshape(3, 3)
+            frames.append(FrameMotion(R_WF, places[i, 9:], velocity[rows], J[rows], drift[rows]))
+        return tuple(frames), MotionRows(J, velocity, drift), places
 
     @property
     def joint_inertia(self) -> Array:

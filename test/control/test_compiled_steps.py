@@ -9,7 +9,6 @@ from inertial_estimation.control.contact_constraints import ForceAxes, force_row
 from inertial_estimation.control.inverse_dynamics_problem import fill_objective, fill_rows, read_solution
 from inertial_estimation.control.tasks.base_orientation import base_turn
 from inertial_estimation.control.walking.feet import SolePlaces, inner_points
-from inertial_estimation.models.frame_motions import move_frames
 
 RNG = np.random.default_rng(5)
 
@@ -66,20 +65,6 @@ def test_motions_of_frames_are_those_of_pinocchio(name):
         np.testing.assert_allclose(motion.drift, drift.vector, atol=1e-13)
         J = pin.getFrameJacobian(model, data, number, axes)
         np.testing.assert_allclose(motion.jacobian, J, atol=1e-14)
-
-
-def test_frames_and_forces_move_alike_compiled_and_not():
-    rng, f, nv, joints = np.random.default_rng(6), 3, 9, 5
-    poses = np.array([[*rotation().ravel(), *rng.standard_normal(3)] for _ in range(joints)])
-    placements = np.array([[*rotation().ravel(), *rng.standard_normal(3)] for _ in range(f)])
-    velocities, accelerations = rng.standard_normal((2, joints, 6))
-    places, J, rates = np.empty((f, 12)), np.empty((3 + 6 * f, nv)), np.empty((2, 3 + 6 * f))
-    both_ways(
-        move_frames,
-        *(poses, velocities, accelerations, rng.standard_normal((nv, 6)), rng.standard_normal((nv, 3))),
-        *(*rng.standard_normal((2, 3)), np.array([1, 4, 2]), placements),
-        *(rng.integers(0, 2, (f, nv)).astype(float), places, J, *rates),
-    )
 
 
 def test_centres_and_corners_of_soles_are_those_of_their_frames():

@@ -9,7 +9,7 @@ from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import ContactDemand
 from inertial_estimation.control.quadratic_program import QuadraticProgram
-from inertial_estimation.models.frame_motions import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 
 pytest.importorskip("example_robot_data")

@@ -3,7 +3,7 @@ import pytest
 
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.control.walking.walking_config import WalkingConfig
-from inertial_estimation.models.frame_motions import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.spatial.rotations import exp_so3, yaw_of
 
 EMPTY = np.zeros((6, 1))

@@ -6,8 +6,7 @@ import numpy as np
 
 from inertial_estimation.control.tasks.posture import PostureTask
 from inertial_estimation.control.tasks.task import DEMAND_WIDTH, Task, TaskRows
-from inertial_estimation.models.frame_motions import MotionRows
-from inertial_estimation.models.whole_body_dynamics import DynamicsState
+from inertial_estimation.models.whole_body_dynamics import DynamicsState, MotionRows
 from inertial_estimation.signals import Array
 
 

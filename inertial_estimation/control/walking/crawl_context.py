@@ -9,7 +9,7 @@ from inertial_estimation.control.walking.foot_loads import FootLoads
 from inertial_estimation.control.walking.ground_map import GroundFrame
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.walking.walking_ground import WalkingGround
-from inertial_estimation.models.frame_motions import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_constraints import Contact
-from inertial_estimation.models.frame_motions import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import yaw_of

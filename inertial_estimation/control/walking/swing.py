@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.control.walking.walking_config import WalkingConfig
-from inertial_estimation.models.frame_motions import FrameMotion
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
