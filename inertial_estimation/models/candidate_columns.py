@@ -9,7 +9,6 @@ explains; the axes are those of the base.
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -18,7 +17,6 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.equation_terms import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import Indices
-from inertial_estimation.models.pinocchio_memory import pose_rows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -76,7 +74,6 @@ class CandidateColumns:
         if robot.floating_base:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
-        self._poses = pose_rows(self._data.oMi)
         bodies = [robot.link_body(link) for link in links]
         self.masses: Array = np.array([body.nominal_J.mass for body in bodies])
         self.spreads: Array = np.array([_spread(body.nominal_J) for body in bodies]).reshape(-1, 3, 3)
@@ -86,11 +83,6 @@ class CandidateColumns:
         to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
         self._supports = moving_velocities(self._model, self._joints.tolist())
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copied or pickled one, with a view of the memory of its own data."""
-        self.__dict__.update(state)
-        self._poses = pose_rows(self._data.oMi)
 
     def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
         """Return the columns in generalized forces.
@@ -105,12 +97,12 @@ class CandidateColumns:
         loads = self._loads(q, v, a, rows)
         weights = self._loads(q, np.zeros_like(v), self._resting(a), rows)
         J = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)  # at the base, in its axes
-        poses = self._poses[self._joints]
-        R_BJ = np.ascontiguousarray(poses[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1))  # kept by columns
-        points = np.matmul(R_BJ, self._coms_J[:, :, None])[:, :, 0] + poses[:, 9:]
+        poses = [data.oMi[joint] for joint in self._joints.tolist()]
+        R_BJ = np.array([pose.rotation for pose in poses]).reshape(-1, 3, 3)
+        points = np.array([pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)])
         wrenches = J.T[rows] * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
-        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], skews(points))
+        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], skews(points.reshape(-1, 3)))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
     def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:
