@@ -1,13 +1,12 @@
 """Result of one tick of the controller."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from inertial_estimation.control.support_target import GaitPhase
-from inertial_estimation.control.tasks import TaskRows, TaskStack
+from inertial_estimation.control.tasks import TaskStack
 from inertial_estimation.signals import Array
 
 
@@ -72,8 +71,3 @@ class ControlResult:
     height: float = 0.0
     height_ref: float = 0.0
     q_ref: Array = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def task_rows(self) -> Mapping[str, TaskRows]:
-        """What each task wanted, by its name."""
-        return {} if self.tasks is None else self.tasks.rows

@@ -59,14 +59,6 @@ class LinearEquation:
     paths: "InputPaths | None" = None
     state: MeasuredState | None = None
 
-    def with_noise(self, noise: Array) -> "LinearEquation":
-        """Return the equation with another covariance of the noise.
-
-        Args:
-            noise: Shape (m, m).
-        """
-        return _equation(self.regressor, self.value, noise, self.measured, self.paths, self.state)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InputPaths:

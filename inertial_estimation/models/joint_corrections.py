@@ -50,11 +50,6 @@ class JointCorrections:
     offset: Array
     gain: Array
 
-    @property
-    def trivial(self) -> bool:
-        """Whether all offsets are zero and all gains one."""
-        return not self.offset.any() and bool((self.gain == 1.0).all())
-
 
 def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotModel) -> JointCorrections:
     """Resolve offsets and gains against a robot.

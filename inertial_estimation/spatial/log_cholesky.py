@@ -15,14 +15,6 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.compilation import (
-    MutableColumn,
-    MutableTable,
-    Table,
-    compiled,
-    in_place_of,
-    warm_up,
-)
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
@@ -43,10 +35,9 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
     Returns:
         Parameters in Pinocchio's order, of theta's shape.
     """
-    warm_up()
-    pi: Array = np.empty(theta.shape)
-    fill_parameters(np.ascontiguousarray(theta).reshape(-1, 10), convention == "foster", pi.reshape(-1, 10))
-    return pi
+    u, _slope = _entries(theta.reshape(-1, 10))
+    pi: Array = _by_entries(u, convention) @ u[:, :, None]
+    return pi.reshape(theta.shape)
 
 
 def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[Array, Array]:
@@ -63,12 +54,11 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     Returns:
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
-    warm_up()
-    n, foster = len(theta), convention == "foster"
-    pi, G = np.empty((n, 10)), np.empty((n, 10, 10))
-    _fill_parameters_and_jacobian(
-        np.ascontiguousarray(theta), foster, _QUADRATIC_FORMS[convention], pi, G.reshape(-1, 10)
-    )
+    u, slope = _entries(theta)
+    uQ = _by_entries(u, convention)
+    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
+    G: Array = 2.0 * uQ * slope[:, None, :]
+    G[:, :, 0] = 2.0 * pi
     return pi, G
 
 
@@ -97,24 +87,6 @@ def contracted_curvature(theta: Array, w: Array, convention: str = "rucker") -> 
     C[:, 0, 0] = 2.0 * (first * u).sum(axis=1)
     C[:, :, 0] = C[:, 0, :]
     return C
-
-
-def condition_bounds(theta: Array) -> Array:
-    """Return bounds of the condition numbers of the pseudo-inertias, |U|^2 |U^-1|^2 in Frobenius norms.
-
-    At least as large as the condition number of J in the 2-norm, at most 16 times as large; the same for both
-    conventions. Lengths count in metres against the one of the mass.
-
-    Args:
-        theta: Coordinates of n bodies, shape (n, 10).
-
-    Returns:
-        Shape (n,).
-    """
-    warm_up()
-    bounds = np.empty(len(theta))
-    fill_condition_bounds(np.ascontiguousarray(theta), bounds)
-    return bounds
 
 
 def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
@@ -173,111 +145,9 @@ def _entries(theta: Array) -> tuple[Array, Array]:
     return u, slope
 
 
-@compiled
-def fill_parameters(theta: Table, foster: bool, pi: MutableTable) -> None:
-    """Write the parameters of coordinates.
-
-    Args:
-        theta: Coordinates, shape (n, 10).
-        foster: Whether the convention is Foster's, else it is Rucker's.
-        pi: Parameters in Pinocchio's order, shape (n, 10); written.
-    """
-    body_parameters(theta, foster, pi)
-
-
-def body_parameters(theta: Array, foster: bool, pi: Array) -> None:
-    """Write the parameters of coordinates, as `fill_parameters`, by the entries of J over e^(2 alpha)."""
-    d1, d2, d3 = np.exp(theta[:, 1]), np.exp(theta[:, 2]), np.exp(theta[:, 3])
-    s12, s13, s23 = theta[:, 4], theta[:, 5], theta[:, 6]
-    t1, t2, t3 = theta[:, 7], theta[:, 8], theta[:, 9]
-    if foster:
-        xx, yy, zz = d1 * d1, s12 * s12 + d2 * d2, s13 * s13 + s23 * s23 + d3 * d3
-        xy, xz, yz = d1 * s12, d1 * s13, s12 * s13 + d2 * s23
-        hx, hy, hz = d1 * t1, s12 * t1 + d2 * t2, s13 * t1 + s23 * t2 + d3 * t3
-        mass = t1 * t1 + t2 * t2 + t3 * t3 + 1.0
-    else:
-        xx, yy, zz = (
-            d1 * d1 + s12 * s12 + s13 * s13 + t1 * t1,
-            d2 * d2 + s23 * s23 + t2 * t2,
-            d3 * d3 + t3 * t3,
-        )
-        xy, xz, yz = s12 * d2 + s13 * s23 + t1 * t2, s13 * d3 + t1 * t3, s23 * d3 + t2 * t3
-        hx, hy, hz = t1, t2, t3
-        mass = np.ones_like(t1)
-    pi[:, 0], pi[:, 1], pi[:, 2], pi[:, 3] = mass, hx, hy, hz
-    pi[:, 4], pi[:, 5], pi[:, 6] = yy + zz, -xy, xx + zz
-    pi[:, 7], pi[:, 8], pi[:, 9] = -xz, -yz, xx + yy
-    pi *= np.exp(2.0 * theta[:, 0]).reshape(-1, 1)
-
-
-@in_place_of(body_parameters)
-def _body_parameters(theta: Array, foster: bool, pi: Array) -> None:
-    for i in range(len(theta)):
-        row, out = theta[i], pi[i]
-        d1, d2, d3 = np.exp(row[1]), np.exp(row[2]), np.exp(row[3])
-        s12, s13, s23 = row[4], row[5], row[6]
-        t1, t2, t3 = row[7], row[8], row[9]
-        if foster:
-            xx, yy, zz = d1 * d1, s12 * s12 + d2 * d2, s13 * s13 + s23 * s23 + d3 * d3
-            xy, xz, yz = d1 * s12, d1 * s13, s12 * s13 + d2 * s23
-            hx, hy, hz = d1 * t1, s12 * t1 + d2 * t2, s13 * t1 + s23 * t2 + d3 * t3
-            mass = t1 * t1 + t2 * t2 + t3 * t3 + 1.0
-        else:
-            xx = d1 * d1 + s12 * s12 + s13 * s13 + t1 * t1
-            yy, zz = d2 * d2 + s23 * s23 + t2 * t2, d3 * d3 + t3 * t3
-            xy, xz, yz = s12 * d2 + s13 * s23 + t1 * t2, s13 * d3 + t1 * t3, s23 * d3 + t2 * t3
-            hx, hy, hz, mass = t1, t2, t3, 1.0
-        scale = np.exp(2.0 * row[0])
-        out[0], out[1], out[2], out[3] = scale * mass, scale * hx, scale * hy, scale * hz
-        out[4], out[5], out[6] = scale * (yy + zz), -scale * xy, scale * (xx + zz)
-        out[7], out[8], out[9] = -scale * xz, -scale * yz, scale * (xx + yy)
-
-
-@compiled
-def _fill_parameters_and_jacobian(
-    theta: Table, foster: bool, Q: Table, pi: MutableTable, G: MutableTable
-) -> None:
-    """Write parameters and Jacobians, as `parameters_and_jacobian`.
-
-    Args:
-        theta: Coordinates of n bodies, shape (n, 10).
-        foster: Whether the convention is Foster's, else it is Rucker's.
-        Q: Quadratic forms of the convention, shape (10, 100).
-        pi: Parameters, shape (n, 10); written.
-        G: Jacobians one below the other, shape (10 n, 10); written.
-    """
-    body_parameters(theta, foster, pi)
-    slope = np.empty(10)
-    for i in range(len(theta)):
-        slope[:] = np.exp(theta[i, 0])
-        slope[1:4] *= np.exp(theta[i, 1:4])
-        u = slope.copy()
-        u[4:] *= theta[i, 4:]
-        G[10 * i : 10 * i + 10] = (u @ Q).reshape(10, 10) * (2.0 * slope)
-        G[10 * i : 10 * i + 10, 0] = 2.0 * pi[i]
-
-
-@compiled
-def fill_condition_bounds(theta: Table, bounds: MutableColumn) -> None:
-    """Write the bounds of the condition numbers of bodies, from U over e^alpha and its inverse.
-
-    Args:
-        theta: Coordinates of n bodies, shape (n, 10).
-        bounds: Shape (n,); written.
-    """
-    for i in range(len(theta)):
-        d1, d2, d3 = np.exp(theta[i, 1]), np.exp(theta[i, 2]), np.exp(theta[i, 3])
-        s12, s13, s23 = theta[i, 4], theta[i, 5], theta[i, 6]
-        t1, t2, t3 = theta[i, 7], theta[i, 8], theta[i, 9]
-        size = d1 * d1 + d2 * d2 + d3 * d3 + s12 * s12 + s13 * s13 + s23 * s23
-        size += t1 * t1 + t2 * t2 + t3 * t3 + 1.0
-        v12, v23 = -s12 / (d1 * d2), -s23 / (d2 * d3)
-        v13 = (s12 * s23 - s13 * d2) / (d1 * d2 * d3)
-        v14 = t1 / d1 + v12 * t2 + v13 * t3
-        v24, v34 = t2 / d2 + v23 * t3, t3 / d3
-        inverse = 1.0 / (d1 * d1) + 1.0 / (d2 * d2) + 1.0 / (d3 * d3) + v12 * v12 + v13 * v13 + v23 * v23
-        inverse += v14 * v14 + v24 * v24 + v34 * v34 + 1.0
-        bounds[i] = size * inverse
+def _by_entries(u: Array, convention: str) -> Array:
+    """Return u' Q_a of n bodies for each parameter a, shape (n, 10, 10)."""
+    return (u @ _QUADRATIC_FORMS[convention]).reshape(-1, 10, 10)
 
 
 def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Array:

@@ -6,12 +6,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.load_classes import load_classes
-from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
 LINKS = ("base_link", "torso_2_link", "arm_left_5_link", "leg_right_6_link")
@@ -97,20 +92,6 @@ def test_a_force_on_a_point_changes_the_rows_by_its_columns(talos, motion, index
     np.testing.assert_allclose(torque, np.cross(point_L, force_L), atol=1e-12)
     along = np.cross(point - point_L, force_L)
     np.testing.assert_allclose(along, 0.0, atol=1e-10)  # on the line of action
-
-
-def test_bodies_with_a_vertical_joint_between_them_are_one_class(talos):
-    """A load on the base and one on the body that turns on it about the vertical look the same at rest."""
-    links = candidate_links(talos, ("*",), ("torso_2_link",))
-    assert len(links) == talos.model.njoints - 1
-    measurement = DynamicsMeasurement(
-        talos, estimated_bodies(talos, ("torso_2_link",)), RowSelection(), MeasurementNoise()
-    )
-    classes = load_classes(talos, measurement, CandidateColumns(talos, links))
-    of = dict(zip(links, classes, strict=True))
-    assert of["base_link"] == of["torso_1_link"]
-    assert of["torso_2_link"] != of["base_link"]
-    assert of["arm_left_5_link"] != of["arm_left_7_link"]
 
 
 def test_candidates_that_match_no_moving_link_are_refused(talos):

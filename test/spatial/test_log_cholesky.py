@@ -15,7 +15,6 @@ from inertial_estimation.spatial.inertial_parameters import (
 )
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
-    condition_bounds,
     contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
@@ -121,13 +120,3 @@ def test_contracted_curvature_is_the_difference_of_gradients(convention):
     h = 1e-6
     columns = [(gradient(theta + h * e) - gradient(theta - h * e)) / (2 * h) for e in np.eye(10)]
     assert np.allclose(contracted_curvature(theta, w, convention), np.stack(columns, axis=2), atol=1e-7)
-
-
-@both
-@given(theta=coordinates)
-@settings(max_examples=100)
-def test_condition_bound_holds_and_is_close(convention, theta):
-    J = pseudo_inertia(parameters_from_log_cholesky(theta, convention))
-    true = np.linalg.cond(J)
-    bound = condition_bounds(theta[None])[0]
-    assert true * (1.0 - 1e-6) <= bound <= 16.0 * true * (1.0 + 1e-6)
