@@ -455,11 +455,11 @@ def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> No
     q[fresh.robot.joint_index("arm_left_4_joint")] += 0.05
     push_state(fresh, TICK_NS, q)
     fresh.tick(TICK_NS)
-    stiff = fresh.last.task_rows["posture"].b
+    stiff = fresh.last.tasks.rows["posture"].b
     fresh.set_parameter("posture.stiffness", 100.0)
     push_state(fresh, 2 * TICK_NS, q)
     fresh.tick(2 * TICK_NS)
-    soft = fresh.last.task_rows["posture"].b
+    soft = fresh.last.tasks.rows["posture"].b
     elbow = fresh.robot.joint_index("arm_left_4_joint")
     assert stiff[elbow] / soft[elbow] == pytest.approx(4.0, rel=1e-6)
     assert np.isfinite(before).all()

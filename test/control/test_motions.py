@@ -1,4 +1,4 @@
-"""Compiled functions of the controller against numpy and Pinocchio."""
+"""Motions of frames and soles, and the turn of the base, against Pinocchio."""
 
 import numpy as np
 import pinocchio as pin
@@ -6,7 +6,6 @@ import pytest
 from support.program_scene import ProgramScene
 
 from inertial_estimation.control.contact_constraints import ForceAxes, force_rows
-from inertial_estimation.control.inverse_dynamics_problem import fill_objective, fill_rows, read_solution
 from inertial_estimation.control.tasks.base_orientation import base_turn
 from inertial_estimation.control.walking.feet import SolePlaces, inner_points
 
@@ -15,21 +14,6 @@ RNG = np.random.default_rng(5)
 
 def rotation():
     return pin.exp3(RNG.standard_normal(3))
-
-
-def python_source(function):
-    """The function as it runs where nothing is compiled."""
-    return getattr(function, "py_func", function)
-
-
-def both_ways(function, *arguments):
-    """Call a function compiled and as Python function; check that both write and return the same."""
-    copies = [np.copy(value) if isinstance(value, np.ndarray) else value for value in arguments]
-    returned = function(*arguments)
-    np.testing.assert_allclose(np.ravel(python_source(function)(*copies) or ()), np.ravel(returned or ()))
-    for one, other in zip(arguments, copies, strict=True):
-        np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-12)
-    return returned
 
 
 def test_motions_in_the_axes_of_a_sole_are_those_of_pinocchio():
@@ -92,28 +76,3 @@ def test_the_turn_of_the_base_is_that_of_its_angles():
         jacobian = pin.rpy.computeRpyJacobian(np.array([roll, pitch, yaw]), pin.LOCAL_WORLD_ALIGNED)
         np.testing.assert_allclose(w, jacobian[:, :2] @ rate, atol=1e-12)
         np.testing.assert_allclose(dw, jacobian[:, :2] @ acceleration, atol=1e-12)
-
-
-def test_programs_are_filled_alike_compiled_and_not():
-    rng, nv, n_joints, k, r = np.random.default_rng(7), 10, 4, 9, 15
-    n, m, base = nv + k, 5, nv - n_joints
-    demand = np.column_stack((rng.integers(0, r + k, 7).astype(float), rng.standard_normal((7, 5))))
-    loads, ends = np.array([[100.0, 900.0, 1.0], [0.0, 0.0, 0.0]]), np.array([0, 6, k])
-    J, contact_J = rng.standard_normal((r, nv)), rng.standard_normal((k, nv))
-    motions = (J, *rng.standard_normal((2, r)), contact_J, *rng.standard_normal((2, k)))
-    posture = rng.standard_normal((8, n_joints))
-    H, g = np.empty((n, n)), np.empty(n)
-    both_ways(fill_objective, demand, *motions, *posture, np.ones(n), loads, ends, 0.1, H, g)
-    np.testing.assert_allclose(H, H.T)
-    M, h, unit, constant = (rng.standard_normal(shape) for shape in ((nv, nv), nv, k, (m, n)))
-    A, C, limits = np.empty((base, n)), np.empty((m + n_joints, n)), np.empty((2, m + n_joints))
-    tau_max = np.full(n_joints, 50.0)
-    both_ways(fill_rows, M, h, contact_J, unit, tau_max, constant, loads, ends, A, C, *limits)
-    forces = np.vstack((contact_J[:6], np.zeros((3, nv)))).T * unit
-    np.testing.assert_allclose(np.vstack((A, C[m:])), np.hstack((M, -forces)), atol=1e-12)
-    x, tau, wrenches = rng.standard_normal(n), np.empty(n_joints), np.empty((2, 6))
-    both_ways(read_solution, x, C[m:], h[base:], np.full(n_joints, 0.5), unit, ends, tau, wrenches)
-    np.testing.assert_allclose(tau, np.clip(C[m:] @ x + h[base:], -0.5, 0.5))
-    f = x[nv:] * unit
-    np.testing.assert_array_equal(wrenches, [f[:6], [*f[6:], 0.0, 0.0, 0.0]])
-    assert limits[:, :m].tolist() == [[0.0] * 3 + [-np.inf] * 2, [np.inf] * 3 + [9.0, 0.0]]
