@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.inertial.link_estimates import LinkEstimates
-from inertial_estimation.inertial.link_soundness import are_clearly_real
-from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
+from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
 
@@ -35,19 +33,26 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     if errors and not all(map(math.isfinite, itertools.chain.from_iterable(errors.values()))):
         return "an error of a sensor is not finite"
     links = estimate.links
-    if isinstance(links, LinkEstimates) and links.are_sound:
-        return ""
-    for link in links:
-        if not _has_variances(np.ascontiguousarray(link.covariance)):
-            return "the covariance of a link is not finite, or has a negative variance"
-        if not have_finite_numbers([link.estimate]):
-            return "an estimated inertia is not finite"
-    return inertia_defect([link.published for link in links])
+    if not isinstance(links, LinkEstimates):
+        links = stacked(links)
+    if not (np.isfinite(links.covariance).all() and (links.covariance.diagonal(0, 1, 2) >= 0.0).all()):
+        return "the covariance of a link is not finite, or has a negative variance"
+    if not np.isfinite(links.estimated).all():
+        return "an estimated inertia is not finite"
+    return _defect(links.names, links.published)
+
+
+def stacked(links: Sequence[LinkEstimate]) -> LinkEstimates:
+    """Return estimates of links as arrays."""
+    names = tuple(link.published.link for link in links)
+    covariance = np.array([link.covariance for link in links]).reshape(-1, 10, 10)
+    published, estimated = _rows([link.published for link in links]), _rows([link.estimate for link in links])
+    return LinkEstimates(names, published, estimated, _rows([link.payload for link in links]), covariance)
 
 
 def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
     """Return whether masses, centres of mass and inertias of links are finite."""
-    return all(_are_numbers(*_numbers(link)) for link in links)
+    return bool(np.isfinite(_rows(links)).all())
 
 
 def inertia_defect(links: Sequence[LinkInertia]) -> str:
@@ -59,35 +64,23 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    for link in links:
-        numbers = _numbers(link)
-        if are_clearly_real(*numbers):
-            continue
-        if not _are_numbers(*numbers):
-            return "a published inertia is not finite"
-        if link.mass <= 0.0 or not _is_real(link.inertia_Lcm):
-            return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"
-    return ""
+    return _defect([link.link for link in links], _rows(links))
 
 
-def _numbers(link: LinkInertia) -> tuple[float, Array, Array]:
-    """Return mass, centre of mass and inertia as compiled functions take them."""
-    return link.mass, np.ascontiguousarray(link.com_L), np.ascontiguousarray(link.inertia_Lcm)
+def _rows(links: Sequence[LinkInertia]) -> Array:
+    """Return mass, centre of mass and inertia about it, shape (n, 13)."""
+    rows = [np.concatenate(([link.mass], link.com_L, link.inertia_Lcm.ravel())) for link in links]
+    return np.array(rows).reshape(-1, 13)
 
 
-@compiled
-def _has_variances(covariance: Table) -> bool:
-    """Return whether a covariance is finite and has no negative variance."""
-    return bool(np.isfinite(covariance).all()) and bool((np.diag(covariance) >= 0.0).all())
-
-
-@compiled
-def _are_numbers(mass: float, com: Column, inertia: Table) -> bool:
-    """Return whether all numbers of an inertia are finite."""
-    return math.isfinite(mass) and math.isfinite(com.sum()) and math.isfinite(inertia.sum())
-
-
-def _is_real(inertia: Array) -> bool:
-    """Whether the eigenvalues of the second moments of mass about the centre of mass are positive."""
-    moments = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return bool(linear_algebra.eigvalsh(moments)[0] > 0.0)
+def _defect(names: Sequence[str], published: Array) -> str:
+    """Name the first body whose mass or second moments of mass about its centre are not positive."""
+    if not np.isfinite(published).all():
+        return "a published inertia is not finite"
+    mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)
+    moments = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
+    real = (mass > 0.0) & (linear_algebra.eigvalsh(moments)[:, 0] > 0.0)
+    if real.all():
+        return ""
+    worst = int(real.argmin())
+    return f"the published inertia of '{names[worst]}' belongs to no real body (mass {mass[worst]:.3g} kg)"

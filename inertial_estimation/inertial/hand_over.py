@@ -4,14 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.compilation import (
-    Column,
-    MutableTable,
-    Table,
-    compiled,
-    in_place_of,
-    warm_up,
-)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
 
@@ -37,16 +29,13 @@ class HandOver:
             nominal_C: Parameters in C, lengths in units of the gyration radius, shape (n, 10).
             rate: Largest change [kg/s].
         """
-        warm_up()
-        self.rate = rate
-        self._nominal = nominal_C.copy()
-        self.published: Array = nominal_C.copy()
-        self._estimate: Array = nominal_C.copy()
-        self._none = np.zeros(len(nominal_C))
+        self.rate, self._nominal = rate, nominal_C.copy()
+        self.reset()
 
     def reset(self) -> None:
         """Return to nominal at once."""
-        self.published, self._estimate = self._nominal.copy(), self._nominal.copy()
+        self.published: Array = self._nominal.copy()
+        self._arrived = np.ones(len(self.published), dtype=bool)  # bodies whose estimate is published
 
     def advance(self, estimate_C: Array, dt: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates.
@@ -59,79 +48,14 @@ class HandOver:
         Returns:
             Parameters to publish, in C, shape (n, 10).
         """
-        moved = np.empty_like(self.published)
-        moved_towards(self.published, estimate_C, self.rate * dt, self.reached(followed), moved)
-        self.take(moved, estimate_C)
-        return self.published
-
-    def reached(self, followed: Sequence[int]) -> Array:
-        """Return ones for followed bodies whose last estimate is published, zeros for others, shape (n,).
-
-        Args:
-            followed: Numbers of the bodies that are followed.
-        """
-        if not len(followed):
-            return self._none
-        reached = np.zeros(len(self.published))
+        change = estimate_C - self.published
+        moments = np.abs(change @ TO_PSEUDO_INERTIA).max(axis=1)
+        distance = np.maximum(np.abs(change[:, 0]), np.minimum(moments, self.published[:, 0]))
+        limit = self.rate * dt
+        arrives = distance <= limit
         for body in followed:
-            reached[body] = float(np.array_equal(self.published[body], self._estimate[body]))
-        return reached
-
-    def take(self, moved: Array, estimate_C: Array) -> None:
-        """Publish parameters that `moved_towards` has moved.
-
-        Args:
-            moved: Parameters to publish, in C, shape (n, 10).
-            estimate_C: What they were moved towards, shape (n, 10).
-        """
-        self.published, self._estimate = moved, estimate_C
-
-
-def largest_moment(change: Array) -> float:
-    """Return the largest magnitude of the entries of a pseudo-inertia.
-
-    Args:
-        change: Parameters in Pinocchio's order, shape (10,).
-    """
-    return float(np.abs(change @ TO_PSEUDO_INERTIA).max())
-
-
-@in_place_of(largest_moment)
-def _largest_moment(change: Array) -> float:
-    half = 0.5 * (change[4] + change[6] + change[9])
-    largest = max(abs(half - change[4]), abs(half - change[6]), abs(half - change[9]))
-    for i in (0, 1, 2, 3, 5, 7, 8):
-        largest = max(largest, abs(change[i]))
-    return float(largest)
-
-
-@compiled
-def hand_over_distance(change: Column, mass: float) -> float:
-    """Return how far a hand-over has to move the parameters of a body [kg].
-
-    Args:
-        change: Of the parameters in C, whose lengths are in units of the gyration radius, shape (10,).
-        mass: Of the body before [kg]; first and second moments count up to it.
-    """
-    return float(max(abs(change[0]), min(largest_moment(change), mass)))
-
-
-@compiled
-def moved_towards(
-    published: Table, estimate: Table, limit: float, reached: Column, moved: MutableTable
-) -> None:
-    """Write parameters that have moved towards others, each body by a limited distance.
-
-    Args:
-        published: Parameters in C, shape (n, 10).
-        estimate: Those that they move towards, shape (n, 10).
-        limit: The distance [kg].
-        reached: Not zero for bodies that go with their estimate at any rate, shape (n,).
-        moved: Written, shape (n, 10).
-    """
-    for i in range(len(published)):
-        change = estimate[i] - published[i]
-        distance = hand_over_distance(change, published[i, 0])
-        moved[i] = published[i] + (change if distance <= limit else limit / distance * change)
-        if reached[i] != 0.0:
-            moved[i] = estimate[i]
+            arrives[body] |= self._arrived[body]
+        share = limit / np.maximum(distance, limit) if limit > 0.0 else np.zeros(len(distance))
+        self.published = np.where(arrives[:, None], estimate_C, self.published + share[:, None] * change)
+        self._arrived = arrives
+        return self.published
