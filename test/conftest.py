@@ -90,11 +90,10 @@ def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
 
 
 def _compile_once() -> None:
-    from inertial_estimation.commands.compile import compile_all
-    from inertial_estimation.compilation import kept_in
+    import inertial_estimation.configuration.pipelines  # noqa: F401 (it defines them)
+    from inertial_estimation.compilation import warm_up
 
-    if kept_in():
-        compile_all()
+    warm_up()
 
 
 def _whole_suite(config: pytest.Config) -> bool:

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         )
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    _compile(quiet=quiet)
+    _compile()
     adaptations = (False,) if args.no_adaptation else (False, True)
     with ExitStack() as stack:
         domains = [
@@ -126,22 +126,10 @@ def _check_packages() -> None:
             raise _missing(package)
 
 
-def _compile(*, quiet: bool) -> None:
-    """Compile functions of estimators and controller before nodes start, which would all do so at once.
-
-    Where the machine code is not kept, each node has to compile its own in any case.
-    """
-    from inertial_estimation.compilation import kept_in, warm_up
-
-    if not kept_in():
-        return
-    if not quiet:
-        print(
-            "Loading compiled functions (at the first start they are compiled, one to two minutes).",
-            flush=True,
-        )
-    import inertial_estimation.configuration.pipelines
-    import inertial_estimation.control.controller_pipeline  # noqa: F401 (these two define them)
+def _compile() -> None:
+    """Compile the functions of the estimators before nodes start, which would all do so at once."""
+    import inertial_estimation.configuration.pipelines  # noqa: F401 (it defines them)
+    from inertial_estimation.compilation import warm_up
 
     warm_up()
 

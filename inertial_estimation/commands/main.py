@@ -101,7 +101,6 @@ COMMANDS = {
     "simulate": "simulate a robot that stands or walks, write its sensor readings as a rosbag2",
     "experiment": "run an experiment of the papers, write table, JSON and figure",
     "demo": "watch Talos hold a weight in simulation, with four live nodes",
-    "compile": "compile functions ahead, so that the first start of a node or command need not",
     "monitor": "show live nodes in a table in the terminal",
     "version": "print the version",
 }
@@ -162,7 +161,6 @@ def _run(chosen: str, arguments: list[str]) -> int:
     args = command_parser(chosen).parse_args(arguments)
     begin_ns = time.time_ns()
     try:
-        _load_compiler().compiling_within(prevailing_signals)
         with prevailing_signals():  # which the import of a library may discard
             code = int(_load(chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
@@ -229,10 +227,6 @@ def _load(command: str) -> ModuleType:
             return importlib.import_module(f"inertial_estimation.commands.{command}")
     except ModuleNotFoundError as error:
         raise _missing(command, error) from error
-
-
-def _load_compiler() -> ModuleType:
-    return importlib.import_module("inertial_estimation.compilation")
 
 
 def _missing(command: str, error: ModuleNotFoundError) -> MissingDependencyError:

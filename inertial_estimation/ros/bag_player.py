@@ -14,7 +14,6 @@ from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
-from inertial_estimation.compilation import others_compile
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.command_messages import clock_to_msg
@@ -114,20 +113,10 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscribers and no new ones appear, at most for the configured time.
-
-        The time while other processes of this machine compile the functions of nodes does not count.
-        """
-        left, looked = self._options.wait, time.monotonic()
-        found, since, told = 0, looked, False
-        while left > 0.0:
-            now = time.monotonic()
-            passed, looked = now - looked, now
-            if not others_compile():
-                left -= passed
-            elif not told:
-                self._node.get_logger().info("waiting for nodes that compile at their first start")
-                told = True
+        """Wait until there are subscribers and no new ones appear, at most for the configured time."""
+        begin = since = time.monotonic()
+        found = 0
+        while time.monotonic() - begin < self._options.wait:
             counts = [publisher.get_subscription_count() for publisher in self._publishers.values()]
             if sum(counts) != found:
                 found, since = sum(counts), time.monotonic()

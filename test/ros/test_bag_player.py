@@ -1,11 +1,9 @@
 """A recording played over DDS arrives whole, in order, with its clock."""
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from rosbags.typesys import Stores, get_typestore
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
-from inertial_estimation import compilation
 from inertial_estimation.commands.main import main
 from inertial_estimation.inputs.messages import stamp_from_msg
 
@@ -78,26 +75,6 @@ def test_plays_every_message_with_its_clock(world, bag):
     assert START <= times[0] < times[-1] <= START + COUNT * STEP
     assert np.diff(times) == pytest.approx(20_000_000)  # 100 Hz of the wall clock at twice the speed
 
-
-@pytest.mark.parametrize("bag", ["sqlite3"], indirect=True)
-def test_the_time_while_nodes_compile_is_no_waiting(world, bag, tmp_path, monkeypatch):
-    """At their first start nodes subscribe minutes later than a launch file starts the player."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    folder = compilation._folder.__wrapped__()
-    monkeypatch.setattr(compilation, "_folder", lambda: folder)
-    with ExitStack() as stack:
-        stack.enter_context(compilation._locked(fcntl.LOCK_EX))  # as while functions are compiled
-        process = play(world, str(bag), "--rate", "10", "--wait", "2", NUMBA_CACHE_DIR=str(tmp_path))
-        try:
-            assert any("compile" in line for line in process.stderr)
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(timeout=4.0)
-            imu = world.listen(Imu, "imu/data", 200)
-            stack.close()
-            world.run(lambda: len(imu) == COUNT, sensors=False)
-            assert process.wait(timeout=60.0) == 0
-        finally:
-            process.kill()
     assert len(imu) == COUNT
 
 
