@@ -18,8 +18,19 @@ from inertial_estimation.inputs.contacts import ContactSource
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
-from inertial_estimation.spatial.rotations import exp_so3, skew, unit_quaternion, with_vertical
-from inertial_estimation.spatial.vectors import matrix_of
+from inertial_estimation.spatial.rotations import skew, unit_quaternion, with_vertical
+from inertial_estimation.spatial.vectors import (
+    add,
+    combine,
+    cross,
+    product,
+    rotation,
+    rows_of,
+    store,
+    times,
+    transposed,
+    vector_of,
+)
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import TiltState
@@ -39,12 +50,12 @@ class Mounting(NamedTuple):
         p_BI: Its position [m], shape (3,).
     """
 
-    R_BI: MutableTable
-    p_BI: MutableColumn
+    R_BI: Array
+    p_BI: Array
 
 
 class BaseMotion(NamedTuple):
-    """Pose and twist of the base.
+    """Pose and twist of the base, changed in place.
 
     Attributes:
         R_WB: Its orientation, shape (3, 3).
@@ -55,17 +66,12 @@ class BaseMotion(NamedTuple):
         up_B: The vertical in its frame, shape (3,).
     """
 
-    R_WB: MutableTable
-    quaternion: MutableColumn
-    p_WB: MutableColumn
-    v_WB_B: MutableColumn
-    w_WB_B: MutableColumn
-    up_B: MutableColumn
-
-    @classmethod
-    def empty(cls) -> "BaseMotion":
-        """Return one with arbitrary numbers."""
-        return cls(np.empty((3, 3)), np.empty(4), np.empty(3), np.empty(3), np.empty(3), np.empty(3))
+    R_WB: Array
+    quaternion: Array
+    p_WB: Array
+    v_WB_B: Array
+    w_WB_B: Array
+    up_B: Array
 
 
 class BaseUncertainty(NamedTuple):
@@ -96,47 +102,71 @@ class BaseUncertainty(NamedTuple):
 
 @compiled
 def move(
-    R_WB: Table,
-    p_WB: Column,
-    v_WB_B: Column,
-    after: BaseMotion,
     h: float,
-    imu: TiltState,
     mean_rate: Column,
     rate: Column,
-    mounted: Mounting,
-    mounting: Mounting,
-    yaw_known: bool,
+    velocity: Column,
+    vertical: Column,
+    bias: Column,
+    R_mounted: Table,
+    p_mounted: Column,
+    R_BI: Table,
+    p_BI: Column,
+    R_yaw: Table,
+    R_WB: MutableTable,
+    quaternion: MutableColumn,
+    p_WB: MutableColumn,
+    v_WB_B: MutableColumn,
+    w_WB_B: MutableColumn,
+    up_B: MutableColumn,
 ) -> None:
     """Compute the motion of the base at the end of a step from that of the IMU.
 
     Args:
-        R_WB: Orientation at the begin of the step, or that of a reference, whose yaw is taken, shape (3, 3).
-        p_WB: Position at the begin [m], shape (3,).
-        v_WB_B: Velocity at the begin, in the base frame [m/s], shape (3,).
-        after: Takes the result; changed.
         h: Duration of the step [s].
-        imu: Velocity and vertical of the IMU at the end.
         mean_rate: Mean reading of the gyroscope over the step [rad/s], shape (3,).
         rate: Its reading at the end [rad/s], shape (3,).
-        mounted: Pose of the IMU in the base at the begin.
-        mounting: The same at the end.
-        yaw_known: Whether the yaw is that of a reference, and not integrated.
+        velocity: Of the IMU at the end, in its frame [m/s].
+        vertical: In the same frame.
+        bias: Of the gyroscope [rad/s].
+        R_mounted: Orientation of the IMU in the base at the begin of the step.
+        p_mounted: Its position there [m].
+        R_BI: Orientation of the IMU in the base at the end.
+        p_BI: Its position there [m].
+        R_yaw: Orientation at the end whose yaw is taken, shape (3, 3); (0, 3) to integrate the rate.
+        R_WB: Pose and twist of the base at the begin, as those of `BaseMotion`; changed.
+        quaternion: The orientation again; changed.
+        p_WB: Changed.
+        v_WB_B: Changed.
+        w_WB_B: Changed.
+        up_B: Changed.
     """
-    R_BI, p_BI, bias = mounting.R_BI, mounting.p_BI, imu.bias
-    T = R_BI @ mounted.R_BI.T  # its turn over the step is small
-    w_BI = (0.5 / h) * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
-    v_BI = (p_BI - mounted.p_BI) / h
-    lever, up = skew(p_BI), R_BI @ imu.vertical
-    after.up_B[:] = up
-    after.w_WB_B[:] = R_BI @ (rate - bias) - w_BI
-    after.v_WB_B[:] = R_BI @ imu.velocity - v_BI + lever @ after.w_WB_B
-    turn = exp_so3(h * (R_BI @ (mean_rate - bias) - w_BI)) if not yaw_known else np.eye(3)
-    R = with_vertical(R_WB @ turn, up)
-    after.R_WB[:] = R
-    q = after.quaternion
-    q[0], q[1], q[2], q[3] = unit_quaternion(matrix_of(R.reshape(9), 0))
-    after.p_WB[:] = p_WB + 0.5 * h * (R @ (after.v_WB_B + v_WB_B))
+    R, b, before = rows_of(R_BI), vector_of(bias, 0), vector_of(v_WB_B, 0)
+    T = product(R, transposed(rows_of(R_mounted)))  # its turn over the step is small
+    w_BI = (
+        0.5 / h * (T[2][1] - T[1][2]),
+        0.5 / h * (T[0][2] - T[2][0]),
+        0.5 / h * (T[1][0] - T[0][1]),
+    )
+    p = vector_of(p_BI, 0)
+    up = times(R, vector_of(vertical, 0))
+    w = combine(times(R, combine(vector_of(rate, 0), -1.0, b)), -1.0, w_BI)
+    v = combine(times(R, vector_of(velocity, 0)), -1.0 / h, combine(p, -1.0, vector_of(p_mounted, 0)))
+    v = add(v, cross(p, w))
+    if len(R_yaw) > 0:
+        first, third = vector_of(R_yaw[0], 0), vector_of(R_yaw[2], 0)
+    else:
+        w_mean = combine(times(R, combine(vector_of(mean_rate, 0), -1.0, b)), -1.0, w_BI)
+        back = rotation((-h * w_mean[0], -h * w_mean[1], -h * w_mean[2]))
+        first, third = times(back, vector_of(R_WB[0], 0)), times(back, vector_of(R_WB[2], 0))
+    after = with_vertical(first, third, up)
+    for i in range(3):
+        store(R_WB[i], 0, after[i])
+    quaternion[0], quaternion[1], quaternion[2], quaternion[3] = unit_quaternion(after)
+    store(p_WB, 0, combine(vector_of(p_WB, 0), 0.5 * h, times(after, add(v, before))))
+    store(v_WB_B, 0, v)
+    store(w_WB_B, 0, w)
+    store(up_B, 0, up)
 
 
 class BaseTrack:
@@ -154,10 +184,7 @@ class BaseTrack:
 
     def reset(self) -> None:
         """Return to the origin, with zero yaw."""
-        self.motion = BaseMotion.empty()
-        for part in self.motion:
-            part[:] = 0.0
-        self.motion.R_WB[:] = np.eye(3)
+        self.motion = BaseMotion(np.eye(3), np.array([0.0, 0.0, 0.0, 1.0]), *np.zeros((4, 3)))
         self.position_variance, self._height_known = 0.0, False
         self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
         self._anchors: dict[int, Array] = {}  # positions of the contacts in use, by their numbers
@@ -175,7 +202,7 @@ class BaseTrack:
         rate: Array,
         mounting: Mounting,
         R_reference: Array | None,
-    ) -> BaseMotion:
+    ) -> None:
         """Advance by one step of h seconds; see `move`.
 
         Args:
@@ -185,18 +212,13 @@ class BaseTrack:
             rate: Its reading at the end [rad/s], shape (3,).
             mounting: Pose of the IMU in the base at the end.
             R_reference: Orientation whose yaw is taken; None integrates.
-
-        Returns:
-            The motion at the end, a value of its own.
         """
-        before, after, known = self.motion, BaseMotion.empty(), R_reference is not None
-        R_WB = before.R_WB if R_reference is None else R_reference
-        mounted = self._mounted or mounting
-        move(R_WB, before.p_WB, before.v_WB_B, after, h, imu, mean_rate, rate, mounted, mounting, known)
-        self.motion, self._mounted = after, mounting
+        velocity, vertical, bias, _offset, _covariance = imu
+        mounted, R_yaw = self._mounted or mounting, INTEGRATED if R_reference is None else R_reference
+        move(h, mean_rate, rate, velocity, vertical, bias, *mounted, *mounting, R_yaw, *self.motion)
+        self._mounted = mounting
         moved = h * self.uncertainty.speed
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
-        return after
 
     def stand(self, points_B: Array, shares: Array) -> None:
         """Let the contacts in use hold the position.
@@ -218,6 +240,7 @@ class BaseTrack:
         self._anchors = {k: anchors[k] if k in anchors else motion.p_WB + levers[k] for k in carrying}
 
 
+INTEGRATED = np.zeros((0, 3))  # orientation of a reference that does not exist
 POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
@@ -369,16 +392,16 @@ class BaseEstimator:
         now = sample.driver if self.readings.now is None else self.readings.now
         if look is not None:
             track.uncertainty = BaseUncertainty.of(observer.state, mounting)
-        motion = track.advance(h, observer.state, mean[RATE], now[RATE], mounting, R_reference)
+        track.advance(h, observer.state, mean[RATE], now[RATE], mounting, R_reference)
         if look is not None and look.feet is not None:
             track.stand(view.points_B, look.feet.shares)
-        uncertainty = track.uncertainty
-        pose = motion.quaternion, motion.p_WB, motion.v_WB_B, motion.w_WB_B
+        uncertainty, (_R, *pose, up_B) = track.uncertainty, track.motion
+        pose = [part.copy() for part in pose]
         for part in pose:
             part.setflags(write=False)
         return _base_estimate(
             _base_state(sample.stamp_ns, *pose),
-            motion.up_B,
+            up_B.copy(),
             bias,
             use.names,
             observer.residual,
