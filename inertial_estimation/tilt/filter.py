@@ -20,7 +20,7 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, log_so3
+from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
 from inertial_estimation.spatial.vectors import dot, matrix, times, vector
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import (
@@ -195,7 +195,7 @@ class TiltFilter(TiltObserver):
         if look is None:
             return
         if look.feet is not None:
-            alignment.see(look.feet, reading[:3] / np.linalg.norm(reading[:3]))
+            alignment.see(look.feet, self.state.vertical)
         if alignment.time < self.config.startup:
             return
         velocity, vertical, shown = alignment.solve()
@@ -246,7 +246,7 @@ class TiltFilter(TiltObserver):
         seen, flat = stood
         moved, arms = (self._points - seen) / T, 0.5 * (self._points + seen)
         self.residual = feet.shares @ moved
-        shown = moved + self.state.velocity + np.cross(arms, self.state.bias)
+        shown = moved + self.state.velocity + arms @ skew(self.state.bias)
         level, power = self.contact_noise**2, 0.0
         for k in np.flatnonzero(feet.shares).tolist():
             share = float(feet.shares[k])
