@@ -1,6 +1,6 @@
 """Where contacts and IMU are in the base, by the joint positions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pinocchio as pin
@@ -22,8 +22,7 @@ class ContactView:
         points: Origins of the contact frames in the IMU frame [m], shape (n, 3).
         rotations: IMU frame from each contact frame, shape (n, 3, 3).
         wrench_rotations: IMU frame from each wrench frame, shape (n, 3, 3).
-        R_BI: Orientation of the IMU in the base, shape (3, 3).
-        p_BI: Position of the IMU in the base [m], shape (3,).
+        T_BI: Pose of the IMU in the base, homogeneous, shape (4, 4).
         imu_moves: Whether joints move the IMU relative to the base.
     """
 
@@ -40,16 +39,12 @@ class ContactView:
         if imu is None:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
         frames = [contact.frame for contact in setup.contacts]
-        chain = supporting_joints(robot, (imu.frame, *frames))
+        mount, chain = (supporting_joints(robot, names) for names in ((imu.frame,), (imu.frame, *frames)))
         self.soles = np.array(
             [len(supporting_joints(robot, (f,))) >= SOLE_JOINTS for f in frames], dtype=bool
         )
-        self.imu_moves = bool(supporting_joints(robot, (imu.frame,)))
-        self._joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
-        self._robot = locked_robot(robot, [name for name in robot.joint_names if name not in chain])
-        self._data = self._robot.model.createData()
-        self._imu = self._robot.frame_id(imu.frame)
-        self._frames = [self._robot.frame_id(name) for name in frames]
+        self.imu_moves = bool(mount)
+        self._mount, self._chain = _Limbs(robot, mount, [imu.frame]), _Limbs(robot, chain, frames)
         offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in setup.contacts]
         self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
@@ -63,7 +58,7 @@ class ContactView:
             q: Joint positions in the robot's order [rad or m], shape (n_joints,).
         """
         self.update_imu(q)
-        frames = [pin.updateFramePlacement(self._robot.model, self._data, frame) for frame in self._frames]
+        frames = self._chain.placements(q)
         if frames:
             p, R = np.array([T.translation for T in frames]), np.array([T.rotation for T in frames])
             self.points, self.rotations = (p - self.p_BI) @ self.R_BI, self.R_BI.T @ R
@@ -71,16 +66,38 @@ class ContactView:
 
     def update_imu(self, q: Array) -> None:
         """Compute the pose of the IMU alone; those of the contacts stay. The argument is that of `update`."""
-        model, data = self._robot.model, self._data
-        pin.forwardKinematics(model, data, self._robot.configuration(q[self._joints]))
-        T_BI = pin.updateFramePlacement(model, data, self._imu)
-        self.R_BI, self.p_BI = T_BI.rotation.copy(), T_BI.translation.copy()
+        self.T_BI: Array = self._mount.placements(q)[0].homogeneous
+
+    @property
+    def R_BI(self) -> Array:
+        """Orientation of the IMU in the base, shape (3, 3)."""
+        return self.T_BI[:3, :3]
+
+    @property
+    def p_BI(self) -> Array:
+        """Position of the IMU in the base [m], shape (3,)."""
+        return self.T_BI[:3, 3]
 
     @property
     def points_B(self) -> Array:
         """Origins of the contact frames in the base frame [m], shape (n, 3)."""
         points: Array = self.p_BI + self.points @ self.R_BI.T
         return points
+
+
+class _Limbs:
+    """Kinematics of frames with some of the joints alone, the others locked."""
+
+    def __init__(self, robot: RobotModel, names: Collection[str], frames: Sequence[str]) -> None:
+        self._joints = np.array([i for i, name in enumerate(robot.joint_names) if name in names], dtype=int)
+        self._robot = locked_robot(robot, [name for name in robot.joint_names if name not in names])
+        self._model, self._data = self._robot.model, self._robot.model.createData()
+        self._frames = [self._robot.frame_id(name) for name in frames]
+
+    def placements(self, q: Array) -> list[pin.SE3]:
+        """Return the poses of the frames in the base, views until the next call."""
+        pin.forwardKinematics(self._model, self._data, self._robot.configuration(q[self._joints]))
+        return [pin.updateFramePlacement(self._model, self._data, frame) for frame in self._frames]
 
 
 def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

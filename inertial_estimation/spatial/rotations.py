@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Matrix, Vector
+from inertial_estimation.spatial.vectors import Matrix, Vector, add, combine, cross, dot, normalised
 
 NumberT = TypeVar("NumberT", float, Array)
 OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
@@ -78,29 +78,25 @@ def rotation_vector(R: Matrix) -> Vector:
 
 
 @inlined
-def with_vertical(R: Array, up: Array) -> Array:
+def with_vertical(first: Vector, third: Vector, up: Vector) -> Matrix:
     """Turn a rotation by the smallest angle such that its third row becomes a given direction.
 
     With R = R_WB and up = R_WB^T e_z this keeps the yaw of R and makes the tilt exact: among all rotations
     with that tilt the result is the nearest to R, which is TRIAD's (B V-B).
 
     Args:
-        R: Rotation, shape (3, 3).
-        up: Unit vector, the desired third row, shape (3,).
+        first: First row of the rotation.
+        third: Its third row.
+        up: Unit vector, the desired third row.
 
     Returns:
-        Rotation, its rows orthonormal to round-off even if those of R were slightly off, shape (3, 3).
+        Rotation, its rows orthonormal to round-off even if those of R were slightly off.
     """
-    first, third = R[0], R[2]
-    scale = 1.0 + third @ up
+    scale = 1.0 + dot(third, up)
     if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> up moves it so
-        first = first - (first @ up) / scale * (third + up)
-    first = first - (first @ up) * up
-    aligned = np.empty((3, 3))
-    aligned[0] = first / math.sqrt(first @ first)
-    aligned[1] = skew(up) @ aligned[0]
-    aligned[2] = up
-    return aligned
+        first = combine(first, -dot(first, up) / scale, add(third, up))
+    first = normalised(combine(first, -dot(first, up), up))
+    return first, cross(up, first), up
 
 
 def left_jacobian_so3(phi: Array) -> Array:

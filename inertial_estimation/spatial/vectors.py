@@ -48,6 +48,12 @@ def matrix_of(row: Sequence[float] | Any, first: int) -> Matrix:
 
 
 @inlined
+def rows_of(table: Any) -> Matrix:
+    """Return a table of shape (3, 3) by its rows."""
+    return vector_of(table[0], 0), vector_of(table[1], 0), vector_of(table[2], 0)
+
+
+@inlined
 def store(row: Any, first: int, a: Vector) -> None:
     """Write a vector to three consecutive numbers of a row.
 

@@ -18,8 +18,19 @@ from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
-from inertial_estimation.spatial.rotations import exp_so3, skew, unit_quaternion, with_vertical
-from inertial_estimation.spatial.vectors import matrix_of
+from inertial_estimation.spatial.rotations import skew, unit_quaternion, with_vertical
+from inertial_estimation.spatial.vectors import (
+    add,
+    combine,
+    cross,
+    product,
+    rotation,
+    rows_of,
+    store,
+    times,
+    transposed,
+    vector_of,
+)
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import TiltState
@@ -31,20 +42,8 @@ from inertial_estimation.tilt.observer import Look, TiltObserver
 from inertial_estimation.tilt.two_stage import TwoStageObserver
 
 
-class Mounting(NamedTuple):
-    """Pose of the IMU in the base.
-
-    Attributes:
-        R_BI: Its orientation, shape (3, 3).
-        p_BI: Its position [m], shape (3,).
-    """
-
-    R_BI: MutableTable
-    p_BI: MutableColumn
-
-
 class BaseMotion(NamedTuple):
-    """Pose and twist of the base.
+    """Pose and twist of the base, changed in place.
 
     Attributes:
         R_WB: Its orientation, shape (3, 3).
@@ -55,17 +54,12 @@ class BaseMotion(NamedTuple):
         up_B: The vertical in its frame, shape (3,).
     """
 
-    R_WB: MutableTable
-    quaternion: MutableColumn
-    p_WB: MutableColumn
-    v_WB_B: MutableColumn
-    w_WB_B: MutableColumn
-    up_B: MutableColumn
-
-    @classmethod
-    def empty(cls) -> "BaseMotion":
-        """Return one with arbitrary numbers."""
-        return cls(np.empty((3, 3)), np.empty(4), np.empty(3), np.empty(3), np.empty(3), np.empty(3))
+    R_WB: Array
+    quaternion: Array
+    p_WB: Array
+    v_WB_B: Array
+    w_WB_B: Array
+    up_B: Array
 
 
 class BaseUncertainty(NamedTuple):
@@ -84,10 +78,10 @@ class BaseUncertainty(NamedTuple):
     speed: float
 
     @classmethod
-    def of(cls, imu: TiltState, mounting: Mounting) -> "BaseUncertainty":
-        """Return that which follows from the IMU's, mounted in this pose."""
-        P, R_BI, z = imu.covariance, mounting.R_BI, imu.vertical
-        lever, of_bias = skew(mounting.p_BI) @ R_BI, P[6:9, 6:9]
+    def of(cls, imu: TiltState, T_BI: Array) -> "BaseUncertainty":
+        """Return that which follows from the IMU's, mounted in this pose, shape (4, 4)."""
+        P, R_BI, z = imu.covariance, T_BI[:3, :3], imu.vertical
+        lever, of_bias = skew(T_BI[:3, 3]) @ R_BI, P[6:9, 6:9]
         velocity = R_BI @ P[0:3, 0:3] @ R_BI.T + lever @ of_bias @ lever.T
         along = float(z @ of_bias @ z)
         bias, speed = (0.5 * (float(of_bias.trace()) - along), along), max(float(velocity.trace()) / 3.0, 0.0)
@@ -96,47 +90,67 @@ class BaseUncertainty(NamedTuple):
 
 @compiled
 def move(
-    R_WB: Table,
-    p_WB: Column,
-    v_WB_B: Column,
-    after: BaseMotion,
     h: float,
-    imu: TiltState,
-    mean_rate: Column,
-    rate: Column,
-    mounted: Mounting,
-    mounting: Mounting,
-    yaw_known: bool,
+    mean: Column,
+    now: Column,
+    velocity: Column,
+    vertical: Column,
+    bias: Column,
+    T_before: Table,
+    T_BI: Table,
+    R_yaw: Table,
+    R_WB: MutableTable,
+    quaternion: MutableColumn,
+    p_WB: MutableColumn,
+    v_WB_B: MutableColumn,
+    w_WB_B: MutableColumn,
+    up_B: MutableColumn,
 ) -> None:
     """Compute the motion of the base at the end of a step from that of the IMU.
 
     Args:
-        R_WB: Orientation at the begin of the step, or that of a reference, whose yaw is taken, shape (3, 3).
-        p_WB: Position at the begin [m], shape (3,).
-        v_WB_B: Velocity at the begin, in the base frame [m/s], shape (3,).
-        after: Takes the result; changed.
         h: Duration of the step [s].
-        imu: Velocity and vertical of the IMU at the end.
-        mean_rate: Mean reading of the gyroscope over the step [rad/s], shape (3,).
-        rate: Its reading at the end [rad/s], shape (3,).
-        mounted: Pose of the IMU in the base at the begin.
-        mounting: The same at the end.
-        yaw_known: Whether the yaw is that of a reference, and not integrated.
+        mean: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
+        now: The same at the end, shape (6,).
+        velocity: Of the IMU at the end, in its frame [m/s].
+        vertical: In the same frame.
+        bias: Of the gyroscope [rad/s].
+        T_before: Pose of the IMU in the base at the begin of the step, shape (4, 4).
+        T_BI: The same at the end.
+        R_yaw: Orientation at the end whose yaw is taken, shape (3, 3); (0, 3) to integrate the rate.
+        R_WB: Pose and twist of the base at the begin, as those of `BaseMotion`; changed.
+        quaternion: The orientation again; changed.
+        p_WB: Changed.
+        v_WB_B: Changed.
+        w_WB_B: Changed.
+        up_B: Changed.
     """
-    R_BI, p_BI, bias = mounting.R_BI, mounting.p_BI, imu.bias
-    T = R_BI @ mounted.R_BI.T  # its turn over the step is small
-    w_BI = (0.5 / h) * np.array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
-    v_BI = (p_BI - mounted.p_BI) / h
-    lever, up = skew(p_BI), R_BI @ imu.vertical
-    after.up_B[:] = up
-    after.w_WB_B[:] = R_BI @ (rate - bias) - w_BI
-    after.v_WB_B[:] = R_BI @ imu.velocity - v_BI + lever @ after.w_WB_B
-    turn = exp_so3(h * (R_BI @ (mean_rate - bias) - w_BI)) if not yaw_known else np.eye(3)
-    R = with_vertical(R_WB @ turn, up)
-    after.R_WB[:] = R
-    q = after.quaternion
-    q[0], q[1], q[2], q[3] = unit_quaternion(matrix_of(R.reshape(9), 0))
-    after.p_WB[:] = p_WB + 0.5 * h * (R @ (after.v_WB_B + v_WB_B))
+    R, b, before = rows_of(T_BI), vector_of(bias, 0), vector_of(v_WB_B, 0)
+    T = product(R, transposed(rows_of(T_before)))  # its turn over the step is small
+    w_BI = (
+        0.5 / h * (T[2][1] - T[1][2]),
+        0.5 / h * (T[0][2] - T[2][0]),
+        0.5 / h * (T[1][0] - T[0][1]),
+    )
+    p, p_before = (T_BI[0, 3], T_BI[1, 3], T_BI[2, 3]), (T_before[0, 3], T_before[1, 3], T_before[2, 3])
+    up = times(R, vector_of(vertical, 0))
+    w = combine(times(R, combine(vector_of(now, 3), -1.0, b)), -1.0, w_BI)
+    v = combine(times(R, vector_of(velocity, 0)), -1.0 / h, combine(p, -1.0, p_before))
+    v = add(v, cross(p, w))
+    if len(R_yaw) > 0:
+        first, third = vector_of(R_yaw[0], 0), vector_of(R_yaw[2], 0)
+    else:
+        w_mean = combine(times(R, combine(vector_of(mean, 3), -1.0, b)), -1.0, w_BI)
+        back = rotation((-h * w_mean[0], -h * w_mean[1], -h * w_mean[2]))
+        first, third = times(back, vector_of(R_WB[0], 0)), times(back, vector_of(R_WB[2], 0))
+    after = with_vertical(first, third, up)
+    for i in range(3):
+        store(R_WB[i], 0, after[i])
+    quaternion[0], quaternion[1], quaternion[2], quaternion[3] = unit_quaternion(after)
+    store(p_WB, 0, combine(vector_of(p_WB, 0), 0.5 * h, times(after, add(v, before))))
+    store(v_WB_B, 0, v)
+    store(w_WB_B, 0, w)
+    store(up_B, 0, up)
 
 
 class BaseTrack:
@@ -154,10 +168,9 @@ class BaseTrack:
 
     def reset(self) -> None:
         """Return to the origin, with zero yaw."""
-        self.motion = BaseMotion.empty()
-        for part in self.motion:
-            part[:] = 0.0
-        self.motion.R_WB[:] = np.eye(3)
+        self._numbers = np.zeros(16)
+        self._numbers[3] = 1.0
+        self.motion = BaseMotion(np.eye(3), *_parts(self._numbers))
         self.position_variance, self._height_known = 0.0, False
         self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
         self._anchors: dict[int, Array] = {}  # positions of the contacts in use, by their numbers
@@ -165,38 +178,40 @@ class BaseTrack:
 
     def remount(self) -> None:
         """Take the IMU for fixed to the base until the end of the next step."""
-        self._mounted: Mounting | None = None
+        self._mounted: Array | None = None
 
     def advance(
         self,
         h: float,
         imu: TiltState,
-        mean_rate: Array,
-        rate: Array,
-        mounting: Mounting,
+        mean: Array,
+        now: Array,
+        T_BI: Array,
         R_reference: Array | None,
-    ) -> BaseMotion:
+    ) -> None:
         """Advance by one step of h seconds; see `move`.
 
         Args:
             h: Duration of the step [s].
             imu: Velocity and vertical of the IMU at its end.
-            mean_rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
-            rate: Its reading at the end [rad/s], shape (3,).
-            mounting: Pose of the IMU in the base at the end.
+            mean: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
+            now: The same at the end, shape (6,).
+            T_BI: Pose of the IMU in the base at the end, shape (4, 4).
             R_reference: Orientation whose yaw is taken; None integrates.
-
-        Returns:
-            The motion at the end, a value of its own.
         """
-        before, after, known = self.motion, BaseMotion.empty(), R_reference is not None
-        R_WB = before.R_WB if R_reference is None else R_reference
-        mounted = self._mounted or mounting
-        move(R_WB, before.p_WB, before.v_WB_B, after, h, imu, mean_rate, rate, mounted, mounting, known)
-        self.motion, self._mounted = after, mounting
+        velocity, vertical, bias, _offset, _covariance = imu
+        before = T_BI if self._mounted is None else self._mounted
+        R_yaw = INTEGRATED if R_reference is None else R_reference
+        move(h, mean, now, velocity, vertical, bias, before, T_BI, R_yaw, *self.motion)
+        self._mounted = T_BI
         moved = h * self.uncertainty.speed
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
-        return after
+
+    def read(self) -> tuple[Array, ...]:
+        """Return the motion as it is now but for R_WB, read-only."""
+        numbers = self._numbers.copy()
+        numbers.setflags(write=False)
+        return _parts(numbers)
 
     def stand(self, points_B: Array, shares: Array) -> None:
         """Let the contacts in use hold the position.
@@ -218,6 +233,12 @@ class BaseTrack:
         self._anchors = {k: anchors[k] if k in anchors else motion.p_WB + levers[k] for k in carrying}
 
 
+def _parts(numbers: Array) -> tuple[Array, ...]:
+    """Views of quaternion, p_WB, v_WB_B, w_WB_B and up_B."""
+    return numbers[:4], numbers[4:7], numbers[7:10], numbers[10:13], numbers[13:]
+
+
+INTEGRATED = np.zeros((0, 3))  # orientation of a reference that does not exist
 POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
@@ -335,16 +356,17 @@ class BaseEstimator:
             self.restart()
             h = 0.0
         observer, mean = self.observer, self.readings.add(h, sample.driver)
+        vertical = observer.state.vertical
+        if observer.aligning:  # until it is determined, it is along the specific force
+            vertical[:] = mean[FORCE] / max(float(np.linalg.norm(mean[FORCE])), 1e-9)
         self._since_look += h
         feet, looks = None, h > 0.0 and observer.looks(self._since_look)
         if h > 0.0:
             wanted = looks or self.on_step is not None
-            feet = self.feet.take(sample, h, joints, inputs, self._up(mean), looks=wanted)
+            feet = self.feet.take(sample, h, joints, inputs, vertical, looks=wanted)
         if self.on_step is not None:
             rate, R_BI = mean[RATE] - observer.state.bias, self.feet.view.R_BI
-            self.on_step(
-                StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, self._up(mean).copy(), R_BI)
-            )
+            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, vertical.copy(), R_BI))
         if h <= 0.0:
             return None
         look = None
@@ -353,32 +375,21 @@ class BaseEstimator:
         observer.step(h, mean, look)
         return None if observer.aligning else self._estimate(sample, h, mean, look, R_reference)
 
-    def _up(self, reading: Array) -> Array:
-        """The vertical in the IMU frame, now: estimated, or at the start along the specific force."""
-        if not self.observer.aligning:
-            return self.observer.state.vertical
-        force = reading[FORCE]
-        up: Array = force / max(float(np.linalg.norm(force)), 1e-9)
-        return up
-
     def _estimate(
         self, sample: AlignedSample, h: float, mean: Array, look: Look | None, R_reference: Array | None
     ) -> BaseEstimate:
         observer, track, view, use = self.observer, self.track, self.feet.view, self.feet.shares.use
-        bias, mounting = observer.state.bias.copy(), Mounting(view.R_BI, view.p_BI)
+        bias = observer.state.bias.copy()
         now = sample.driver if self.readings.now is None else self.readings.now
         if look is not None:
-            track.uncertainty = BaseUncertainty.of(observer.state, mounting)
-        motion = track.advance(h, observer.state, mean[RATE], now[RATE], mounting, R_reference)
+            track.uncertainty = BaseUncertainty.of(observer.state, view.T_BI)
+        track.advance(h, observer.state, mean, now, view.T_BI, R_reference)
         if look is not None and look.feet is not None:
             track.stand(view.points_B, look.feet.shares)
-        uncertainty = track.uncertainty
-        pose = motion.quaternion, motion.p_WB, motion.v_WB_B, motion.w_WB_B
-        for part in pose:
-            part.setflags(write=False)
+        uncertainty, (*pose, up_B) = track.uncertainty, track.read()
         return _base_estimate(
             _base_state(sample.stamp_ns, *pose),
-            motion.up_B,
+            up_B,
             bias,
             use.names,
             observer.residual,

@@ -20,19 +20,16 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
+from inertial_estimation.spatial.vectors import dot, matrix, times, vector
 from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
 from inertial_estimation.tilt.error_state import (
     ERRORS,
-    Carried,
-    ContactNoise,
-    Contacts,
     ProcessNoise,
     TiltState,
+    Turns,
     inverse,
     measure,
-    measure_contacts,
-    missed_turn,
     propagate,
     spread,
 )
@@ -42,9 +39,8 @@ from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
-# Over which the noise of contact velocities is averaged, slowly and fast [s], and its least variance.
-CONTACT_MEMORY = (4.0, 0.1, LEAST_CONTACT_NOISE**2)
-UNKNOWN_NOISE = ContactNoise(0.05**2, 0.05**2, 0.0)  # before any is seen
+SLOW, FAST = 4.0, 0.1  # over which the noise of contact velocities is averaged [s]
+UNKNOWN_NOISE = 0.05**2  # variance of a contact velocity before any is seen [m^2/s^2]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
 UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
@@ -62,7 +58,7 @@ DOUBTED_TIME = 0.5  # for which it has been wrong when it is doubted [s]
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
-VELOCITY_ROWS, BIAS_ROWS = np.eye(3, ERRORS), np.eye(3, ERRORS, 6)  # dv, db
+ORIGIN = np.zeros(3)  # the velocity of a body that does not move, and the arm of a rate
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ class TiltFilter(TiltObserver):
 
     def reset(self) -> None:
         """Forget everything, including the gyroscope's bias."""
-        self._contact_noise = UNKNOWN_NOISE
+        self._forget_noise()
         self._start(np.zeros(3), self.config.gyro_bias**2 * np.eye(3))
 
     def restart(self) -> None:
@@ -169,7 +165,8 @@ class TiltFilter(TiltObserver):
         self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
         self.alignment = InitialAlignment(self._radius)
         self._alone = math.inf  # time without contact [s]
-        self._carried = Carried(np.zeros((0, 3)), np.eye(3), np.zeros(3), np.zeros((3, 3)))
+        self._points, self._axes = np.zeros((0, 3)), np.eye(3)
+        self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation = np.zeros(2)
         self.residual, self.doubt = np.zeros(3), math.inf
 
@@ -178,11 +175,12 @@ class TiltFilter(TiltObserver):
         if self.alignment is not None:
             self._align(self.alignment, h, reading, look)
             return
-        propagate(self.state, h, reading, self._carried)
+        velocity, vertical, bias, offset, _covariance = self.state
+        propagate(h, reading, velocity, vertical, bias, offset, self._points, self._axes)
         if look is not None:
             feet, imu = look
             self._interval += imu.time
-            spread(self.state, imu.time, imu.rate, self._noise(imu), self._carried)
+            spread(self.state, imu.time, imu.rate, self._noise(imu), self._turns)
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)
@@ -197,7 +195,7 @@ class TiltFilter(TiltObserver):
         if look is None:
             return
         if look.feet is not None:
-            alignment.see(look.feet, reading[:3] / np.linalg.norm(reading[:3]))
+            alignment.see(look.feet, self.state.vertical)
         if alignment.time < self.config.startup:
             return
         velocity, vertical, shown = alignment.solve()
@@ -225,30 +223,71 @@ class TiltFilter(TiltObserver):
             config.offset_drift**2,
         )
 
+    def _measure(
+        self, value: Array, velocity: float, bias: float, arm: Array, variance: float, tail: float
+    ) -> float:
+        return measure(value, velocity, bias, arm, variance, tail, *self.state, *self._turns)
+
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was, and a flat sole has not turned.
 
-        How far a point is not where it was, over the interval, is an error of the velocity; a turn is one of
-        the gyroscope's bias.
-        """
-        interval, last, seen = self._interval, self.residual, self._seen(feet)
-        if seen is None:
-            return
-        self._contact_noise, self.residual = measure_contacts(
-            *(self.state, seen, interval, self._contact_noise, CONTACT_MEMORY, SOLE_NOISE, TAIL),
-            self._carried,
-        )
-        now = np.array([self.residual @ self.residual, self.residual @ last])
-        self._correlation += min(interval / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
+        A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where
+        the joints put it; the difference over the interval T is an error of the velocity,
 
-    def _seen(self, feet: Feet | None) -> Contacts | None:
-        """Return what contacts show that stood at the last look; None where they do not stand."""
+            (p_carried - p_seen) / T = dv + p x db + noise.
+
+        What the gyroscope turns beyond a sole is an error of its bias. The variance of a contact velocity is
+        s^2 over the share of the contact in the weight; s^2 is the mean of what the residuals show beyond
+        the filter's own covariance (expectation maximisation).
+        """
+        T, last, stood = self._interval, self.residual, self._stood(feet)
+        if stood is None:
+            return
+        seen, flat = stood
+        moved, arms = (self._points - seen) / T, 0.5 * (self._points + seen)
+        self.residual = feet.shares @ moved
+        shown = moved + self.state.velocity + arms @ skew(self.state.bias)
+        level, power = self.contact_noise**2, 0.0
+        for k in np.flatnonzero(feet.shares).tolist():
+            share = float(feet.shares[k])
+            power += share * self._measure(shown[k], 1.0, 0.0, arms[k], level / share, TAIL)
+        self._learn_noise(max(power, 0.0), T)
+        now = np.array([self.residual @ self.residual, self.residual @ last])
+        self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
+        bias = self.state.bias.copy()
+        for k in np.flatnonzero(flat).tolist():
+            rate = self._missed(feet, k) / T + bias
+            self._measure(rate, 0.0, 1.0, ORIGIN, SOLE_NOISE / (T * float(flat[k])), TAIL)
+
+    def _learn_noise(self, power: float, T: float) -> None:
+        self._seen_for += T
+        slow = max(1.0 - math.exp(-T / SLOW), T / (self._seen_for + 0.3))
+        fast = max(1.0 - math.exp(-T / FAST), T / (self._seen_for + 0.1))
+        self._slow += slow * (power - self._slow)
+        self._fast += fast * (power - self._fast)
+
+    def _forget_noise(self) -> None:
+        self._slow = self._fast = UNKNOWN_NOISE
+        self._seen_for = 0.0
+
+    def _stood(self, feet: Feet | None) -> tuple[Array, Array] | None:
+        """Return where points are now that were in contact at the last look, and shares of flat soles.
+
+        None where nothing stands.
+        """
         then = self._feet
         if feet is None or then is None or self._interval > LONGEST_INTERVAL or not feet.shares.any():
             return None
-        turns, stood = feet.turns_since(then), np.minimum(feet.shares, then.shares)
-        flat = feet.shares * (feet.soles & (stood > SOLE_SHARE))
-        return Contacts(feet.points + turns @ self._below, turns.reshape(-1, 9), feet.shares, flat)
+        standing = np.minimum(feet.shares, then.shares) > SOLE_SHARE
+        return feet.points + feet.turns_since(then) @ self._below, feet.shares * (feet.soles & standing)
+
+    def _missed(self, feet: Feet, k: int) -> Array:
+        """Return the rotation of a foot that does not turn, which the gyroscope has missed [rad], shape (3,).
+
+        With R the rotation of a vector fixed in the world, in the IMU frame: R_foot R_gyro' = exp(S(missed)).
+        """
+        assert self._feet is not None
+        return log_so3(feet.rotations[k] @ self._feet.rotations[k].T @ self._axes)
 
     def _measure_freedom(self, time: float) -> None:
         """A body does not fly away: without contacts its velocity is zero, within bounds."""
@@ -257,38 +296,37 @@ class TiltFilter(TiltObserver):
         if self._alone > ALONE:
             if before <= ALONE:  # from here on it is that relative to the mean motion
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
-            variance = self.config.freedom**2 / time
-            measure(self.state, VELOCITY_ROWS, -velocity, variance, math.inf, self._carried)
+            self._measure(ORIGIN, 1.0, 0.0, ORIGIN, self.config.freedom**2 / time, math.inf)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
         """A robot at rest does not turn."""
         if imu.at_rest:
             variance = max(imu.rest_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / imu.time
-            measure(self.state, BIAS_ROWS, imu.rate - self.state.bias, variance, math.inf, self._carried)
+            self._measure(imu.rate, 0.0, 1.0, ORIGIN, variance, math.inf)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """About axes at the end of the gyroscope's range, soles tell the rotation, or nothing does."""
         if not clipped.any():
             return
-        seen = self._seen(feet)
-        variance, state, carried = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped, self.state, self._carried
-        if seen is not None and seen.flat.any():
-            missed = np.array([missed_turn(turn, carried) for turn in seen.turns])
-            missed = seen.flat @ missed / seen.flat.sum()
+        stood, state = self._stood(feet), self.state
+        variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
+        if feet is not None and stood is not None and stood[1].any():
+            missed = stood[1] @ [self._missed(feet, k) for k in range(len(feet.soles))] / stood[1].sum()
             R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
-            carried.rotation[:], carried.points[:] = R @ carried.rotation, carried.points @ R.T
+            self._points[:], self._axes[:] = self._points @ R.T, self._axes @ R.T
             variance = np.minimum(variance, SOLE_NOISE * self._interval)
         state.covariance[3:6, 3:6] += np.diag(variance)
 
     def _judge(self, time: float) -> None:
         """Doubt the bias where corrections of the vertical have one direction for longer than by noise."""
-        _points, _rotation, turn, expected = self._carried
+        turn, expected = self._turns
         forgotten = math.exp(-time / JUDGED_TIME)
         turn *= forgotten
         expected *= forgotten**2
         self.doubt += time
-        if float(turn @ inverse(expected, LEAST_TURN**2) @ turn) / 3.0 > DOUBT:
+        x = vector(turn)
+        if dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0 > DOUBT:
             self._doubt_bias(turn)
             turn[:], expected[:], self.doubt = 0.0, 0.0, 0.0
 
@@ -303,7 +341,8 @@ class TiltFilter(TiltObserver):
         P[3:6, 6:9] -= DOUBTED_TIME * wrong
         P[6:9, 3:6] -= DOUBTED_TIME * wrong
         P[6:9, 6:9] += wrong
-        self._contact_noise, self._correlation = UNKNOWN_NOISE, np.zeros(2)
+        self._correlation = np.zeros(2)
+        self._forget_noise()
 
     def _carry(self, feet: Feet | None) -> None:
         """Carry the points of these contacts from here on."""
@@ -311,8 +350,8 @@ class TiltFilter(TiltObserver):
         if feet is not None and feet.shares.any():
             self._alone = 0.0
         self._below = -self._radius * self.state.vertical
-        points = np.zeros((0, 3)) if feet is None else feet.points + self._below
-        self._carried = self._carried._replace(points=points, rotation=np.eye(3))
+        self._points = np.zeros((0, 3)) if feet is None else feet.points + self._below
+        self._axes = np.eye(3)
 
     def doubt_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""
@@ -321,4 +360,4 @@ class TiltFilter(TiltObserver):
     @property
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity that has all the weight [m/s]."""
-        return math.sqrt(max(self._contact_noise.slow, self._contact_noise.fast, LEAST_CONTACT_NOISE**2))
+        return max(math.sqrt(max(self._slow, self._fast)), LEAST_CONTACT_NOISE)

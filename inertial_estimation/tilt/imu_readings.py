@@ -92,7 +92,8 @@ class ImuReadings:
         self.now = last if self._replaced else reading
         self._rows.append(self.now)
         self._new, self._time = self._new + 1, self._time + h
-        mean: Array = 0.5 * (last + self.now)
+        mean: Array = last + self.now
+        mean *= 0.5
         return mean
 
     def look(self, bias: Array) -> ImuStatistics:

@@ -181,7 +181,7 @@ class TwoStageObserver(TiltObserver):
     ) -> None:
         alignment.turn(h, rate, force)
         if feet is not None:
-            alignment.see(feet, force / np.linalg.norm(force))
+            alignment.see(feet, self.state.vertical)
         if alignment.time >= self._startup:
             self.state.velocity[:], self._intermediate, _shown = alignment.solve()
             self.state.vertical[:], self.alignment = self._intermediate, None

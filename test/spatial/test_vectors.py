@@ -61,14 +61,14 @@ def test_aligned_rows_have_the_tilt_and_the_yaw_nearest_to_the_rotation(seed):
     rng = np.random.default_rng(seed)
     R, x2 = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
     x2 /= np.linalg.norm(x2)
-    aligned = with_vertical(R, x2)
+    aligned = np.array(with_vertical(vector(R[0]), vector(R[2]), vector(x2)))
     np.testing.assert_allclose(aligned, rotation_from_tilt_and_yaw(x2, R), atol=1e-9)
     np.testing.assert_allclose(aligned @ aligned.T, np.eye(3), atol=1e-12)
 
 
 def test_rows_aligned_with_the_opposite_direction_are_a_rotation_all_the_same():
     R = Rotation.from_rotvec([0.3, -0.2, 1.0]).as_matrix()
-    aligned = with_vertical(R, -R[2])
+    aligned = np.array(with_vertical(vector(R[0]), vector(R[2]), vector(-R[2])))
     np.testing.assert_allclose(aligned @ aligned.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(aligned), 1.0)
     np.testing.assert_allclose(aligned[0], R[0], atol=1e-12)

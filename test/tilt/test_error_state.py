@@ -7,16 +7,13 @@ import pytest
 
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, skew
 from inertial_estimation.tilt.error_state import (
     ERRORS,
-    Carried,
-    ContactNoise,
-    Contacts,
     ProcessNoise,
     TiltState,
+    Turns,
     measure,
-    measure_contacts,
     propagate,
     spread,
 )
@@ -30,22 +27,28 @@ def kernels():
     warm_up()
 
 
-def carried(points=None):
+def no_turns():
+    return Turns(np.zeros(3), np.zeros((3, 3)))
+
+
+def propagated(state, h, reading, points=None, axes=None):
+    """The state after a step; points and axes are changed in place."""
+    after = copied(state)
     points = np.zeros((0, 3)) if points is None else points
-    return Carried(np.array(points, dtype=float), np.eye(3), np.zeros(3), np.zeros((3, 3)))
+    propagate(h, reading, *after[:4], points, np.eye(3) if axes is None else axes)
+    return after
 
 
-def contacts(points, shares):
-    """Contacts of feet that do not stand flat."""
-    n = len(points)
-    return Contacts(np.array(points), np.tile(np.eye(3).ravel(), (n, 1)), np.array(shares), np.zeros(n))
+def measured(state, value, variance, tail, *, velocity=1.0, bias=0.0, arm=(0.0, 0.0, 0.0), turns=None):
+    """The state after a measurement, and what it shows of its noise."""
+    after = copied(state)
+    turns = no_turns() if turns is None else turns
+    shown = measure(value, velocity, bias, np.array(arm), variance, tail, *after, *turns)
+    return after, shown
 
 
-def after(call, state, *arguments):
-    """The state after a call that changes one in place."""
-    changed = TiltState(*(part.copy() for part in state))
-    call(changed, *arguments)
-    return changed
+def copied(state):
+    return TiltState(*(part.copy() for part in state))
 
 
 def random_state(rng):
@@ -80,14 +83,12 @@ def test_the_covariance_is_propagated_by_the_derivative_of_the_motion():
     rng, h, step = np.random.default_rng(1), 1e-4, 1e-6
     state = random_state(rng)
     reading = np.array([0.3, -0.4, 9.9, 0.0, 0.0, 0.0]) + rng.standard_normal(6)
-    end = after(propagate, state, h, reading, carried())
-    spread(end, h, reading[3:], QUIET, carried())
+    end = propagated(state, h, reading)
+    spread(end, h, reading[3:], QUIET, no_turns())
     F = np.empty((ERRORS, ERRORS))
     for k in range(ERRORS):
         d = step * np.eye(ERRORS)[k]
-        ahead, behind = (
-            error_between(after(propagate, moved(state, s * d), h, reading, carried()), end) for s in (1, -1)
-        )
+        ahead, behind = (error_between(propagated(moved(state, s * d), h, reading), end) for s in (1, -1))
         F[:, k] = (ahead - behind) / (2.0 * step)
     # Of a rotation error only what is across the vertical can be seen in the vertical.
     seen = np.eye(ERRORS)
@@ -102,7 +103,7 @@ def test_a_body_at_rest_stays_at_rest():
     state = TiltState(np.zeros(3), z, bias, offset, 0.01 * np.eye(ERRORS))
     for _ in range(200):
         reading = np.concatenate((STANDARD_GRAVITY * z + offset, bias))
-        propagate(state, 0.005, reading, carried())
+        state = propagated(state, 0.005, reading)
     assert np.allclose(state.velocity, 0.0, atol=1e-9)
     assert np.allclose(state.vertical, z, atol=1e-12)
 
@@ -113,45 +114,65 @@ def test_points_fixed_in_the_world_are_carried_exactly_in_a_constant_turn():
     velocity = np.cross(rate, np.array([0.5, 0.0, 0.0]))  # of the IMU, half a metre from the axis
     force = np.cross(rate, velocity) + np.array([0.0, 0.0, STANDARD_GRAVITY])
     state = TiltState(velocity, np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 0.01 * np.eye(ERRORS))
-    points = carried([[-0.5, 0.0, 0.0]])
+    points, axes = np.array([[-0.5, 0.0, 0.0]]), np.eye(3)
     for _ in range(1000):
-        propagate(state, 0.002, np.concatenate((force, rate)), points)
-    assert np.allclose(points.points[0], [-0.5, 0.0, 0.0], atol=1e-5)
-    assert np.allclose(points.rotation, exp_so3(-2.0 * rate), atol=1e-9)
+        state = propagated(state, 0.002, np.concatenate((force, rate)), points, axes)
+    assert np.allclose(points[0], [-0.5, 0.0, 0.0], atol=1e-5)
+    assert np.allclose(axes.T, exp_so3(-2.0 * rate), atol=1e-9)
 
 
-def test_a_contact_residual_is_the_velocity_that_the_filter_lacks():
-    rng = np.random.default_rng(2)
-    state = random_state(rng)._replace(covariance=1e-4 * np.eye(ERRORS))
-    point, T = np.array([0.1, 0.2, -0.8]), 0.02
-    dv, db = np.array([0.02, -0.01, 0.005]), np.array([0.01, 0.02, -0.01])
-    true = point + T * (np.cross(db, point) - dv)  # relative to where the filter carries it
-    seen = contacts(true[None], [1.0])
-    noise, forever = ContactNoise(1e-12, 1e-12, 1e12), (1e12, 1e12, 1e-12)
-    before = TiltState(*(part.copy() for part in state))
-    _, residual = measure_contacts(state, seen, T, noise, forever, 1.0, 1e9, carried([point]))
-    assert np.allclose(residual, dv + np.cross(point, db), atol=1e-6)
-    found_dv, found_db = state.velocity - before.velocity, state.bias - before.bias
-    assert np.allclose(found_dv + np.cross(point, found_db), residual, rtol=1e-3, atol=1e-5)
+def test_a_point_that_stands_shows_the_velocity_and_the_bias_that_the_filter_lacks():
+    state = random_state(np.random.default_rng(2))._replace(covariance=1e-4 * np.eye(ERRORS))
+    arm, dv, db = np.array([0.1, 0.2, -0.8]), np.array([0.02, -0.01, 0.005]), np.array([0.01, 0.02, -0.01])
+    residual = dv + np.cross(arm, db)
+    value = state.velocity + np.cross(arm, state.bias) + residual
+    end, _ = measured(state, value, 1e-12, math.inf, arm=arm)
+    found_dv, found_db = end.velocity - state.velocity, end.bias - state.bias
+    assert np.allclose(found_dv + np.cross(arm, found_db), residual, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("share", [0.2, 1.0])
-def test_measurements_never_enlarge_the_covariance(share):
+def test_residuals_show_the_variance_of_the_noise():
+    """Of normal noise, beyond the covariance of the filter; the weights of Student's t cost a part of it."""
+    rng, sigma = np.random.default_rng(5), 0.2
+    state = random_state(rng)
+    state.covariance[:] *= 1e-3
+    H = measurement_matrix(1.0, 0.3, np.array([0.1, 0.2, -0.8]))
+    L = np.linalg.cholesky(H @ state.covariance @ H.T + sigma**2 * np.eye(3))
+    expected = state.velocity + 0.3 * state.bias + np.cross([0.1, 0.2, -0.8], state.bias)
+    shown = [
+        measured(
+            state,
+            expected + L @ rng.standard_normal(3),
+            sigma**2,
+            math.inf,
+            bias=0.3,
+            arm=(0.1, 0.2, -0.8),
+        )[1]
+        for _ in range(4000)
+    ]
+    assert np.mean(shown) == pytest.approx(sigma**2, rel=0.1)
+
+
+def measurement_matrix(velocity, bias, arm):
+    """H of s dv + t db + p x db."""
+    H = np.zeros((3, ERRORS))
+    H[:, :3], H[:, 6:9] = velocity * np.eye(3), bias * np.eye(3) + skew(arm)
+    return H
+
+
+@pytest.mark.parametrize("variance", [0.01, 0.2])
+def test_measurements_never_enlarge_the_covariance(variance):
     rng = np.random.default_rng(3)
     state = random_state(rng)
-    seen = contacts(rng.standard_normal((2, 3)), [share, 1.0 - share])
-    noise, memory = ContactNoise(0.01, 0.01, 1.0), (4.0, 0.1, 1e-4)
-    end = after(measure_contacts, state, seen, 0.02, noise, memory, 1.0, 3.0, carried(seen.points + 1e-3))
-    lost = state.covariance - end.covariance
-    assert np.linalg.eigvalsh(lost).min() > -1e-8
+    end, _ = measured(state, rng.standard_normal(3), variance, 3.0, arm=rng.standard_normal(3))
+    assert np.linalg.eigvalsh(state.covariance - end.covariance).min() > -1e-8
     assert np.linalg.eigvalsh(end.covariance).min() > 0.0
 
 
 def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
     state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 1e-4 * np.eye(ERRORS))
-    H, quiet = np.eye(3, ERRORS), 1e-4
     moves = [
-        np.linalg.norm(after(measure, state, H, np.array([size, 0.0, 0.0]), quiet, 3.0, carried()).velocity)
+        np.linalg.norm(measured(state, np.array([size, 0.0, 0.0]), 1e-4, 3.0)[0].velocity)
         for size in (0.03, 100.0)
     ]
     assert moves[1] < moves[0]
@@ -160,13 +181,14 @@ def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
 def test_without_tails_a_measurement_is_that_of_a_kalman_filter():
     rng = np.random.default_rng(4)
     state = random_state(rng)
-    H, y, r = rng.standard_normal((3, ERRORS)), rng.standard_normal(3), 0.3
-    turned = carried()
-    end = after(measure, state, H, y, r, math.inf, turned)
+    s, t, arm, y, r = 0.7, -0.4, rng.standard_normal(3), rng.standard_normal(3), 0.3
+    H, turns = measurement_matrix(s, t, arm), no_turns()
+    value = y + s * state.velocity + t * state.bias + np.cross(arm, state.bias)
+    end, _ = measured(state, value, r, math.inf, velocity=s, bias=t, arm=arm, turns=turns)
     information = np.linalg.inv(state.covariance) + H.T @ H / r
     assert np.allclose(np.linalg.inv(end.covariance), information, rtol=1e-6, atol=1e-6)
     d = end.covariance @ H.T @ y / r
     assert np.allclose(end.velocity - state.velocity, d[:3], atol=1e-9)
     assert np.allclose(end.offset - state.offset, d[9:], atol=1e-9)
-    assert np.allclose(turned.turn, d[3:6], atol=1e-9)
-    assert np.allclose(turned.turn_variance, (state.covariance - end.covariance)[3:6, 3:6], atol=1e-9)
+    assert np.allclose(turns.sum, d[3:6], atol=1e-9)
+    assert np.allclose(turns.covariance, (state.covariance - end.covariance)[3:6, 3:6], atol=1e-9)
