@@ -76,9 +76,9 @@ def warm_up() -> int:
             try:
                 dispatcher.enable_caching()
                 dispatcher.compile(types)
-            except (OSError, RuntimeError, EOFError, ValueError, AttributeError, ImportError) as error:
-                # the disk, or what another program has left there: this process compiles for itself
-                print(f"machine code cannot be kept in {folder}: {one_line(error)}", file=sys.stderr)
+            except Exception as error:  # of the disk, or of what lies there; of a function it comes again
+                why = f"{one_line(error)}; delete the folder"
+                print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
                 dispatcher._cache = NullCache()
                 dispatcher.compile(types)
             made += not sum(dispatcher.stats.cache_hits.values())
