@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.inertial.link_estimates import LinkEstimates
+from inertial_estimation.inertial.link_estimates import LinkEstimates, published_defect
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
-from inertial_estimation.spatial import linear_algebra
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -33,13 +32,7 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     if errors and not all(map(math.isfinite, itertools.chain.from_iterable(errors.values()))):
         return "an error of a sensor is not finite"
     links = estimate.links
-    if not isinstance(links, LinkEstimates):
-        links = stacked(links)
-    if not (np.isfinite(links.covariance).all() and (links.covariance.diagonal(0, 1, 2) >= 0.0).all()):
-        return "the covariance of a link is not finite, or has a negative variance"
-    if not np.isfinite(links.estimated).all():
-        return "an estimated inertia is not finite"
-    return _defect(links.names, links.published)
+    return links.defect if isinstance(links, LinkEstimates) else stacked(links).defect
 
 
 def stacked(links: Sequence[LinkEstimate]) -> LinkEstimates:
@@ -64,23 +57,10 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    return _defect([link.link for link in links], _rows(links))
+    return published_defect([link.link for link in links], _rows(links))
 
 
 def _rows(links: Sequence[LinkInertia]) -> Array:
     """Return mass, centre of mass and inertia about it, shape (n, 13)."""
     rows = [np.concatenate(([link.mass], link.com_L, link.inertia_Lcm.ravel())) for link in links]
     return np.array(rows).reshape(-1, 13)
-
-
-def _defect(names: Sequence[str], published: Array) -> str:
-    """Name the first body whose mass or second moments of mass about its centre are not positive."""
-    if not np.isfinite(published).all():
-        return "a published inertia is not finite"
-    mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)
-    moments = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
-    real = (mass > 0.0) & (linear_algebra.eigvalsh(moments)[:, 0] > 0.0)
-    if real.all():
-        return ""
-    worst = int(real.argmin())
-    return f"the published inertia of '{names[worst]}' belongs to no real body (mass {mass[worst]:.3g} kg)"

@@ -171,7 +171,9 @@ class InertialEstimator:
             self.supervisor.watching = config.watch
         self.bias = ResidualBias(len(rows), config.calibration_window, REST_SPEED)
         idle = model.idle_covariances()
-        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
+        self._links = PublishedLinks(model.published, idle, config.hand_over_rate)
+        self._links.set_estimated(model.bodies)
+        self._taken: Posterior | None = None  # by the links
         self._bound = _chi_square(len(rows))
         self.learning = config.enabled
         self.steps: dict[Decision, int] = {}
@@ -306,9 +308,10 @@ class InertialEstimator:
         """
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
+        if posterior is not self._taken:
+            self._links.take(posterior.at.pi_C, body_covariances(posterior.at.G, posterior.P))
+            self._taken = posterior
         links = self._links.advance(
-            posterior.at.pi_C,
-            body_covariances(posterior.at.G, posterior.P),
             step.dt,
             self._pace.rate(self.config.hand_over_rate, step.time_ns, self.supervisor),
             () if self.supervisor is None else tuple(self.supervisor.loads.varying),
@@ -371,6 +374,7 @@ class InertialEstimator:
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
         self._links.set_estimated(self.model.bodies)
+        self._taken = None
 
 
 def built_filter(

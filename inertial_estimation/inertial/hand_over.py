@@ -37,6 +37,11 @@ class HandOver:
         self.published: Array = self._nominal.copy()
         self._arrived = np.ones(len(self.published), dtype=bool)  # bodies whose estimate is published
 
+    @property
+    def has_arrived(self) -> bool:
+        """Whether the last estimates of all bodies are published."""
+        return bool(self._arrived.all())
+
     def advance(self, estimate_C: Array, dt: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates.
 

@@ -1,6 +1,7 @@
 """Conversion of filter states to link estimates about the centre of mass, with covariances."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
+from inertial_estimation.spatial import linear_algebra
 
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 INERTIA_ENTRIES = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
@@ -112,6 +114,16 @@ class LinkEstimates(Sequence[LinkEstimate]):
         self.names, self.published, self.estimated = names, published, estimated
         self.payload, self.covariance = payload, covariance
 
+    @cached_property
+    def defect(self) -> str:
+        """What is not finite, or published and belongs to no real body; empty if there is nothing."""
+        variances = self.covariance.diagonal(0, 1, 2)
+        if not (np.isfinite(self.covariance).all() and (variances >= 0.0).all()):
+            return "the covariance of a link is not finite, or has a negative variance"
+        if not np.isfinite(self.estimated).all():
+            return "an estimated inertia is not finite"
+        return published_defect(self.names, self.published)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -137,85 +149,90 @@ class LinkEstimates(Sequence[LinkEstimate]):
         return LinkEstimate(published, estimated, payload, self.covariance[i])
 
 
-class LinkReport:
-    """Builds the estimates of links from parameters in C."""
+def published_defect(names: Sequence[str], published: Array) -> str:
+    """Name a published inertia that is not finite, or that no body of positive density has.
 
-    def __init__(self, bodies: Sequence[BodyReference]) -> None:
-        self._names = tuple(body.link for body in bodies)
-        self._to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
-        self._nominal_C = np.array([body.nominal_C for body in bodies]).reshape(-1, 10)
+    Args:
+        names: Names of n links.
+        published: Their inertias as `central_parameters` returns them, shape (n, 13).
 
-    def estimates(self, pi_C: Array, covariance_C: Array, published_C: Array) -> LinkEstimates:
-        """Return one estimate per body, in link axes.
-
-        Args:
-            pi_C: Estimated parameters in C, shape (n, 10).
-            covariance_C: Their covariances, shape (n, 10, 10).
-            published_C: Parameters handed over, in C, shape (n, 10).
-        """
-        n, X = len(pi_C), self._to_link
-        in_C = np.stack((published_C, pi_C, pi_C - self._nominal_C))
-        in_link = (X @ in_C[..., None])[..., 0]
-        by_C = central_jacobian(in_link[1]) @ X
-        values = central_parameters(in_link.reshape(-1, 10)).reshape(3, n, -1)
-        covariance = by_C @ covariance_C @ by_C.transpose(0, 2, 1)
-        return LinkEstimates(self._names, values[0], values[1], values[2], covariance)
+    Returns:
+        The defect as a phrase; empty if there is none.
+    """
+    if not np.isfinite(published).all():
+        return "a published inertia is not finite"
+    mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)
+    moments = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
+    real = (mass > 0.0) & (linear_algebra.eigvalsh(moments)[:, 0] > 0.0)
+    if real.all():
+        return ""
+    worst = int(real.argmin())
+    return f"the published inertia of '{names[worst]}' belongs to no real body (mass {mass[worst]:.3g} kg)"
 
 
 class PublishedLinks:
-    """Hand-over of every published body, and the estimates of the links."""
+    """Hand-over of every published body, and the estimates of the links in their axes."""
 
-    def __init__(
-        self,
-        bodies: Sequence[BodyReference],
-        estimated: Sequence[BodyReference],
-        idle_covariance_C: Array,
-        rate: float,
-    ) -> None:
-        """Start at nominal.
+    def __init__(self, bodies: Sequence[BodyReference], idle_covariance_C: Array, rate: float) -> None:
+        """Start at nominal; no body is estimated.
 
         Args:
             bodies: The published bodies.
-            estimated: Those that are estimated, in the order of the filter's state.
             idle_covariance_C: Covariance of each published body while it is not estimated, in C, (n, 10, 10).
             rate: Largest rate of change of a published mass [kg/s].
         """
+        self._names = tuple(body.link for body in bodies)
+        self._to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
         nominal_C = np.array([body.nominal_C for body in bodies]).reshape(-1, 10)
-        self._hand_over, self._report = HandOver(nominal_C, rate), LinkReport(bodies)
-        self._links = [body.link for body in bodies]
-        self._idle = nominal_C, idle_covariance_C
-        self.set_estimated(estimated)
+        self._idle, self._hand_over = (nominal_C, idle_covariance_C), HandOver(nominal_C, rate)
+        self.set_estimated(())
+        none = np.zeros((0, 10))
+        self.take(none, none.reshape(0, 10, 10))
 
     def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
         """Set which bodies are estimated, in the order of the filter's state."""
-        self._places = [self._links.index(body.link) for body in bodies]
+        self._places = [self._names.index(body.link) for body in bodies]
 
     def reset(self) -> None:
         """Return to nominal at once."""
         self._hand_over.reset()
+        self._last: LinkEstimates | None = None
 
-    def advance(
-        self,
-        pi_C: Array,
-        covariance_C: Array,
-        dt: float,
-        rate: float,
-        followed: Sequence[int] = (),
-    ) -> LinkEstimates:
-        """Move the published parameters towards the estimates and return both.
+    def take(self, pi_C: Array, covariance_C: Array) -> None:
+        """Take estimates of the estimated bodies.
 
         Args:
-            pi_C: Estimated parameters in C, shape (n, 10).
+            pi_C: Their parameters in C, shape (n, 10).
             covariance_C: Their covariances, shape (n, 10, 10).
+        """
+        self._estimate, covariances = (idle.copy() for idle in self._idle)
+        self._estimate[self._places], covariances[self._places] = pi_C, covariance_C
+        in_link = self._in_link(self._estimate)
+        by_C = central_jacobian(in_link) @ self._to_link
+        changes = self._in_link(self._estimate - self._idle[0])
+        self._reported = (
+            central_parameters(in_link),
+            central_parameters(changes),
+            by_C @ covariances @ by_C.transpose(0, 2, 1),
+        )
+        self._last = None
+
+    def advance(self, dt: float, rate: float, followed: Sequence[int] = ()) -> LinkEstimates:
+        """Move the published parameters towards the estimates and return both, for each published body.
+
+        Args:
             dt: Time since the last call [s].
             rate: Largest rate of change of a published mass [kg/s].
             followed: Numbers of the estimated bodies whose loads are followed.
-
-        Returns:
-            One estimate for each published body, in link axes.
         """
-        of_all, covariances = (idle.copy() for idle in self._idle)
-        of_all[self._places], covariances[self._places] = pi_C, covariance_C
-        self._hand_over.rate = rate
-        published = self._hand_over.advance(of_all, dt, [self._places[body] for body in followed])
-        return self._report.estimates(of_all, covariances, published)
+        if self._last is None or not self._hand_over.has_arrived:
+            self._hand_over.rate = rate
+            bodies = [self._places[body] for body in followed]
+            published_C = self._hand_over.advance(self._estimate, dt, bodies)
+            published = central_parameters(self._in_link(published_C))
+            self._last = LinkEstimates(self._names, published, *self._reported)
+        return self._last
+
+    def _in_link(self, pi_C: Array) -> Array:
+        """Return parameters about the link frames, shape (n, 10)."""
+        return (self._to_link @ pi_C[:, :, None])[:, :, 0]

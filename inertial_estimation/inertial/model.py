@@ -10,7 +10,7 @@ from inertial_estimation.inertial.bank import Bank
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
 from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
 from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.inertial.link_estimates import LinkReport
+from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.noise import NoiseScale, row_groups
 from inertial_estimation.inertial.unknowns import BodyPrior, LinearPrior, Unknowns
 from inertial_estimation.models.body_reference import (
@@ -256,8 +256,7 @@ class EstimationModel:
     def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:
         """Return every published body before the first measurement: nominal, with the prior covariance."""
         model = replace(self, config=config)
-        nominal_C = np.array([body.nominal_C for body in self.published])
-        return LinkReport(self.published).estimates(nominal_C, model.idle_covariances(), nominal_C)
+        return PublishedLinks(self.published, model.idle_covariances(), 0.0).advance(0.0, 0.0)
 
     def named_errors(self, x: Array, P: Array, tau: Array | None) -> dict[str, tuple[float, float]]:
         """Return errors of the sensors and their standard deviations by name.

@@ -7,7 +7,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LogCholeskyEkf
 from inertial_estimation.inertial.link_estimates import (
-    LinkReport,
+    PublishedLinks,
     central_jacobian,
     central_parameters,
     parameter_covariance,
@@ -16,6 +16,13 @@ from inertial_estimation.inertial.model import body_covariances
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
+
+
+def reported(bodies, pi_C, covariance_C):
+    links = PublishedLinks(bodies, covariance_C, rate=0.0)
+    links.set_estimated(bodies)
+    links.take(pi_C, covariance_C)
+    return links.advance(0.0, 0.0)
 
 
 def central(pi):
@@ -57,7 +64,7 @@ def test_payload_is_the_difference_to_nominal_and_covariance_that_of_samples():
     scene.add_payload(0, 2.0, (0.0, 0.0, 0.1))
     sigma = 1e-4 * np.eye(10)
     truth = scene.truth[0][None]
-    link = LinkReport(scene.bodies).estimates(truth, sigma[None] ** 2, body.nominal_C[None])[0]
+    link = reported(scene.bodies, truth, sigma[None] ** 2)[0]
     assert np.isclose(link.payload.mass, 2.0)
     assert np.allclose(link.payload.com_L, [0.0, 0.0, 0.1])
     assert np.allclose(link.payload.inertia_Lcm, 2.0 * 0.4 * 0.05**2 * np.eye(3))
@@ -73,7 +80,7 @@ def test_parameter_covariance_undoes_the_central_jacobian():
     pi_C = np.array(scene.truth)
     factors = scene.rng.normal(size=(len(pi_C), 10, 10))
     covariance_C = factors @ factors.transpose(0, 2, 1)
-    links = LinkReport(scene.bodies).estimates(pi_C, covariance_C, pi_C)
+    links = reported(scene.bodies, pi_C, covariance_C)
     for body, link, P in zip(scene.bodies, links, covariance_C, strict=True):
         expected = body.to_link @ P @ body.to_link.T
         scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
@@ -95,7 +102,7 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
         ekf.update(scene.block(dt=0.01)[0])
     pi_C, P = ekf.posterior.at.pi_C, ekf.posterior.P
     covariance_C = body_covariances(ekf.posterior.at.G, P)
-    (link,) = LinkReport(scene.bodies).estimates(pi_C, covariance_C, pi_C)
+    (link,) = reported(scene.bodies, pi_C, covariance_C)
     draws = scene.rng.multivariate_normal(ekf.posterior.x, 1e-2 * P, size=40000)
     bodies_L = parameters_from_log_cholesky(draws, convention) @ body.to_link.T
     sample = 1e2 * np.cov(bodies_L.T)
@@ -104,3 +111,20 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
     assert np.abs((sample - covariance) / scale).max() < 0.05
     correlation = covariance / scale - np.eye(10)
     assert np.abs(correlation).max() > 0.3, "a diagonal matrix would pass a test of the variances"
+
+
+def test_estimates_are_the_same_object_until_something_changes():
+    scene = ArmScene(links=("panda_link7",))
+    body, sigma = scene.bodies[0], 1e-4 * np.eye(10)[None]
+    links = PublishedLinks(scene.bodies, sigma, rate=3.0)
+    links.set_estimated(scene.bodies)
+    heavier = body.nominal_C.copy()
+    heavier[0] += 0.05
+    links.take(heavier[None], sigma)
+    masses = [links.advance(0.01, 3.0)[0].published.mass for _ in range(3)]
+    start = body.nominal_C[0]
+    assert masses == pytest.approx([start + 0.03, start + 0.05, start + 0.05])
+    arrived = links.advance(0.01, 3.0)
+    assert links.advance(0.01, 3.0) is arrived
+    links.take(body.nominal_C[None], sigma)
+    assert links.advance(0.01, 3.0)[0].published.mass == pytest.approx(start + 0.02)
