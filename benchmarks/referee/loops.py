@@ -14,10 +14,10 @@ from inertial_estimation.experiments.crawl_run import (
     identified_trunk,
     load_on_trunk,
     perturbed_robot,
+    walk_outcome,
 )
-from inertial_estimation.experiments.foster_elbow import ELBOW_OVERRIDES, elbow_run
-from inertial_estimation.experiments.foster_pelvis import PELVIS_OVERRIDES, pelvis_run
-from inertial_estimation.experiments.walk_outcome import walk_outcome
+from inertial_estimation.experiments.foster_arm import ELBOW_OVERRIDES, elbow_run
+from inertial_estimation.experiments.foster_torso import PELVIS_OVERRIDES, pelvis_run
 from inertial_estimation.simulation.disturbances import Push
 
 TOLERANCE = 0.1  # share of a figure; its spread over seeds is not affordable here

@@ -157,13 +157,6 @@ def _seeded(overrides: Overrides | None, seed: int) -> Overrides:
     return replaced
 
 
-def settings_in_words(overrides: Overrides) -> dict[str, str]:
-    """Return overrides as settings of a result: "node name" and the value as text."""
-    return {
-        f"{node} {name}": str(value) for node, values in overrides.items() for name, value in values.items()
-    }
-
-
 def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:
     return file.overridden(
         (node, name, value) for node, values in overrides.items() for name, value in values.items()

@@ -18,8 +18,8 @@ from inertial_estimation.errors import ConfigurationError, InertialEstimationErr
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 
 if TYPE_CHECKING:
-    from inertial_estimation.experiments.experiment_result import ExperimentResult
-    from inertial_estimation.experiments.registry import RegisteredExperiment
+    from inertial_estimation.experiments.registry import Experiment
+    from inertial_estimation.experiments.result import ExperimentResult
     from inertial_estimation.parallel import Workers
 
 EXAMPLES = ("--list", "foster-elbow --seeds 10 --jobs 4 --output results/experiments", "all --quick")
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for JSON and figures (results/experiments)",
     )
-    quick = "shortened runs that exercise every part; their numbers are not results"
+    quick = "shortened runs of one seed that exercise every part; their numbers are not results"
     arguments.add_switch(parser, "--quick", quick)
     arguments.add_workers(parser, "runs of an experiment")
 
@@ -76,12 +76,11 @@ def run(args: argparse.Namespace) -> int:
 def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
     from inertial_estimation.experiments.registry import EXPERIMENTS
-    from inertial_estimation.experiments.result_table import verdict
 
     said, failed = [], 0
     for experiment in EXPERIMENTS:
         try:
-            said.append(f"{experiment.name}: {verdict(_run_one(experiment, args, workers))}")
+            said.append(f"{experiment.name}: {_run_one(experiment, args, workers).verdict}")
         except InertialEstimationError as error:
             failed += 1
             said.append(f"{experiment.name}: FAILED: {error}")
@@ -91,11 +90,8 @@ def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     return 1 if failed else 0
 
 
-def _run_one(
-    experiment: RegisteredExperiment, args: argparse.Namespace, workers: Workers
-) -> ExperimentResult:
-    from inertial_estimation.experiments.result_file import result_document
-    from inertial_estimation.experiments.result_table import result_lines
+def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers) -> ExperimentResult:
+    from inertial_estimation.experiments.result import result_document, result_lines
 
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
     with progress_bar(experiment.name, 100.0, "%") as show:
@@ -104,8 +100,9 @@ def _run_one(
             show(100.0 * share, what)
 
         result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
-    print("\n".join(result_lines(experiment, result, quick=args.quick)))
-    document = result_document(experiment, result, _versions(), quick=args.quick)
+    name, source = experiment.name, experiment.source
+    print("\n".join(result_lines(f"{name}: {experiment.summary}", source, result, quick=args.quick)))
+    document = result_document(name, source, result, _versions(), quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
     with result_folder(args.output, names) as partial:
         written = [write_json(partial / names[0], document)]

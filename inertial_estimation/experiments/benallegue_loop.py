@@ -5,58 +5,202 @@ and a biased gyroscope. Paper: the chest leans by 25 deg and comes back, all in 
 succeeded on two robots, no numbers. Here each is a run of its own, for every seed of the noise. For
 comparison the first seed is run again with the true base state, with estimated inertias in the loop as well,
 on rough ground and with longer steps.
+
+What is tracked is judged by the truth. The reference of the DCM is fixed to the feet as the controller
+believes it to lie relative to the base; it is carried into the world by the true pose of the base, turned by
+the error of the estimated orientation: so that a wrong tilt counts as an error of the DCM.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import hoist_time
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
-from inertial_estimation.closed_loop.time_series import rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.balance_run import (
-    BalanceRun,
-    Lean,
-    ReferenceMotion,
-    balance_run,
-    steps_landed,
-)
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
-from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
-from inertial_estimation.signals import Array
+from inertial_estimation.experiments.figure_description import Panel, Span, thinned
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array, BaseReference
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
+from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 from inertial_estimation.spatial.vectors import DEGREES
 
-WAIST = "torso_2_joint"
-LEAN_DEG, LEAN_S = 25.0, 2.0
-LEAST_LEAN_DEG = 23.0
-LEFT_DEG = 2.5  # what counts as back: a tenth of the lean
-STEP_M, LONG_STEP_M, ROUGHNESS_M = 0.15, 0.25, 0.01
-SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 2.0, "references.angle_acceleration": 12.0}}
-Metrics = dict[str, float]
+WAIST = "torso_2_joint"  # about y, between base and chest
+ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
+SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
+FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The commanded motions, with times from the release on.
+class ReferenceMotion(Protocol):
+    """The motion commanded to a robot."""
 
-    Attributes:
-        begin_s: When a motion begins [s].
-        lean_s: Time of the lean, there and back [s].
-        lean_run_s: Length of its run [s].
-        steps: Steps to walk.
-        walk_run_s: Length of the walk's run [s].
-        hoist_s: Time on the hoist before [s].
+    @property
+    def duration_s(self) -> float:
+        """Length of the run, from the release on [s]."""
+
+    def command(self, loop: ClosedLoop) -> None:
+        """Push the current references; called after every tick."""
+
+
+class Lean(NamedTuple):
+    """Pitch the base forward and back by minimum jerk, half of the time each."""
+
+    angle: float  # largest commanded pitch, positive forward [rad]
+    begin_s: float = 1.0
+    moving_s: float = 2.0  # there and back
+    duration_s: float = 5.0  # of the run
+
+    def pitch(self, time_s: float) -> tuple[float, float]:
+        """Return pitch [rad] and its rate [rad/s] at a time since the release."""
+        half = 0.5 * self.moving_s
+        t = time_s - self.begin_s
+        u = min(1.0, max(0.0, (t if t < half else self.moving_s - t) / half))
+        share, slope, _ = minimum_jerk_derivatives(u)
+        rate = math.copysign(slope / half, half - t)
+        return self.angle * share, self.angle * rate
+
+    def command(self, loop: ClosedLoop) -> None:
+        """Ask for the pitch of now; the height stays."""
+        last = loop.controller.last
+        if last is None or loop.time_s < self.begin_s:
+            return
+        pitch, rate = self.pitch(loop.time_s)
+        loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=pitch, pitch_rate=rate))
+
+
+class BalanceRun(NamedTuple):
+    """What one run gave.
+
+    The columns are, by name, shape (n,) each: time [s]; pitch of base and chest [rad]; x, y (horizontal parts
+    of the vertical in the base, true) and x_hat, y_hat [-]; tilt (error of the estimate), pelvis (angle
+    between true vertical and that of the reference) [rad]; height (of the base above the soles against the
+    reference), com, dcm (distances from the reference) [m]; ahead, aside (position of the base) [m];
+    accelerometer [m/s^2]; the vertical force of each foot [N].
     """
 
+    fallen: bool  # the run ends there
+    damped: int  # ticks for which the controller had no solution
+    feet: tuple[str, ...]  # names of the columns with the forces
+    columns: dict[str, Array]
+
+
+def balance_run(loop: ClosedLoop, motion: ReferenceMotion, hoist_s: float) -> BalanceRun:
+    """Release TALOS after a time on its hoist [s], command the motion, record until its end or a fall."""
+    loop.release(hoist_s)
+    recorder = _Recorder(loop)
+
+    def tick(loop: ClosedLoop) -> None:
+        motion.command(loop)
+        recorder.record(loop)
+
+    loop.run(motion.duration_s, tick)
+    feet = tuple(name for name in recorder.series.names if name.startswith(FORCE_PREFIX))
+    return BalanceRun(loop.simulation.fallen, recorder.damped, feet, dict(recorder.series.columns()))
+
+
+def steps_landed(time: Array, forces: list[Array], since: float) -> int:
+    """Count touchdowns from a time on, by the true vertical forces of the feet [N], shape (n,) each.
+
+    A touchdown is a foot that is loaded again after it was in the air for a while.
+    """
+    count = 0
+    for force in forces:
+        left: float | None = None
+        for t, f in zip(time.tolist(), force.tolist(), strict=True):
+            if left is None and f < IN_AIR:
+                left = t
+            elif left is not None and f > ON_GROUND:
+                count += t - left > SHORTEST_SWING and t > since
+                left = None
+    return count
+
+
+class _Recorder:
+    """Truth against estimate and reference, tick by tick."""
+
+    def __init__(self, loop: ClosedLoop) -> None:
+        self.series = TimeSeries()
+        self.damped = 0
+        self._waist = loop.simulation.robot.joint_index(WAIST)
+        truth = loop.simulation.truth()
+        self._start, self._waist_home = truth.base.p_WB, truth.q[self._waist]
+        self._com_ref: Array | None = None
+        self._last_s = 0.0
+
+    def record(self, loop: ClosedLoop) -> None:
+        """Append a row."""
+        truth, last = loop.simulation.truth(), loop.controller.last
+        assert last is not None
+        if last.state is not ControlState.CONTROL:
+            self.damped += 1
+            return
+        R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
+        estimated = loop.base.state if loop.tilt is not None and loop.base is not None else truth.base
+        R_hat = rotation_from_quaternion(estimated.quaternion_xyzw)
+        up, up_hat = R_WB[2], R_hat[2]
+        roll, pitch = loop.controller.controller.references.tilt.position
+        up_ref = (exp_so3(np.array([0.0, pitch, 0.0])) @ exp_so3(np.array([roll, 0.0, 0.0])))[2]
+        # The estimated reference point on the ground, in the world by the true base pose.
+        dcm_ref = (truth.base.p_WB + R_WB @ R_hat.T @ np.array([*last.dcm_ref, -last.height]))[:2]
+        omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
+        true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
+        ahead, aside, _ = truth.base.p_WB - self._start
+        self.series.add(
+            loop.time_s,
+            pitch=true_pitch,
+            chest=true_pitch + float(truth.q[self._waist] - self._waist_home),
+            x=up[0],
+            y=up[1],
+            x_hat=up_hat[0],
+            y_hat=up_hat[1],
+            tilt=_angle(up, up_hat),
+            pelvis=_angle(up, up_ref),
+            height=last.height - last.height_ref,
+            com=self._com_error(loop.time_s, truth.com_W[:2], dcm_ref, omega),
+            dcm=float(np.hypot(*(truth.com_W[:2] + truth.com_velocity_W[:2] / omega - dcm_ref))),
+            ahead=ahead,
+            aside=aside,
+            accelerometer=float(np.linalg.norm(loop.imu.specific_force_I)) if loop.imu else math.nan,
+            **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
+        )
+
+    def _com_error(self, time_s: float, com: Array, dcm_ref: Array, omega: float) -> float:
+        """Distance from where the reference of the DCM leads: c_ref' = omega (xi_ref - c_ref)."""
+        if self._com_ref is None:
+            self._com_ref = com
+        else:
+            decay = math.exp(-omega * (time_s - self._last_s))
+            self._com_ref = dcm_ref + decay * (self._com_ref - dcm_ref)
+        self._last_s = time_s
+        return float(np.hypot(*(com - self._com_ref)))
+
+
+def _angle(a: Array, b: Array) -> float:
+    """Angle between unit vectors [rad]."""
+    return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
+
+
+LEAN_DEG, LEAN_S = 25.0, 2.0
+BACK_DEG = 2.5  # what counts as back: a tenth of the lean
+STEP_M, LONG_STEP_M, ROUGHNESS_M = 0.15, 0.25, 0.01
+SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 2.0, "references.angle_acceleration": 12.0}}
+ROUGH = {SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": ROUGHNESS_M}}
+
+
+class _Plan(NamedTuple):
+    """The commanded motions, with times from the release on [s]."""
+
     begin_s: float
-    lean_s: float
+    lean_s: float  # there and back
     lean_run_s: float
     steps: int
     walk_run_s: float
@@ -67,252 +211,158 @@ FULL = _Plan(1.0, LEAN_S, 5.0, 10, 15.0, hoist_time(quick=False))
 QUICK = _Plan(0.3, 1.2, 1.8, 2, 3.4, hoist_time(quick=True))
 
 
-@dataclass(frozen=True)
-class _Case:
-    """How a run differs from the one that is judged.
+class _Case(NamedTuple):
+    """How a run differs from the one that is judged."""
 
-    Attributes:
-        name: In the table.
-        truth: The controller is given the true base state.
-        inertias: The inertial filter is in the loop, too.
-        overrides: Parameters by node.
-        step_m: Length of a step [m].
-        leans: Whether the lean is run, too.
-    """
-
-    name: str
-    truth: bool = False
-    inertias: bool = False
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    truth: bool = False  # the controller is given the true base state
+    inertias: bool = False  # the inertial filter is in the loop, too
+    rough: bool = False  # the ground is rough
     step_m: float = STEP_M
-    leans: bool = True
+    leans: bool = True  # the lean is run, too
 
 
-ROUGH = {SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": ROUGHNESS_M}}
-JUDGED = _Case("observer in the loop")
-OTHERS = (
-    _Case("true base state", truth=True),
-    _Case("inertias estimated, too", inertias=True),
-    _Case(f"ground rough by +-{1e3 * ROUGHNESS_M:g} mm", overrides=ROUGH, leans=False),
-    _Case(f"steps of {LONG_STEP_M:g} m", step_m=LONG_STEP_M, leans=False),
-)
-QUICK_CASE = replace(OTHERS[0], leans=False)
+JUDGED, TRUE_STATE = "observer in the loop", "true base state"
+CASES = {
+    JUDGED: _Case(),
+    TRUE_STATE: _Case(truth=True),
+    "inertias estimated, too": _Case(inertias=True),
+    f"ground rough by +-{1e3 * ROUGHNESS_M:g} mm": _Case(rough=True, leans=False),
+    f"steps of {LONG_STEP_M:g} m": _Case(step_m=LONG_STEP_M, leans=False),
+}
+QUICK_CASES = {JUDGED: _Case(), TRUE_STATE: _Case(truth=True, leans=False)}
 
 
-@dataclass(frozen=True, eq=False)
-class _Runs:
-    """Runs by motion: of each seed, and of the other cases by name."""
-
-    judged: list[dict[str, BalanceRun]]
-    compared: dict[str, dict[str, BalanceRun]]
-
-
-class BenallegueLoop(Experiment[_Runs]):
-    """Lean and walk for every seed, then the other cases with the first one.
-
-    Bounds: no fall, the lean done in time, all steps made. A quick run has one seed, a faster lean and two
-    steps, and of the other cases the true base state only.
-    """
-
-    figure_columns = 2
-    quick_seeds = 1
-
-    @property
-    def plan(self) -> _Plan:
-        """The commanded motions."""
-        return QUICK if self.quick else FULL
-
-    def simulate(self, trials: Trials) -> _Runs:
-        """Lean and walk for every seed, then the other cases with the first one."""
-        robot, seeds = RobotLoop("talos", SETTINGS), self.seeds
-        others = (QUICK_CASE,) if self.quick else OTHERS
-        cases = [(JUDGED, seed) for seed in seeds] + [(case, seeds[0]) for case in others]
-        found = trials.results([partial(_both, robot, case, seed, self.plan) for case, seed in cases])
-        compared = {case.name: runs for case, runs in zip(others, found[len(seeds) :], strict=True)}
-        return _Runs(found[: len(seeds)], compared)
-
-    def table(self, data: _Runs) -> list[TableRow]:
-        """Return falls, tracking and tilt errors."""
-        judged = _judged_rows(self._figures(data), self.plan.steps)
-        return judged + _compared_rows(data.compared, self.plan)
-
-    def panels(self, data: _Runs) -> tuple[Panel, ...]:
-        """Return both motions of the first seed, a column each (B Fig. 5 to 7)."""
-        runs, seed, plan = data.judged[0], self.seeds[0], self.plan
-        columns = [_column(motion, one, seed, plan) for motion, one in runs.items()]
-        return tuple(panel for row in zip(*columns, strict=True) for panel in row)
-
-    def per_seed(self, data: _Runs) -> dict[str, tuple[float, ...]]:
-        """Return all metrics of both motions."""
-        return {
-            f"{motion}: {name}": tuple(one[name] for one in metrics)
-            for motion, metrics in self._figures(data).items()
-            for name in metrics[0]
-        }
-
-    def settings(self, data: _Runs) -> Mapping[str, float | str]:
-        """Return the controller's parameters and the motions."""
-        plan = self.plan
-        settings: dict[str, float | str] = {
-            f"{node} {name}": value for node, values in SETTINGS.items() for name, value in values.items()
-        }
-        return settings | {
-            "lean asked for [deg]": LEAN_DEG,
-            "time there and back [s]": plan.lean_s,
-            "motions begin [s]": plan.begin_s,
-            "steps": plan.steps,
-            "length of a step [m]": STEP_M,
-            "run of the lean [s]": plan.lean_run_s,
-            "run of the walk [s]": plan.walk_run_s,
-        }
-
-    def facts(self, data: _Runs) -> tuple[str, ...]:
-        """Return who fell, and how the rows are to be read."""
-        figures, compared, seed = self._figures(data), data.compared, self.seeds[0]
-        fallen = [
-            f"{motion} of seed {i + 1} of {len(metrics)}"
-            for motion, metrics in figures.items()
-            for i, one in enumerate(metrics)
-            if one["falls"]
-        ]
-        fallen += [
-            f"{motion}, {case}"
-            for case, runs in compared.items()
-            for motion, one in runs.items()
-            if one.fallen
-        ]
-        return (
+def run(trials: Trials) -> ExperimentResult:
+    """Lean and walk for every seed, then the other cases with the first one."""
+    robot = RobotLoop("talos", SETTINGS)
+    plan, cases = (QUICK, QUICK_CASES) if trials.quick else (FULL, CASES)
+    others = [name for name in cases if name != JUDGED]
+    runs = trials.by_case(
+        {name: partial(_both, robot, case, plan) for name, case in cases.items()}, first_seed_only=others
+    )
+    judged = runs[JUDGED]
+    rows = [
+        judged_row
+        for motion in judged[0]
+        for judged_row in _judged_rows(motion, [_metrics(motion, one[motion], plan) for one in judged], plan)
+    ]
+    compared = {(case, motion): one for case in others for motion, one in runs[case][0].items()}
+    rows += [
+        row(f"{motion}, {case}: {quantity}", unit, value)
+        for (case, motion), one in compared.items()
+        for (quantity, unit), value in _metrics(motion, one, plan).items()
+        if not (case == TRUE_STATE and quantity.startswith("tilt error"))
+    ]
+    fallen = [
+        f"{motion} of seed {seed}"
+        for seed, both in zip(trials.seeds, judged, strict=True)
+        for motion, one in both.items()
+        if one.fallen
+    ]
+    fallen += [f"{motion}, {case}" for (case, motion), one in compared.items() if one.fallen]
+    columns = [_panels(motion, one, trials.seeds[0], plan) for motion, one in judged[0].items()]
+    return ExperimentResult(
+        trials.seeds,
+        rows,
+        facts=(
             f"fell: {'; '.join(fallen) or 'none'}",
-            "paper: both motions succeeded on two robots, no numbers; lean and steps of TALOS are asked "
-            "for here",
-            "errors are judged by the true base: a wrong tilt of the estimate counts in pelvis, CoM and DCM",
-            f"rows of other cases: seed {seed} alone, without bounds",
-        )
-
-    def _figures(self, data: _Runs) -> dict[str, list[Metrics]]:
-        """Return the metrics of each seed by motion."""
-        return {
-            motion: [_metrics(motion, runs[motion], self.plan) for runs in data.judged]
-            for motion in data.judged[0]
-        }
+            f"rows of other cases: seed {trials.seeds[0]} alone, without bounds",
+        ),
+        panels=[panel for pair in zip(*columns, strict=True) for panel in pair],
+        columns=2,
+    )
 
 
-def _both(robot: RobotLoop, case: _Case, seed: int, plan: _Plan) -> dict[str, BalanceRun]:
+def _both(robot: RobotLoop, case: _Case, plan: _Plan, seed: int) -> dict[str, BalanceRun]:
     motions: dict[str, ReferenceMotion] = {}
     if case.leans:
         motions["lean"] = Lean(float(np.radians(LEAN_DEG)), plan.begin_s, plan.lean_s, plan.lean_run_s)
     motions["walk"] = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
-    return {name: _one(robot, case, seed, motion, plan.hoist_s) for name, motion in motions.items()}
+    runs = {}
+    for name, motion in motions.items():
+        overrides: Mapping[str, Mapping[str, Any]] = ROUGH if case.rough else {}
+        loop = robot.build(overrides=overrides, seed=seed, inertial=case.inertias)
+        if case.truth:
+            loop.tilt = None
+        runs[name] = balance_run(loop, motion, plan.hoist_s)
+    return runs
 
 
-def _one(robot: RobotLoop, case: _Case, seed: int, motion: ReferenceMotion, hoist_s: float) -> BalanceRun:
-    loop = robot.build(overrides=case.overrides, seed=seed, inertial=case.inertias)
-    if case.truth:
-        loop.tilt = None
-    return balance_run(loop, motion, WAIST, hoist_s=hoist_s)
+ERRORS = (  # of a run: name, column, unit, scale
+    ("tilt error of the estimate", "tilt", "deg", DEGREES),
+    ("tilt of the pelvis against its reference", "pelvis", "deg", DEGREES),
+    ("height of the pelvis against its reference", "height", "mm", 1e3),
+    ("centre of mass against its reference", "com", "mm", 1e3),
+    ("DCM against its reference", "dcm", "mm", 1e3),
+)
+CHEST, BACK = "lean of the chest", f"back within {BACK_DEG:g} deg after"
 
 
-def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> Metrics:
+def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> dict[tuple[str, str], float]:
+    """Return quantities of a run by name and unit; those of the lean are of the true chest."""
     c = one.columns
-    metrics = {"falls": float(one.fallen), "ticks without a solution": float(one.damped)}
+    metrics = {("falls", ""): float(one.fallen), ("ticks without a solution", ""): float(one.damped)}
     if motion == "lean":
-        metrics |= _lean_metrics(c, plan.begin_s)
+        t = c["time"] - plan.begin_s
+        chest = np.degrees(c["chest"] - np.interp(plan.begin_s, c["time"], c["chest"]))
+        top = int(chest.argmax())
+        back = np.flatnonzero(chest[top:] < BACK_DEG)
+        metrics[CHEST, "deg"] = float(chest[top])
+        metrics["lean of the pelvis", "deg"] = float(np.degrees(c["pitch"].max()))
+        metrics[BACK, "s"] = float(t[top + back[0]]) if len(back) else float("nan")
+        metrics[f"left after {LEAN_S:g} s", "deg"] = float(np.interp(LEAN_S, t, chest))
     else:
-        forces = [c[foot] for foot in one.feet]
-        metrics["steps made"] = float(steps_landed(c["time"], forces, plan.begin_s))
-        metrics["distance [m]"] = float(c["ahead"][-1])
-        metrics["drift aside [m]"] = float(c["aside"][-1])
-    for name, key, unit, scale in (
-        ("tilt error of the estimate", "tilt", "deg", DEGREES),
-        ("tilt of the pelvis against its reference", "pelvis", "deg", DEGREES),
-        ("height of the pelvis against its reference", "height", "mm", 1e3),
-        ("centre of mass against its reference", "com", "mm", 1e3),
-        ("DCM against its reference", "dcm", "mm", 1e3),
-    ):
-        metrics[f"{name}, rms [{unit}]"] = scale * rms(c[key])
+        landed = steps_landed(c["time"], [c[foot] for foot in one.feet], plan.begin_s)
+        metrics["steps made", ""] = float(landed)
+        metrics["distance", "m"] = float(c["ahead"][-1])
+        metrics["drift aside", "m"] = float(c["aside"][-1])
+    for name, key, unit, scale in ERRORS:
+        metrics[f"{name}, rms", unit] = scale * rms(c[key])
         if key in ("tilt", "dcm"):
-            metrics[f"{name}, largest [{unit}]"] = scale * float(np.abs(c[key]).max())
+            metrics[f"{name}, largest", unit] = scale * float(np.abs(c[key]).max())
     return metrics
 
 
-def _lean_metrics(c: Mapping[str, Array], begin_s: float) -> Metrics:
-    """Chest lean reached, when, and what is left of it where the 2 s are over; all of the true chest."""
-    t, chest = c["time"] - begin_s, np.degrees(c["chest"] - np.interp(begin_s, c["time"], c["chest"]))
-    top = int(chest.argmax())
-    back = np.flatnonzero(chest[top:] < LEFT_DEG)
-    left = float(np.interp(LEAN_S, t, chest))
-    return {
-        "lean of the chest [deg]": float(chest[top]),
-        "lean of the pelvis [deg]": float(np.degrees(c["pitch"].max())),
-        f"back within {LEFT_DEG:g} deg after [s]": float(t[top + back[0]]) if len(back) else float("nan"),
-        f"left after {LEAN_S:g} s [deg]": left,
+def _judged_rows(
+    motion: str, metrics: Sequence[Mapping[tuple[str, str], float]], plan: _Plan
+) -> list[TableRow]:
+    """Return the quantities over the seeds; with a bound that of the least favourable one."""
+    bounds: dict[str, dict[str, Any]] = {
+        "falls": {"summary": "sum", "bound": "== 0", "paper": 0.0},
+        CHEST: {"summary": "min", "bound": ">= 23", "paper": LEAN_DEG},
+        BACK: {"summary": "max", "bound": f"<= {LEAN_S}", "paper": LEAN_S},
+        "steps made": {"summary": "min", "bound": f">= {plan.steps}"},
     }
-
-
-PAPER = {"falls": 0.0, "lean of the chest [deg]": LEAN_DEG, f"back within {LEFT_DEG:g} deg after [s]": LEAN_S}
-
-
-def _bounded(steps: int) -> Mapping[str, tuple[str, Callable[[Array], float], Bound]]:
-    """Quantities with a bound, and which value of the seeds has to keep it."""
-    return {
-        "falls": ("sum", np.sum, Bound("==", 0.0)),
-        "lean of the chest [deg]": ("least", np.min, Bound(">=", LEAST_LEAN_DEG)),
-        f"back within {LEFT_DEG:g} deg after [s]": ("largest", np.max, Bound("<=", LEAN_S)),
-        "steps made": ("least", np.min, Bound(">=", float(steps))),
-    }
-
-
-def _judged_rows(figures: Mapping[str, Sequence[Metrics]], steps: int) -> list[TableRow]:
-    rows, bounded = [], _bounded(steps)
-    for motion, metrics in figures.items():
-        for name in metrics[0]:
-            quantity, unit = _unit(name)
-            values = np.array([one[name] for one in metrics])
-            paper = PAPER.get(name)
-            if name in bounded:
-                which, choose, bound = bounded[name]
-                ours = float(choose(values))
-                rows.append(TableRow(f"{motion}: {quantity}, {which}", unit, ours, None, paper, bound=bound))
-            elif name.startswith(("ticks", "left")) or "largest" in name:
-                worst = float(values[np.abs(values).argmax()])
-                rows.append(TableRow(f"{motion}: {quantity}, of all seeds", unit, worst))
-            else:
-                rows.append(TableRow.over_seeds(f"{motion}: {quantity}", unit, values))
-    return rows
-
-
-def _compared_rows(compared: Mapping[str, Mapping[str, BalanceRun]], plan: _Plan) -> list[TableRow]:
-    """Return the quantities of single runs, without bounds."""
+    words = {"min": "least", "max": "largest", "sum": "sum"}
     rows = []
-    for case, runs in compared.items():
-        for motion, one in runs.items():
-            for name, value in _metrics(motion, one, plan).items():
-                quantity, unit = _unit(name)
-                if not (case == QUICK_CASE.name and quantity.startswith("tilt error")):
-                    rows.append(TableRow(f"{motion}, {case}: {quantity}", unit, value))
+    for quantity, unit in metrics[0]:
+        values = np.array([one[quantity, unit] for one in metrics])
+        if quantity in bounds:
+            name = f"{motion}: {quantity}, {words[bounds[quantity]['summary']]}"
+            rows.append(row(name, unit, values, **bounds[quantity]))
+        elif quantity.startswith(("ticks", "left")) or "largest" in quantity:
+            worst = values[np.abs(values).argmax()]
+            rows.append(row(f"{motion}: {quantity}, of all seeds", unit, worst))
+        else:
+            rows.append(row(f"{motion}: {quantity}", unit, values))
     return rows
 
 
-def _unit(name: str) -> tuple[str, str]:
-    """Split "quantity [unit]"."""
-    quantity, _, unit = name.partition(" [")
-    return quantity, unit.rstrip("]")
-
-
-def _column(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel, ...]:
+def _panels(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel, ...]:
+    """Return a column of the figure (B Fig. 5 to 7)."""
     c, t = one.columns, one.columns["time"]
     label = f"time, {motion} [s]"
     spans = (Span(plan.begin_s, plan.begin_s + plan.lean_s, "there and back"),) if motion == "lean" else ()
-    tilts: tuple[Series, ...] = (
+    tilts = (
         thinned("true", t, c["x"], "reference"),
         thinned("", t, c["y"], "reference"),
         thinned("estimate, x", t, c["x_hat"], "thin", 0),
         thinned("estimate, y", t, c["y_hat"], "thin", 1),
     )
-    forces = tuple(
+    forces = [
         thinned(foot.removeprefix("force_").replace("_", " "), t, c[foot], "thin", 3 + i)
         for i, foot in enumerate(one.feet)
-    )
+    ]
     dcm = (thinned("DCM", t, 1e3 * c["dcm"], "thin", 5), thinned("CoM", t, 1e3 * c["com"], "thin", 6))
     error = (thinned("error", t, np.degrees(c["tilt"]), "thin", 2),)
     accelerometer = (thinned("accelerometer", t, c["accelerometer"], "thin", 7),)

@@ -1,20 +1,22 @@
 """A quadruped that crawls while a load is put on its trunk: truth and estimates, tick by tick."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
+from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
-from inertial_estimation.control.support_target import GaitPhase
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
@@ -27,27 +29,18 @@ from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_q
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
 ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `walking.most_steps`
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
-Believed = Callable[[ClosedLoop], LinkInertia | None]
+TrunkSource = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""
 
 
-@dataclass(frozen=True)
-class CrawlSchedule:
-    """What happens; times from the release.
+class CrawlSchedule(NamedTuple):
+    """What happens; times from the release."""
 
-    Attributes:
-        trunk: Link of the trunk.
-        stride: Length of a foot's step [m].
-        begin_s: When it sets out [s].
-        load_s: When the load is there [s].
-        duration_s: Length of the run [s].
-    """
-
-    trunk: str
-    stride: float
-    begin_s: float
-    load_s: float
-    duration_s: float
+    trunk: str  # its link
+    stride: float  # length of a foot's step [m]
+    begin_s: float  # when the walk begins
+    load_s: float  # when the load is there
+    duration_s: float  # of the run
 
 
 class EventKind(Enum):
@@ -56,20 +49,13 @@ class EventKind(Enum):
     LOADED = "loaded"  # the first three are the kinds of a `LoadChange`
     UNLOADED = "unloaded"
     SHIFTED = "shifted"
-    HELD = "held"  # the identification requests that the robot stand
-    RESUMED = "resumed"  # the robot may walk on
-    REFUSED = "refused"  # the identification is given up
+    HELD = "stands to be identified"
+    RESUMED = "may walk on"
+    REFUSED = "identification given up"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened.
-
-    Attributes:
-        time_s: When, from the release [s].
-        kind: What it was.
-        what: Description with numbers.
-    """
+class Event(NamedTuple):
+    """Something that happened, at a time from the release, with a description in words."""
 
     time_s: float
     kind: EventKind
@@ -86,11 +72,10 @@ class CrawlRun:
         ended_s: When the run ended [s].
         swings: Feet that landed after the load came.
         events: In order of time: load change, hold, refusals.
-        columns: By name, shape (n,) each: time [s]; ahead, aside (of the base against the start) [m];
-            roll, pitch (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon
-            of the loaded feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link
-            frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (estimated); x_used ... (in the controller);
-            hold, swinging (0 or 1).
+        columns: By name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll, pitch
+            (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the
+            loaded feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link frame)
+            [m, kg]; x_hat, y_hat, z_hat, mass_hat (estimated); x_used ... (in the controller); hold (0 or 1).
     """
 
     load_s: float
@@ -101,25 +86,13 @@ class CrawlRun:
     columns: dict[str, Array]
 
     def error_xy(self, kind: str = "hat") -> Array:
-        """Return the horizontal distance of an estimated centre of mass from the true one [m], shape (n,).
-
-        Args:
-            kind: "hat" for the estimate, "used" for what the controller has.
-        """
+        """Return the horizontal error of the centre of mass in columns "hat" or "used" [m], shape (n,)."""
         c = self.columns
         return np.hypot(c[f"x_{kind}"] - c["x"], c[f"y_{kind}"] - c["y"])
 
 
 def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, start_s: float) -> Attachment:
-    """Return a weight of a given force at a point of the base frame, put on the trunk at a time.
-
-    Args:
-        robot: The robot.
-        trunk: Link of the trunk, fixed to the base.
-        force: Its weight [N].
-        point_B: Its place in the base frame [m], shape (3,).
-        start_s: When it is put on, from the release [s].
-    """
+    """Return a weight [N] at a point of the base frame [m], put on the trunk at a time from the release."""
     T_TB = robot.fixed_transform(trunk, robot.base_link)
     return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(point_B))), start=start_s)
 
@@ -133,14 +106,8 @@ def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
     """Return a robot that differs from the model of estimators and controller, as a real robot does.
 
     Masses of all links off by 3 % and centres of mass by 3 mm (the trunk's too), torques of all joints by
-    1 Nm, sensed at the motor, accelerometer biased by 0.05 m/s^2 an axis; all normal.
-
-    Args:
-        robot: The robot as described.
-        seed: Of the deviations.
-
-    Returns:
-        URDF of the true robot, and what the simulation differs in.
+    1 Nm, sensed at the motor, accelerometer biased by 0.05 m/s^2 an axis; all normal. The result is the URDF
+    of the true robot, and what the simulation differs in.
     """
     rng = default_rng([seed, 1])
     urdf = perturbed_urdf(robot.urdf, rng, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA)
@@ -156,109 +123,74 @@ def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
 
 
 def crawl_run(
-    loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed, *, hoist_s: float
+    loop: ClosedLoop, plan: CrawlSchedule, estimated: TrunkSource, used: TrunkSource, *, hoist_s: float
 ) -> CrawlRun:
-    """Release the robot, let it crawl, record until the end or a fall.
+    """Release the robot after a time on its hoist, let it crawl, record until the end or a fall.
 
-    Args:
-        loop: A quadruped on its hoist; its disturbances bring the load at `plan.load_s`.
-        plan: The commanded walk.
-        estimated: Where the estimate comes from.
-        used: Where the controller's trunk comes from.
-        hoist_s: Time on the hoist [s].
-
-    Returns:
-        The record.
+    The disturbances of the loop bring the load at `plan.load_s`. The trunk is recorded as it is estimated and
+    as the controller uses it.
     """
     loop.release(hoist_s)
     recorder = _Recorder(loop, plan, estimated, used)
     loop.run(plan.duration_s, recorder.tick)
-    fell = loop.time_s if loop.simulation.fallen else None
-    return CrawlRun(
-        plan.load_s,
-        fell,
-        loop.time_s,
-        recorder.swings,
-        tuple(recorder.events),
-        dict(recorder.series.columns()),
-    )
-
-
-def columns_of(outcomes: Sequence[Any]) -> dict[str, Array]:
-    """Return the fields of dataclasses of numbers as columns, shape (n,) each, by name."""
-    names = [field.name for field in fields(outcomes[0])]
-    return {name: np.array([getattr(one, name) for one in outcomes]) for name in names}
+    fell, columns = loop.time_s if loop.simulation.fallen else None, dict(recorder.series.columns())
+    return CrawlRun(plan.load_s, fell, loop.time_s, recorder.swings, tuple(recorder.events), columns)
 
 
 class _Recorder:
-    """Asks for the walk and writes down what happens."""
+    """Commands the walk and writes down what happens."""
 
-    def __init__(self, loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed) -> None:
+    def __init__(self, loop: ClosedLoop, plan: CrawlSchedule, *sources: TrunkSource) -> None:
         self.series = TimeSeries()
         self.events: list[Event] = []
         self.swings = 0
-        self._plan, self._estimated, self._used = plan, estimated, used
+        self._walk = ScheduledWalk(WalkCommand(ENDLESS_SWINGS, plan.stride), plan.begin_s, plan.duration_s)
+        self._plan, (self._estimated, self._used) = plan, sources
         self._start = loop.simulation.truth().base.p_WB
-        self._asked = self._held = False
-        self._steps = 0
-        self._refusal = ""
+        self._held, self._steps, self._refusal = False, 0, ""
 
     def tick(self, loop: ClosedLoop) -> None:
         """Called after every tick of the loop."""
-        plan, t = self._plan, loop.time_s
-        if not self._asked and t >= plan.begin_s:
-            loop.controller.push_walk_command(WalkCommand(ENDLESS_SWINGS, plan.stride))
-            self._asked = True
-        self._watch(loop)
-        if t - self.series.last_time_s > 0.01:
+        self._walk.command(loop)
+        steps = loop.controller.controller.gait.steps_made
+        if loop.time_s >= self._plan.load_s:
+            self.swings += max(0, steps - self._steps)
+        self._steps = steps
+        if loop.identified is not None:
+            self._note_events(loop.time_s, loop.identified)
+        if loop.time_s - self.series.last_time_s > 0.01:
             self._record(loop)
 
-    def _watch(self, loop: ClosedLoop) -> None:
-        steps = loop.controller.controller.gait.steps_made
-        if steps > self._steps and loop.time_s >= self._plan.load_s:
-            self.swings += steps - self._steps
-        self._steps = steps
-        estimate = loop.identified
-        if estimate is None:
-            return
-        if estimate.change is not None:
-            change = estimate.change
+    def _note_events(self, time_s: float, estimate: PayloadEstimate) -> None:
+        change = estimate.change
+        if change is not None:
             masses = f"{change.mass_before:.1f} -> {change.mass_measured:.1f} kg"
-            self._note(loop, EventKind(change.kind), f"{change.kind}: {masses}")
+            self.events.append(Event(time_s, EventKind(change.kind), f"{change.kind}: {masses}"))
         if estimate.hold != self._held:
-            self._held = estimate.hold
-            if estimate.hold:
-                self._note(loop, EventKind.HELD, "asked to stand")
-            else:
-                self._note(loop, EventKind.RESUMED, "goes on")
+            kind = EventKind.HELD if estimate.hold else EventKind.RESUMED
+            self.events.append(Event(time_s, kind, kind.value))
         if estimate.refusal and estimate.refusal != self._refusal:
-            self._note(loop, EventKind.REFUSED, f"given up: {estimate.refusal}")
-        self._refusal = estimate.refusal
-
-    def _note(self, loop: ClosedLoop, kind: EventKind, what: str) -> None:
-        self.events.append(Event(loop.time_s, kind, what))
+            self.events.append(Event(time_s, EventKind.REFUSED, f"given up: {estimate.refusal}"))
+        self._held, self._refusal = estimate.hold, estimate.refusal
 
     def _record(self, loop: ClosedLoop) -> None:
-        truth, trunk = loop.simulation.truth([self._plan.trunk]), self._plan.trunk
+        truth = loop.simulation.truth([self._plan.trunk])
         roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
-        ahead, aside, _ = truth.base.p_WB - self._start
-        last = loop.controller.last
         self.series.add(
             loop.time_s,
-            ahead=ahead,
-            aside=aside,
+            ahead=float(truth.base.p_WB[0] - self._start[0]),
             roll=roll,
             pitch=pitch,
             margin=_margin(truth),
             hold=float(self._held),
-            swinging=float(last is not None and last.phase is GaitPhase.SWING),
-            **_columns(truth.inertias[trunk], ""),
-            **_columns(self._estimated(loop), "_hat"),
-            **_columns(self._used(loop), "_used"),
+            **trunk_columns(truth.inertias[self._plan.trunk], ""),
+            **trunk_columns(self._estimated(loop), "_hat"),
+            **trunk_columns(self._used(loop), "_used"),
         )
 
 
-def _columns(trunk: LinkInertia | None, suffix: str) -> dict[str, float]:
+def trunk_columns(trunk: LinkInertia | None, suffix: str) -> dict[str, float]:
+    """Return x, y, z [m] and mass [kg] of a trunk by column name; NaN for None."""
     x, y, z = (np.nan,) * 3 if trunk is None else trunk.com_L.tolist()
     mass = np.nan if trunk is None else trunk.mass
     return {f"x{suffix}": x, f"y{suffix}": y, f"z{suffix}": z, f"mass{suffix}": mass}
@@ -278,3 +210,74 @@ def _margin(truth: GroundTruth) -> float:
     along = np.roll(corners, -1, axis=0) - corners
     inwards = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
     return float(((truth.com_W[:2] - corners) * inwards).sum(axis=1).min())
+
+
+class WalkOutcome(NamedTuple):
+    """Numbers of one run, times from the coming of the load [s]; NaN for what did not happen."""
+
+    fell: float
+    walked: float  # how long the run went on
+    swings: float  # feet that landed
+    detected: float  # when the load change was found
+    stood: float  # how long it stood to identify
+    error: float  # of the published centre of mass in x and y while walking on, median [mm]
+    mass_error: float  # of the published trunk mass while walking on, median [%]
+    margin: float  # least distance of the true centre of mass from the edge of the support meanwhile [mm]
+    speed: float  # mean while walking on [m/s]
+
+
+def walk_outcome(run: CrawlRun) -> WalkOutcome:
+    """Return the numbers of a run."""
+    c, t, load_s = run.columns, run.columns["time"], run.load_s
+    found = _first(run, EventKind.LOADED, load_s)
+    on = _first(run, EventKind.RESUMED, found)
+    after = t > (on if np.isfinite(on) else np.inf)
+    walks = int(after.sum()) > 1
+    return WalkOutcome(
+        fell=np.nan if run.fell_s is None else run.fell_s - load_s,
+        walked=run.ended_s - load_s,
+        swings=float(run.swings),
+        detected=found - load_s,
+        stood=on - found,
+        error=1e3 * float(np.median(run.error_xy()[after])) if walks else np.nan,
+        mass_error=100.0 * float(np.median(np.abs(c["mass_hat"] / c["mass"] - 1.0)[after]))
+        if walks
+        else np.nan,
+        margin=1e3 * float(np.nanmin(c["margin"][after])) if walks else np.nan,
+        speed=float(np.ptp(c["ahead"][after]) / np.ptp(t[after])) if walks else np.nan,
+    )
+
+
+def _first(run: CrawlRun, kind: EventKind, since: float) -> float:
+    return next((e.time_s for e in run.events if e.kind is kind and e.time_s >= since), np.nan)
+
+
+def outcomes(runs: Sequence[CrawlRun]) -> dict[str, Array]:
+    """Return the numbers of runs by name, shape (n,) each."""
+    columns = np.array([walk_outcome(run) for run in runs]).T
+    return dict(zip(WalkOutcome._fields, columns, strict=True))
+
+
+def trunk_panels(
+    c: Mapping[str, Array], estimates: Mapping[str, tuple[str, str]], spans: Sequence[Span], seed: int
+) -> list[Panel]:
+    """Return centre of mass and mass of the trunk over time.
+
+    Args:
+        c: Columns of a run.
+        estimates: By label, which columns they are in ("hat", "used"), and their style.
+        spans: Shaded times.
+        seed: Of the run.
+    """
+    t, label = c["time"], "time [s]"
+    com, mass = [], [thinned("true", t, c["mass"], "reference")]
+    for i, axis in enumerate("xy"):
+        com.append(thinned(f"true {axis}", t, 1e3 * c[axis], "reference", i))
+        for name, (columns, style) in estimates.items():
+            com.append(thinned(f"{name} {axis}", t, 1e3 * c[f"{axis}_{columns}"], style, i))
+    name, (columns, style) = next(iter(estimates.items()))
+    mass.append(thinned(name, t, c[f"mass_{columns}"], style, 2))
+    return [
+        Panel(f"Trunk's centre of mass (seed {seed})", label, "[mm]", com, spans),
+        Panel("Trunk's mass", label, "[kg]", mass, spans),
+    ]

@@ -1,275 +1,292 @@
 """Tournois et al., IV-A: the parameters of HyQ's right hind leg, trunk held, from 180 s of random sines.
 
 The leg is the description's with noise on centres of mass and moments of inertia; the description is what
-identification believes. Least squares where the data tell, the description where they do not (T 5).
+identification starts from. Least squares determines what the data do, the rest is the description's (T 5).
+
+The sensors are ideal ones with noise on top (`models/inverse_dynamics.IdealSensors`): that noise of the
+parameters makes bodies that no mass distribution has, and physics cannot simulate those, while inverse
+dynamics can.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
-from inertial_estimation.experiments.leg_trial import (
-    COM_SIGMA_M,
-    LINKS,
-    METHOD,
-    MOMENT_SIGMA,
-    PLAIN,
-    RATE_HZ,
-    ROW_HZ,
-    WINDOW_S,
-    LegTrial,
-    leg_trial,
-)
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.identification.base_parameters import base_parameters
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     Identifiability,
+    IdentificationReport,
+    MethodResult,
 )
-from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.body_reference import estimated_bodies, robot_with_bodies
+from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sine_motion import SineMotion
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import Array, seconds
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
+LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
+OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked
+COM_SIGMA_M, MOMENT_SIGMA = 0.02, 0.02  # of the parameter noise (T IV-A) [m], [kg m^2]
+AMPLITUDES_RAD, BAND_HZ = np.array([0.25, 0.20, 0.40]), (0.3, 0.9)  # of the sines (T IV-A)
+LIMIT_MARGIN_RAD = 0.05  # smallest distance from the joint limits
+SHIFT_HZ, SHIFTS_PER_JOINT = (0.01, 0.05), 2  # slow sines, which shift the origin of the fast ones
+FADE_S = 1.0
+RATE_HZ, ROW_HZ, WINDOW_S = 500.0, 10.0, 0.12
+METHOD = "nullspace-prior"
+PLAIN = "least-squares"  # the smallest change in SI units: (T 5) as it is written
+LEADING = ("mcx", "mcy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz", "Iyy", "mcz", "m")
 PAPER_RANK, PAPER_KEPT = 12, 7
-# Simulated less identified centres of mass of its Table I [mm].
-PAPER_COM_MM = {
+PAPER_COM_MM = {  # simulated less identified centres of mass of its Table I
     "rh_hipassembly": (0.8, 1.9, 46.5),
     "rh_upperleg": (2.7, 0.2, 15.8),
     "rh_lowerleg": (0.7, 0.4, 42.7),
 }
+FULL, QUICK = (180.0, 60.0, (10.0, 45.0)), (12.0, 6.0, (0.0, 6.0))  # training, validation, shown [s]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Lengths of the two motions [s]."""
+class DisturbedLeg(NamedTuple):
+    """A leg whose parameters are not those of its description."""
 
-    training_s: float
-    validation_s: float
-    shown_s: tuple[float, float]
+    robot: RobotModel
+    parameters: Array  # of each link, about its frame, Pinocchio's order, shape (3, 10)
 
 
-FULL, QUICK = _Plan(180.0, 60.0, (10.0, 45.0)), _Plan(12.0, 6.0, (0.0, 6.0))
+def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
+    """Add noise to centres of mass and moments of inertia (T IV-A); masses stay, bodies may be impossible."""
+    nominal = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=OTHER_LEGS)
+    bodies = estimated_bodies(nominal, LINKS)
+    parameters = np.array([body.to_link @ body.nominal_C for body in bodies])
+    for pi in parameters:
+        pi[1:4] += pi[0] * COM_SIGMA_M * rng.standard_normal(3)
+        pi[4:] += MOMENT_SIGMA * rng.standard_normal(6)
+    return DisturbedLeg(robot_with_bodies(nominal, bodies, list(parameters)), parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class _Trials:
-    """One identified leg for each seed, with the noise of sensors and without."""
+def swing(robot: RobotModel, rng: Generator) -> SineMotion:
+    """Draw a motion within the joint limits: one sine a joint, about an origin that slow sines shift.
 
-    noisy: list[LegTrial]
-    exact: list[LegTrial]
+    The slow ones use what the joint limits leave.
+    """
+    limits, n = joint_limits(robot), robot.n_joints
+    half = 0.5 * (limits.upper - limits.lower) - LIMIT_MARGIN_RAD
+    fast = np.minimum(AMPLITUDES_RAD, half)
+    shares = rng.dirichlet(np.full(SHIFTS_PER_JOINT, 5.0), size=n)
+    frequencies = np.column_stack([rng.uniform(*BAND_HZ, n), rng.uniform(*SHIFT_HZ, (n, SHIFTS_PER_JOINT))])
+    phases = rng.uniform(0.0, 2.0 * np.pi, frequencies.shape)
+    amplitudes = np.column_stack([fast * rng.uniform(0.5, 1.0, n), (half - fast)[:, None] * shares])
+    return SineMotion(0.5 * (limits.lower + limits.upper), amplitudes, frequencies, phases, 0.0, FADE_S)
 
 
-class TournoisLeg(Experiment[_Trials]):
-    """One leg for each seed; bound: identifiable first moments, over the mass, 1 mm."""
+def record_swing(
+    robot: RobotModel, motion: SineMotion, duration_s: float, noise: SensorNoise, rng: Generator
+) -> SignalBlock:
+    """Compute positions, velocities and torques that the sensors of a leg read."""
+    sensors = IdealSensors(robot)
+    q, v, a = motion.at(np.arange(round(duration_s * RATE_HZ)) / RATE_HZ)
+    tau = np.array([sensors.read(MotionState(*state)).tau for state in zip(q, v, a, strict=True)])
+    return SignalBlock(
+        start_ns=0,
+        step_s=1.0 / RATE_HZ,
+        continues=False,
+        q=q + noise.position * rng.standard_normal(q.shape),
+        v=v + noise.velocity * rng.standard_normal(v.shape),
+        tau=tau + noise.effort * rng.standard_normal(tau.shape),
+    )
+
+
+class LegTrial(NamedTuple):
+    """One leg, identified."""
+
+    true: Array  # its parameters about the link frames, shape (30,)
+    report: IdentificationReport
+    base_errors: dict[str, float]  # of each base parameter by the name of its leader
+    rows: tuple[Array, Array, Array, Array]  # stamps [s], torques: measured, identified, nominal, (k, 3) each
 
     @property
-    def plan(self) -> _Plan:
-        """Lengths of the motions."""
-        return QUICK if self.quick else FULL
+    def result(self) -> MethodResult:
+        """What the method found."""
+        return self.report.methods[METHOD]
 
-    def simulate(self, trials: Trials) -> _Trials:
-        """Identify one leg for each seed, with the noise of sensors and without."""
-        urdf, plan = RobotLoop("hyq").urdf, self.plan
-        found = trials.by_case(
-            {
-                noise: [
-                    partial(leg_trial, urdf, seed, noise, plan.training_s, plan.validation_s)
-                    for seed in self.seeds
-                ]
-                for noise in (REALISTIC, NOISE_FREE)
-            }
-        )
-        return _Trials(noisy=found[REALISTIC], exact=found[NOISE_FREE])
+    @property
+    def plain(self) -> MethodResult:
+        """What the least change in SI units gives."""
+        return self.report.methods[PLAIN]
 
-    def table(self, data: _Trials) -> list[TableRow]:
-        """Return errors of parameters and torques."""
-        noisy = data.noisy
-        return [
-            *_judged_rows(noisy, data.exact),
-            *_torque_rows(noisy),
-            *_com_rows(noisy),
-            *_parameter_rows(noisy),
-        ]
+    @property
+    def masses(self) -> dict[str, float]:
+        """Nominal masses by link [kg]."""
+        return {body.link: body.nominal.mass for body in self.result.bodies}
 
-    def panels(self, data: _Trials) -> tuple[Panel, ...]:
-        """Return torques of the other motion, first seed (T Fig. 4)."""
-        trial, plan, seed = data.noisy[0], self.plan, self.seeds[0]
-        times, measured, identified, nominal = trial.rows
-        shown = (times >= plan.shown_s[0]) & (times <= plan.shown_s[1])
-        t, label = times[shown], "time [s]"
-        panels = [
-            Panel(
-                f"{row}, other motion, seed {seed}",
-                label,
-                "torque [Nm]",
-                (
-                    thinned("measured (smoothed)", t, measured[shown, k], "reference"),
-                    thinned("CAD", t, nominal[shown, k], colour=1),
-                    thinned("identified", t, identified[shown, k], colour=0),
-                ),
-            )
-            for k, row in enumerate(trial.report.row_names)
-        ]
-        error = Panel(
-            f"{trial.report.row_names[0]}, error",
-            label,
-            "measured - predicted [Nm]",
-            (
-                thinned("CAD", t, (measured - nominal)[shown, 0], colour=1),
-                thinned("identified", t, (measured - identified)[shown, 0], colour=0),
-            ),
-        )
-        return (*panels, error)
-
-    def per_seed(self, data: _Trials) -> dict[str, tuple[float, ...]]:
-        """Return the largest errors of the first moments."""
-        return {
-            "largest_first_moment_error_mm": tuple(_largest(data.noisy)),
-            "largest_first_moment_error_without_noise_mm": tuple(_largest(data.exact)),
-        }
-
-    def settings(self, data: _Trials) -> Mapping[str, float | str]:
-        """Return deviations, motions, rates and noise."""
-        return {
-            "com_sigma_m": COM_SIGMA_M,
-            "moment_sigma_kg_m2": MOMENT_SIGMA,
-            "training_s": self.plan.training_s,
-            "rate_hz": RATE_HZ,
-            "row_rate_hz": ROW_HZ,
-            "window_s": WINDOW_S,
-            "torque_noise_nm": REALISTIC.effort,
-        }
-
-    def facts(self, data: _Trials) -> tuple[str, ...]:
-        """Return what can be identified, how the methods differ, and the link's values."""
-        trials, seed = data.noisy, self.seeds[0]
-        first = trials[0]
-        impossible = sum(
-            bool(InertialParameters.from_vector(pi).violations())
-            for trial in trials
-            for pi in trial.true.reshape(-1, 10)
-        )
-        left = sum(bool(body.violations) for trial in trials for body in trial.result.bodies)
-        return (
-            "Base parameters are identifiable: a standard parameter plus those inseparable from it. "
-            "Six are judged, led by m c_x and m c_y of each link, over its nominal mass.",
-            f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
-            f"Rank: {first.report.rank} combinations act on the torques, whatever the motion. The paper "
-            "has 12 at most; in its Table I the 7 parameters not identifiable here keep their CAD "
-            "values.",
-            "Nearest in SI units: (T 5) as written; masses stay, for kg count like kg m and kg m^2. Nearest "
-            "by the prior: the package's method, which expects half a mass, 0.1 m and half a moment.",
-            f"The parameter noise makes impossible bodies: {impossible} of {3 * len(trials)} true ones, "
-            f"{left} of the identified ones. Physics cannot simulate those: torques are inverse dynamics.",
-            *(_comparison(first, i, seed) for i in range(len(LINKS))),
+    @property
+    def first_moments_mm(self) -> Array:
+        """Errors of the base parameters led by a first moment, over the link's mass."""
+        led = ((name.split("/"), error) for name, error in self.base_errors.items())
+        return np.array(
+            [1e3 * error / self.masses[link] for (link, which), error in led if which[:2] == "mc"]
         )
 
+    @property
+    def expected_mm(self) -> float:
+        """Largest standard deviation of first moments identifiable individually, over the mass."""
+        return max(
+            1e3 * parameter.sigma / self.masses[parameter.name.split("/")[0]]
+            for parameter in self.result.parameters
+            if "/mc" in parameter.name and parameter.identifiability is Identifiability.IDENTIFIABLE
+        )
 
-def _largest(trials: list[LegTrial]) -> Array:
-    return np.array([np.abs(trial.first_moments_mm).max() for trial in trials])
+    @property
+    def largest_moment(self) -> float:
+        """Largest error of the base parameters led by a moment of inertia [kg m^2]."""
+        return max(abs(error) for name, error in self.base_errors.items() if "/I" in name)
 
 
-def _judged_rows(noisy: list[LegTrial], exact: list[LegTrial]) -> list[TableRow]:
+def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNoise, seed: int) -> LegTrial:
+    """Draw a leg unlike its nominal description, move it and identify it.
+
+    The seed is that of the leg, its two motions, of which the first is fitted, and the noise.
+    """
+    draws = default_rng(seed)
+    leg = disturbed_leg(urdf, draws)
+    training, validation = (
+        record_swing(leg.robot, swing(leg.robot, draws), duration_s, noise, draws)
+        for duration_s in (training_s, validation_s)
+    )
+    config = {
+        "floating_base": False,
+        "locked_joints": list(OTHER_LEGS),
+        "links": list(LINKS),
+        "contact_wrenches": "none",
+        "smoothing.window": WINDOW_S,
+        "smoothing.row_rate": ROW_HZ,
+    }
+    identifier = Identifier(build_config(IdentificationConfig, config), urdf)
+    identifier.push(training)
+    identifier.push_validation(validation)
+    report = identifier.report([METHOD, PLAIN])
+    x, true = report.methods[METHOD].x, leg.parameters.ravel()
+    names = identifier.parameters.names
+    order = [names.index(f"{link}/{which}") for which in LEADING for link in LINKS]
+    base = base_parameters(identifier.rows(training).regressor.reshape(-1, len(names)), order)
+    errors = base.coupling @ (identifier.parameters.standard(x) - true)
+    base_errors = {names[i]: float(error) for i, error in zip(base.columns, errors, strict=True)}
+    shown = identifier.rows(validation)
+    torques = (shown.measured, identifier.predicted(shown, x), identifier.predicted(shown, np.zeros(len(x))))
+    return LegTrial(true, report, base_errors, (seconds(shown.stamps_ns), *torques))
+
+
+def run(trials: Trials) -> ExperimentResult:
+    """Identify one leg for each seed, with the noise of sensors and without."""
+    training_s, validation_s, shown_s = QUICK if trials.quick else FULL
+    trial = partial(leg_trial, RobotLoop("hyq").urdf, training_s, validation_s)
+    found = trials.by_case({noise: partial(trial, noise) for noise in (REALISTIC, NOISE_FREE)})
+    noisy, exact = found[REALISTIC], found[NOISE_FREE]
+    first, seed = noisy[0], trials.seeds[0]
+    impossible = sum(
+        bool(InertialParameters.from_vector(pi).violations())
+        for trial in noisy
+        for pi in trial.true.reshape(-1, 10)
+    )
+    left = sum(bool(body.violations) for trial in noisy for body in trial.result.bodies)
+    rows = [*_judged_rows(noisy, exact), *_torque_rows(noisy), *_com_rows(noisy), *_parameter_rows(noisy)]
+    facts = (
+        "Six base parameters are judged, led by m c_x and m c_y of each link, over its nominal mass.",
+        f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
+        f"The parameter noise gives impossible bodies: {impossible} of {3 * len(noisy)} true ones, "
+        f"{left} of the identified ones.",
+        *(_comparison(first, i, seed) for i in range(len(LINKS))),
+    )
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, shown_s, seed))
+
+
+def _panels(trial: LegTrial, shown_s: tuple[float, float], seed: int) -> list[Panel]:
+    """Return torques of the other motion (T Fig. 4)."""
+    times, measured, identified, nominal = trial.rows
+    shown = (times >= shown_s[0]) & (times <= shown_s[1])
+    t, label, names = times[shown], "time [s]", trial.report.row_names
+    panels = []
+    for k, name in enumerate(names):
+        curves = (
+            thinned("measured (smoothed)", t, measured[shown, k], "reference"),
+            thinned("CAD", t, nominal[shown, k], colour=1),
+            thinned("identified", t, identified[shown, k], colour=0),
+        )
+        panels.append(Panel(f"{name}, other motion, seed {seed}", label, "torque [Nm]", curves))
+    errors = (
+        thinned("CAD", t, (measured - nominal)[shown, 0], colour=1),
+        thinned("identified", t, (measured - identified)[shown, 0], colour=0),
+    )
+    return [*panels, Panel(f"{names[0]}, error", label, "measured - predicted [Nm]", errors)]
+
+
+def _judged_rows(noisy: Sequence[LegTrial], exact: Sequence[LegTrial]) -> list[TableRow]:
     verdicts = [parameter.identifiability for parameter in noisy[0].result.parameters]
-    bound, aim = Bound("<=", 1.0), Bound("<=", 0.1)
-    worst, quiet = _largest(noisy), _largest(exact)
-    what = "first moments that can be told, error over the mass, largest"
+    worst, quiet = ([np.abs(t.first_moments_mm).max() for t in trials] for trials in (noisy, exact))
+    goal = "<= 1, aim <= 0.1"
+    what, free = "identifiable first moments, error over the mass, largest", "sensors without noise"
+    expected = "standard deviation expected from the noise, those identifiable individually, largest"
+    moments = "identifiable moments, error, largest"
+    ranks = [trial.report.rank for trial in noisy]
     return [
-        TableRow(
-            "rank, of 30 parameters",
-            "",
-            float(min(trial.report.rank for trial in noisy)),
-            paper=PAPER_RANK,
-            bound=Bound(">=", PAPER_RANK),
-        ),
-        TableRow(
-            "parameters that can be told by themselves", "", _count(verdicts, Identifiability.IDENTIFIABLE)
-        ),
-        TableRow(
-            "parameters that can be told in combination", "", _count(verdicts, Identifiability.COMBINATION)
-        ),
-        TableRow(
-            "parameters that cannot be told, kept",
-            "",
-            _count(verdicts, Identifiability.NOT),
-            paper=PAPER_KEPT,
-        ),
-        TableRow.over_seeds(what, "mm", worst, paper=1.0, bound=bound, aim=aim),
-        TableRow("the same, worst seed", "mm", float(worst.max()), bound=bound, aim=aim),
-        TableRow.over_seeds(
-            "standard deviation expected from the noise, those told by themselves, largest",
-            "mm",
-            np.array([trial.expected_mm for trial in noisy]),
-        ),
-        TableRow.over_seeds(f"{what}, sensors without noise", "mm", quiet, paper=1.0, bound=bound, aim=aim),
-        TableRow(
-            "the same, worst seed, sensors without noise", "mm", float(quiet.max()), bound=bound, aim=aim
-        ),
-        *(
-            TableRow.over_seeds(
-                f"moments that can be told, error, largest{name}",
-                "kg m^2",
-                np.array([np.abs(trial.moments).max() for trial in trials]),
-            )
-            for name, trials in (("", noisy), (", sensors without noise", exact))
-        ),
+        row("rank, of 30 parameters", "", ranks, "min", paper=PAPER_RANK, bound=f">= {PAPER_RANK}"),
+        row("parameters identifiable individually", "", verdicts.count(Identifiability.IDENTIFIABLE)),
+        row("parameters identifiable in combination", "", verdicts.count(Identifiability.COMBINATION)),
+        row("parameters not identifiable, kept", "", verdicts.count(Identifiability.NOT), paper=PAPER_KEPT),
+        row(what, "mm", worst, paper=1.0, bound=goal),
+        row("the same, worst seed", "mm", worst, "max", bound=goal),
+        row(expected, "mm", [trial.expected_mm for trial in noisy]),
+        row(f"{what}, {free}", "mm", quiet, paper=1.0, bound=goal),
+        row(f"the same, worst seed, {free}", "mm", quiet, "max", bound=goal),
+        row(moments, "kg m^2", [trial.largest_moment for trial in noisy]),
+        row(f"{moments}, {free}", "kg m^2", [trial.largest_moment for trial in exact]),
     ]
 
 
-def _count(verdicts: list[Identifiability], which: Identifiability) -> float:
-    return float(sum(verdict is which for verdict in verdicts))
-
-
-def _torque_rows(trials: list[LegTrial]) -> list[TableRow]:
+def _torque_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
     rows = []
     for k, error in enumerate(trials[0].result.validation):
-        per_trial = np.array(
-            [(one.rms_nominal, one.rms) for one in (trial.result.validation[k] for trial in trials)]
-        )
-        rows += [
-            TableRow.over_seeds(f"torque error on the other motion, {error.row}, CAD", "Nm", per_trial[:, 0]),
-            TableRow.over_seeds(f"the same, {error.row}, identified", "Nm", per_trial[:, 1]),
-        ]
+        of_row = [trial.result.validation[k] for trial in trials]
+        name = f"torque error on the other motion, {error.row}, CAD"
+        rows.append(row(name, "Nm", [one.rms_nominal for one in of_row]))
+        rows.append(row(f"the same, {error.row}, identified", "Nm", [one.rms for one in of_row]))
     return rows
 
 
-def _com_rows(trials: list[LegTrial]) -> list[TableRow]:
+def _com_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
     """Return the errors of the centres of mass as the paper's table shows them, first moment over mass."""
     rows = []
     for i, link in enumerate(LINKS):
-        errors = {
-            method: np.array(
-                [
-                    1e3 * np.abs(trial.report.methods[method].bodies[i].inertia.com_F - _true_com(trial, i))
-                    for trial in trials
-                ]
-            )
-            for method in (PLAIN, METHOD)
-        }
+        true = [InertialParameters.from_vector(trial.true[10 * i : 10 * i + 10]).com_F for trial in trials]
+        found = {m: [t.report.methods[m].bodies[i].inertia.com_F for t in trials] for m in (PLAIN, METHOD)}
+        plain, prior = (1e3 * np.abs(np.array(found[m]) - np.array(true)) for m in (PLAIN, METHOD))
         for k, axis in enumerate("xyz"):
             name = f"centre of mass, {link} {axis}, error"
             paper = PAPER_COM_MM[link][k]
-            rows += [
-                TableRow.over_seeds(f"{name}, nearest in SI units", "mm", errors[PLAIN][:, k], paper=paper),
-                TableRow.over_seeds(f"{name}, nearest by nullspace-prior", "mm", errors[METHOD][:, k]),
-            ]
+            rows.append(row(f"{name}, nearest in SI units", "mm", plain[:, k], paper=paper))
+            rows.append(row(f"{name}, nearest by nullspace-prior", "mm", prior[:, k]))
     return rows
 
 
-def _true_com(trial: LegTrial, i: int) -> Array:
-    return InertialParameters.from_vector(trial.true[10 * i : 10 * i + 10]).com_F
-
-
-def _parameter_rows(trials: list[LegTrial]) -> list[TableRow]:
+def _parameter_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
     """Return the error of every parameter, with its identifiability."""
     rows = []
     for i, parameter in enumerate(trials[0].plain.parameters):
         errors = np.array([trial.plain.parameters[i].value - trial.true[i] for trial in trials])
         quantity = f"{parameter.name} ({parameter.identifiability.value}), error"
-        rows.append(TableRow.over_seeds(quantity, parameter.unit, np.abs(errors)))
+        rows.append(row(quantity, parameter.unit, np.abs(errors)))
     return rows
 
 

@@ -1,23 +1,25 @@
 """HyQ crawls under a weight put on its trunk: it stops, identifies, walks on, or falls (Tournois V-C).
 
-The load comes at any moment of the gait, drawn for every seed. With identification the mass is watched
-whenever the robot is at rest; at a change it stands still, finds mass and centre of mass by the contact
-forces (approach (c)), hands them to controller and gait, and goes on. Without, the controller keeps the
-nominal trunk. For the paper's Table V the robot stops after the walk and is identified once more by static
-poses (approach (a)).
+The load comes at any moment of the gait, drawn for every seed. With identification the mass is watched; at a
+change the robot stands still, finds mass and centre of mass by the contact forces (approach (c)), hands them
+to controller and gait, and goes on. Without, the controller keeps the nominal trunk. For the paper's Table V
+the robot stops after the walk and is identified once more by static poses (approach (a)).
+
+Stones: the paper reports successful walks on moderately rough terrain, without numbers. Here the ground is a
+lattice of level stones of random heights, drawn anew for every seed; neither controller nor estimators know
+it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,
@@ -26,217 +28,84 @@ from inertial_estimation.experiments.crawl_run import (
     crawl_run,
     identified_trunk,
     load_on_trunk,
+    outcomes,
     perturbed_robot,
+    trunk_panels,
+    walk_outcome,
 )
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
-from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
-from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
-from inertial_estimation.parallel import Call
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.standing_trunk import POINT_B, ROBOT, TRUNK
+from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.signals import Array
 
 CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
-STRIDE_M = 0.3  # [m]
-QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s
+STRIDE_M, LONG_STRIDE_M = 0.3, 0.4
+FASTER: Overrides = {  # nearer to the paper's 0.1 m/s
     CONTROLLER_NODE: {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
 }
-LONG_STRIDE_M = 0.4  # [m]
 BEGIN_S = 1.0  # when the walk begins
-EARLIEST_LOAD_S, LOAD_SPREAD_S = 8.0, 6.0  # when the load comes, and at most later [s]
-WALKED_S = 60.0  # to walk on after the load has come [s]
-LONGEST_POSES_S = 40.0  # longest time of an identification by static poses [s]
-QUICK_TIMES = (0.3, 1.0, 0.0, 2.5)  # begin, earliest, spread, walked
-TABLE_V = {0.0: 0.45, 50.0: 0.20, 100.0: 0.32}  # (c) against (a) [cm]
+EARLIEST_LOAD_S, LOAD_SPREAD_S = 8.0, 6.0  # when the load comes, and at most later
+WALKED_S = 60.0  # to walk on after the load has come
+QUICK_TIMES_S = (0.3, 1.0, 0.0, 2.5)  # begin, earliest, spread, walked
+LONGEST_POSES_S = 40.0  # longest time of an identification by static poses
+TABLE_V = {0.0: 0.45, 50.0: 0.20, 100.0: 0.32}  # (c) against (a) [cm], by load [N]
 
 
-@dataclass(frozen=True)
-class _Case:
-    """One way to walk.
+class _Case(NamedTuple):
+    """A walk under a load."""
 
-    Attributes:
-        name: In the table.
-        force: Weight of the load [N].
-        point: Its place in the base frame [m].
-        identifies: Whether the trunk is identified.
-        unlike: Whether the robot differs from its description.
-        faster: Whether it walks with `QUICK_WALK` and `LONG_STRIDE_M`.
-    """
-
-    name: str
-    force: float = 100.0
-    point: tuple[float, float, float] = POINT_B
-    identifies: bool = True
-    unlike: bool = False
+    force: float = 100.0  # weight of the load [N]
+    point: tuple[float, float, float] = POINT_B  # its place in the base frame [m]
+    identifies: bool = True  # whether the trunk is identified
+    model_errors: bool = False  # whether the robot differs from its description
     faster: bool = False
+    stones: float = 0.0  # largest height of a stone above and below zero [m]; 0 is flat ground
 
 
-WITHOUT, WITH = _Case("without identification", identifies=False), _Case("with identification")
-OTHERS = (
-    _Case("faster", faster=True),
-    _Case("unlike its file", unlike=True),
-    _Case("50 N", 50.0),
-    _Case("50 N, without", 50.0, identifies=False),
-    _Case("100 N at the hind end", point=CORNER_L),
-    _Case("100 N at the hind end, without", point=CORNER_L, identifies=False),
-)
+WITHOUT, WITH = "without identification", "with identification"
+CASES = {WITHOUT: _Case(identifies=False), WITH: _Case()}
+OTHERS = {
+    "faster": _Case(faster=True),
+    "with model errors": _Case(model_errors=True),
+    "50 N": _Case(50.0),
+    "50 N, without": _Case(50.0, identifies=False),
+    "100 N at the hind end": _Case(point=CORNER_L),
+    "100 N at the hind end, without": _Case(point=CORNER_L, identifies=False),
+}
 
 
-@dataclass(frozen=True, eq=False)
-class _Walks:
-    """Runs by case, and centres of mass of the trunk for Table V.
-
-    Attributes:
-        runs: By name of the case; with and without identification one for each seed.
-        table_five: By load [N]: centre of mass by (c), by (a) and true [m].
-    """
-
-    runs: dict[str, list[CrawlRun]]
-    table_five: dict[float, tuple[Array, Array, Array]]
-
-
-class TournoisWalk(Experiment[_Walks]):
-    """Walk under load for every seed, with and without; other loads and Table V with the first one.
-
-    Bounds: a fall in every seed without identification, none with. A quick run has one seed and a few steps.
-    """
-
-    figure_columns = 2
-    quick_seeds = 1
-
-    def simulate(self, trials: Trials) -> _Walks:
-        """Walk under load for every seed, with and without; other loads and Table V with the first one."""
-        robot, seeds, others = RobotLoop(ROBOT), self.seeds, () if self.quick else OTHERS
-        cases = [(case, seed) for case in (WITHOUT, WITH) for seed in seeds]
-        cases += [(case, seeds[0]) for case in others]
-        forces = () if self.quick else tuple(TABLE_V)
-        calls: list[Call[Any]] = [partial(_walk, robot, case, seed, quick=self.quick) for case, seed in cases]
-        calls += [partial(_against_poses, robot, force, seeds[0]) for force in forces]
-        found = trials.results(calls)
-        runs: dict[str, list[CrawlRun]] = {case.name: [] for case, _seed in cases}
-        for (case, _seed), run in zip(cases, found[: len(cases)], strict=True):
-            runs[case.name].append(run)
-        return _Walks(runs, dict(zip(forces, found[len(cases) :], strict=True)))
-
-    def table(self, data: _Walks) -> list[TableRow]:
-        """Return falls, times and errors, and Table V."""
-        others = [case for case in OTHERS if case.name in data.runs]
-        return [
-            *_judged(data.runs, len(self.seeds)),
-            *_other_rows(data.runs, others),
-            *_table_five(data.table_five),
-        ]
-
-    def panels(self, data: _Walks) -> tuple[Panel, ...]:
-        """Return trunk, way and pitch over time, first seed."""
-        identified, nominal = data.runs[WITH.name][0], data.runs[WITHOUT.name][0]
-        seed, label = self.seeds[0], "time [s]"
-        c, t = identified.columns, identified.columns["time"]
-        n, tn = nominal.columns, nominal.columns["time"]
-        spans = _standing(c)
-        com = tuple(
-            series
-            for i, axis in enumerate("xy")
-            for series in (
-                thinned(f"true {axis}", t, 1e3 * c[axis], "reference", i),
-                thinned(f"published {axis}", t, 1e3 * c[f"{axis}_hat"], "line", i),
-            )
-        )
-        mass = (
-            thinned("true", t, c["mass"], "reference"),
-            thinned("published", t, c["mass_hat"], "line", 2),
-        )
-        way = (
-            thinned("with identification", t, c["ahead"], "line", 2),
-            thinned("without", tn, n["ahead"], "line", 3),
-        )
-        tilt = (
-            thinned("", t, np.degrees(c["pitch"]), "thin", 2),
-            thinned("", tn, np.degrees(n["pitch"]), "thin", 3),
-        )
-        return (
-            Panel(f"Trunk's centre of mass (seed {seed})", label, "[mm]", com, spans),
-            Panel("Trunk's mass", label, "[kg]", mass, spans),
-            Panel("Way", label, "[m]", way, spans),
-            Panel("Pitch", label, "[deg]", tilt, spans, y_limits=(-30.0, 30.0)),
-        )
-
-    def per_seed(self, data: _Walks) -> dict[str, tuple[float, ...]]:
-        """Return the outcomes with and without identification."""
-        runs = data.runs
-        return {
-            f"{name}: {quantity}": tuple(values.tolist())
-            for name in (WITHOUT.name, WITH.name)
-            for quantity, values in outcomes(runs[name]).items()
-        }
-
-    def settings(self, data: _Walks) -> Mapping[str, float | str]:
-        """Return load and walk."""
-        latest = EARLIEST_LOAD_S + LOAD_SPREAD_S
-        return {
-            "load at [m]": str(POINT_B),
-            "stride [m]": STRIDE_M,
-            "walk begins [s]": BEGIN_S,
-            "load comes [s]": f"{EARLIEST_LOAD_S:g} to {latest:g}, drawn from the seed",
-            "to walk on after the load [s]": WALKED_S,
-        }
-
-    def facts(self, data: _Walks) -> tuple[str, ...]:
-        """Return the falls, the refusals, and the details missing in the paper."""
-        runs, seeds = data.runs, self.seeds
-        facts = [
-            f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
-            for name in (WITH.name,)
-            for seed, run in zip(seeds, runs[name], strict=True)
-            if run.fell_s is not None
-        ]
-        refusals = {
-            e.what
-            for every in runs.values()
-            for run in every
-            for e in run.events
-            if e.kind is EventKind.REFUSED
-        }
-        return (
-            *facts,
-            *sorted(refusals),
-            "the paper's walks are on the robot; it gives no times and no number of trials",
-            "without identification nothing stops the walk: the controller keeps the nominal trunk",
-        )
-
-
-def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlSchedule:
+def walk_plan(seed: int, *, quick: bool, walked: float, stride: float = STRIDE_M) -> CrawlSchedule:
     """Return what happens in the run of a seed: the load comes at a moment drawn from it.
 
-    Args:
-        seed: The seed.
-        quick: A shortened run.
-        walked: How long it is to walk on after the load [s].
+    The robot walks on for a time after the load [s], with strides of a length [m].
     """
     begin, earliest, spread, walked = (
-        QUICK_TIMES if quick else (BEGIN_S, EARLIEST_LOAD_S, LOAD_SPREAD_S, walked)
+        QUICK_TIMES_S if quick else (BEGIN_S, EARLIEST_LOAD_S, LOAD_SPREAD_S, walked)
     )
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
-    return CrawlSchedule(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
+    return CrawlSchedule(TRUNK, stride, begin, load_s, load_s + walked)
 
 
-def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> CrawlRun:
-    plan = walk_plan(seed, quick=quick)
-    if case.faster:
-        plan = replace(plan, stride=LONG_STRIDE_M)
-    loop = _loop(robot, case, seed, plan)
+def _walk(robot: RobotLoop, case: _Case, walked: float, quick: bool, seed: int) -> CrawlRun:
+    plan = walk_plan(seed, quick=quick, walked=walked, stride=LONG_STRIDE_M if case.faster else STRIDE_M)
+    return _crawl(_loop(robot, case, seed, plan.load_s), plan, quick=quick)
+
+
+def _crawl(loop: ClosedLoop, plan: CrawlSchedule, *, quick: bool) -> CrawlRun:
     return crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=hoist_time(quick=quick))
 
 
-def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> ClosedLoop:
-    body = robot.inertial().robot
-    load = [load_on_trunk(body, TRUNK, case.force, np.array(case.point), plan.load_s)] if case.force else []
-    true_urdf, overrides = perturbed_robot(robot, seed) if case.unlike else ("", {})
-    if case.faster:
-        overrides = QUICK_WALK
+def _loop(robot: RobotLoop, case: _Case, seed: int, load_s: float) -> ClosedLoop:
+    body, point = robot.inertial().robot, np.array(case.point)
+    true_urdf, overrides = perturbed_robot(robot, seed) if case.model_errors else ("", {})
+    overrides = FASTER if case.faster else overrides
+    if case.stones:
+        ground = {"ground.terrain": "stones", "ground.roughness": case.stones, "ground.cell": CELL_M}
+        overrides = {SIMULATOR_NODE: {**ground, "ground.seed": seed}}
     return robot.build(
         overrides=overrides,
-        disturbances=load,
+        disturbances=[load_on_trunk(body, TRUNK, case.force, point, load_s)] if case.force else [],
         seed=seed,
         payload=case.identifies,
         inertial=False,
@@ -247,9 +116,9 @@ def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> Clos
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
     """Return the trunk's centre of mass by (c) while walking, by (a) afterwards, and the true one [m]."""
     plan = CrawlSchedule(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
-    loop = _loop(robot, _Case("", force), seed, plan)
+    loop = _loop(robot, _Case(force), seed, plan.load_s)
     assert loop.payload is not None
-    crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=hoist_time(quick=False))
+    _crawl(loop, plan, quick=False)
     loop.controller.push_walk_command(WalkCommand(0))
     loop.run(5.0)
     found = []
@@ -264,63 +133,104 @@ def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Ar
     return found[0], found[1], loop.simulation.truth([TRUNK]).inertias[TRUNK].com_L
 
 
-def _judged(runs: Mapping[str, Sequence[CrawlRun]], seeds: int) -> tuple[TableRow, ...]:
-    without, with_ = outcomes(runs[WITHOUT.name]), outcomes(runs[WITH.name])
-    detected = with_["detected"]
-    return (
-        TableRow(
-            f"falls without identification, of {seeds}",
-            "",
-            float(np.isfinite(without["fell"]).sum()),
-            paper=float(seeds),
-            bound=Bound("==", float(seeds)),
-        ),
-        TableRow("feet set down before the fall, most", "", float(without["swings"].max()), paper=0.0),
-        TableRow.over_seeds("the fall after the load", "s", without["fell"]),
-        TableRow(
-            f"falls with identification, of {seeds}",
-            "",
-            float(np.isfinite(with_["fell"]).sum()),
-            paper=0.0,
-            bound=Bound("==", 0.0),
-        ),
-        TableRow(
-            "walked after the load came, shortest",
-            "s",
-            float(with_["walked"].min()),
-            bound=Bound(">=", WALKED_S),
-        ),
-        TableRow(f"load change found, of {seeds}", "", float(np.isfinite(detected).sum())),
-        TableRow("found after, longest", "s", float(detected.max())),
-        TableRow("stands to identify, longest", "s", float(with_["stood"].max())),
-        TableRow("error in x and y, worst", "mm", float(with_["error"].max())),
-        TableRow("error of the trunk's mass, worst", "%", float(with_["mass_error"].max())),
-        TableRow("distance to the edge of the support, least", "mm", float(with_["margin"].min())),
-        TableRow.over_seeds("speed", "m/s", with_["speed"], paper=0.1),
+def walk(trials: Trials) -> ExperimentResult:
+    """Walk under load for every seed, with and without; other loads and Table V with the first one."""
+    robot, quick = RobotLoop(ROBOT), trials.quick
+    others, poses = ({}, {}) if quick else (OTHERS, TABLE_V)
+    cases: dict[object, Callable[[int], Any]] = {
+        name: partial(_walk, robot, case, WALKED_S, quick) for name, case in {**CASES, **others}.items()
+    }
+    cases |= {force: partial(_against_poses, robot, force) for force in poses}
+    runs = trials.by_case(cases, first_seed_only=[*others, *poses])
+    rows = _judged_rows(outcomes(runs[WITHOUT]), outcomes(runs[WITH]), len(trials.seeds))
+    for name, case in others.items():
+        rows += _other_rows(name, case, runs[name][0])
+    for force in poses:
+        rows += _table_five_rows(force, *runs.pop(force)[0])
+    facts = (*_falls(trials.seeds, WITH, runs[WITH]), *_refusals(runs))
+    panels = _walk_panels(runs[WITH][0].columns, runs[WITHOUT][0].columns, trials.seeds[0])
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels, columns=2)
+
+
+def _table_five_rows(force: float, by_forces: Array, by_poses: Array, true: Array) -> list[TableRow]:
+    apart, *off = (
+        100.0 * float(np.hypot(*(a - b)[:2]))
+        for a, b in ((by_forces, by_poses), (by_forces, true), (by_poses, true))
     )
+    name = f"Table V, {force:g} N:"
+    return [
+        row(f"{name} (c) from (a)", "cm", apart, paper=TABLE_V[force]),
+        row(f"{name} (c) from the truth", "cm", off[0]),
+        row(f"{name} (a) from the truth", "cm", off[1]),
+    ]
 
 
-def _other_rows(runs: Mapping[str, Sequence[CrawlRun]], others: Sequence[_Case]) -> list[TableRow]:
-    rows = []
-    for case in others:
-        one = walk_outcome(runs[case.name][0])
-        rows.append(TableRow(f"{case.name}: falls", "", float(np.isfinite(one.fell))))
-        rows.append(TableRow(f"{case.name}: walked after the load came", "s", one.walked))
-        if case.identifies:
-            rows.append(TableRow(f"{case.name}: error in x and y", "mm", one.error))
-            rows.append(TableRow(f"{case.name}: speed", "m/s", one.speed, paper=0.1 if case.faster else None))
+def _judged_rows(without: Mapping[str, Array], with_: Mapping[str, Array], seeds: int) -> list[TableRow]:
+    fell, fell_with = np.isfinite(without["fell"]), np.isfinite(with_["fell"])
+    return [
+        row(f"falls without identification, of {seeds}", "", fell, "sum", paper=seeds, bound=f"== {seeds}"),
+        row("feet set down before the fall, most", "", without["swings"], "max", paper=0.0),
+        row("the fall after the load", "s", without["fell"]),
+        row(f"falls with identification, of {seeds}", "", fell_with, "sum", paper=0.0, bound="== 0"),
+        row("walked after the load came, shortest", "s", with_["walked"], "min", bound=f">= {WALKED_S}"),
+        *_identified_rows("", with_, seeds),
+        row("stands to identify, longest", "s", with_["stood"], "max"),
+        row("speed", "m/s", with_["speed"], paper=0.1),
+    ]
+
+
+def _identified_rows(name: str, found: Mapping[str, Array], seeds: int, aim: str = "") -> list[TableRow]:
+    """Return how the load was found and identified; the name of the case begins the quantities."""
+    return [
+        row(f"{name}load change found, of {seeds}", "", np.isfinite(found["detected"]), "sum"),
+        row(f"{name}found after, longest", "s", found["detected"], "max"),
+        row(f"{name}error in x and y, worst", "mm", found["error"], "max", bound=aim),
+        row(f"{name}error of the trunk's mass, worst", "%", found["mass_error"], "max"),
+        row(f"{name}distance to the edge of the support, least", "mm", found["margin"], "min"),
+    ]
+
+
+def _other_rows(name: str, case: _Case, run: CrawlRun) -> list[TableRow]:
+    one = walk_outcome(run)
+    rows = [
+        row(f"{name}: falls", "", np.isfinite(one.fell)),
+        row(f"{name}: walked after the load came", "s", one.walked),
+    ]
+    if case.identifies:
+        rows.append(row(f"{name}: error in x and y", "mm", one.error))
+        rows.append(row(f"{name}: speed", "m/s", one.speed, paper=0.1 if case.faster else None))
     return rows
 
 
-def _table_five(found: Mapping[float, tuple[Array, Array, Array]]) -> list[TableRow]:
-    rows = []
-    for force, (by_forces, by_poses, true) in found.items():
-        apart = 100.0 * float(np.hypot(*(by_forces - by_poses)[:2]))
-        rows.append(TableRow(f"Table V, {force:g} N: (c) from (a)", "cm", apart, paper=TABLE_V[force]))
-        for name, com in (("(c)", by_forces), ("(a)", by_poses)):
-            error = 100.0 * float(np.hypot(*(com - true)[:2]))
-            rows.append(TableRow(f"Table V, {force:g} N: {name} from the truth", "cm", error))
-    return rows
+def _falls(seeds: Sequence[int], name: str, runs: Sequence[CrawlRun]) -> list[str]:
+    return [
+        f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
+        for seed, run in zip(seeds, runs, strict=True)
+        if run.fell_s is not None
+    ]
+
+
+def _refusals(runs: Mapping[Any, Sequence[CrawlRun]]) -> list[str]:
+    events = {(name, e) for name, of_case in runs.items() for run in of_case for e in run.events}
+    return sorted({f"{name}: {event.what}" for name, event in events if event.kind is EventKind.REFUSED})
+
+
+def _walk_panels(c: Mapping[str, Array], nominal: Mapping[str, Array], seed: int) -> tuple[Panel, ...]:
+    """Return trunk, distance and pitch over time."""
+    t, t_nominal, label, spans = c["time"], nominal["time"], "time [s]", _standing(c)
+    distance = (
+        thinned(WITH, t, c["ahead"], "line", 2),
+        thinned("without", t_nominal, nominal["ahead"], "line", 3),
+    )
+    tilt = (
+        thinned("", t, np.degrees(c["pitch"]), "thin", 2),
+        thinned("", t_nominal, np.degrees(nominal["pitch"]), "thin", 3),
+    )
+    return (
+        *trunk_panels(c, {"published": ("hat", "line")}, spans, seed),
+        Panel("Distance walked", label, "[m]", distance, spans),
+        Panel("Pitch", label, "[deg]", tilt, spans, y_limits=(-30.0, 30.0)),
+    )
 
 
 def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:
@@ -329,3 +239,71 @@ def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:
     t = np.append(c["time"], c["time"][-1])
     pairs = edges.reshape(-1, 2).tolist()
     return tuple(Span(float(t[a]), float(t[b]), "stands" if k == 0 else "") for k, (a, b) in enumerate(pairs))
+
+
+HEIGHTS_M = (0.0, 0.02, 0.04)  # largest height of a stone above and below zero; 0 is flat ground
+CELL_M = 0.3  # distance between the centres of two stones
+STONES_S = 25.0  # to walk on after the load has come
+
+
+def stones_cases(*, quick: bool) -> dict[str, _Case]:
+    """Return the walks over stones by name: every height, with and without identification."""
+    cases = {}
+    for height in HEIGHTS_M[1:2] if quick else HEIGHTS_M:
+        ground = f"stones +- {100.0 * height:g} cm" if height else "flat"
+        cases[ground] = _Case(stones=height)
+        cases[f"{ground}, {WITHOUT}"] = _Case(stones=height, identifies=False)
+    return cases
+
+
+def stones(trials: Trials) -> ExperimentResult:
+    """Walk over stones of every height for every seed, with and without identification."""
+    robot, cases = RobotLoop(ROBOT), stones_cases(quick=trials.quick)
+    runs = trials.by_case(
+        {name: partial(_walk, robot, case, STONES_S, trials.quick) for name, case in cases.items()}
+    )
+    rows, falls = [], []
+    for name, case in cases.items():
+        rows += stones_rows(name, case, runs[name])
+        falls += _falls(trials.seeds, name, runs[name]) if case.identifies else []
+    panels = stones_panels(cases, runs, trials.seeds[0])
+    return ExperimentResult(trials.seeds, rows, (*falls, *_refusals(runs)), panels=panels, columns=2)
+
+
+def stones_rows(name: str, case: _Case, runs: Sequence[CrawlRun]) -> list[TableRow]:
+    """Return falls, and where the trunk is identified errors and speed."""
+    found, count = outcomes(runs), len(runs)
+    fell, bound = np.isfinite(found["fell"]), f"== {0 if case.identifies else count}"
+    rows = [row(f"{name}: falls, of {count}", "", fell, "sum", bound=bound)]
+    if not case.identifies:
+        return rows
+    changes = (EventKind.LOADED, EventKind.UNLOADED, EventKind.SHIFTED)
+    early = [sum(e.kind in changes and e.time_s < run.load_s for e in run.events) for run in runs]
+    return [
+        *rows,
+        *_identified_rows(f"{name}: ", found, count, aim="aim <= 5"),
+        row(f"{name}: load changes reported before the load came", "", early, "sum"),
+        row(f"{name}: speed", "m/s", found["speed"]),
+    ]
+
+
+def stones_panels(
+    cases: Mapping[str, _Case], runs: Mapping[str, Sequence[CrawlRun]], seed: int
+) -> tuple[Panel, ...]:
+    """Return distance, pitch, and the errors of centre of mass and mass of the first seed, by height."""
+    label = "time from the load [s]"
+    distance, tilt, error, mass = [], [], [], []
+    for name, case in cases.items():
+        run, colour = runs[name][0], HEIGHTS_M.index(case.stones)
+        c, t = run.columns, run.columns["time"] - run.load_s
+        distance.append(thinned(name, t, c["ahead"], "line" if case.identifies else "dashed", colour))
+        if case.identifies:
+            tilt.append(thinned(name, t, np.degrees(c["pitch"]), "thin", colour))
+            error.append(thinned(name, t, 1e3 * run.error_xy(), "line", colour))
+            mass.append(thinned(name, t, c["mass_hat"] - c["mass"], "line", colour))
+    return (
+        Panel(f"Distance walked (seed {seed})", label, "[m]", distance),
+        Panel("Pitch of the trunk", label, "[deg]", tilt),
+        Panel("Error of the trunk's centre of mass in x and y", label, "[mm]", error),
+        Panel("Published minus true mass of the trunk", label, "[kg]", mass),
+    )

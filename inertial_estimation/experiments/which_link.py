@@ -3,22 +3,195 @@
 Loads of 1 to 5 kg on the links of limbs and head, and pushes of 10 to 100 N in random directions on any link,
 one at a time; then a sequence of loads on both forearms, one of which is taken off again. At rest, where a
 push straight down gives the same readings as a load, one of each.
+
+The robot and its sensors are synthetic, with realistic noise.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator, default_rng
 
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
-from inertial_estimation.experiments.link_robots import talos
-from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
-from inertial_estimation.located_cause import Cause
-from inertial_estimation.signals import Array
-from inertial_estimation.simulation.disturbances import Push
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.inertial.config import AUTO
+from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.models.candidate_columns import candidate_links
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
+from inertial_estimation.simulation.disturbances import Attachment, Push
+from inertial_estimation.simulation.payload import attached_ball
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing, stance_truth
+
+TALOS = "talos"
+LIMBS = ("arm_", "leg_", "gripper_", "head_")  # beginnings of the links on which loads are put
+SPREAD_M = 0.04  # of the point of a load or push about the centre of mass of the body, per axis
+RATE_HZ = 250.0
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTrial:
+    """One run of the filter."""
+
+    links: tuple[str, ...]  # whose masses are published
+    times: Array  # of the estimates [s], shape (n,)
+    published: Array  # masses [kg], shape (n, links)
+    located: tuple[LocatedCause | None, ...]  # what had been located at each time
+
+    def found(self, cause: Cause, since_s: float = 0.0) -> list[tuple[float, LocatedCause]]:
+        """Return the times from one on at which a kind of cause was reported, and the cause."""
+        pairs = zip(self.times.tolist(), self.located, strict=True)
+        return [(t, c) for t, c in pairs if c is not None and c.cause is cause and t >= since_s]
+
+    def moved(self, since_s: float, until_s: float) -> float:
+        """Return the largest relative change of a published mass from one time to another [s]."""
+        later = self.published[(self.times >= since_s) & (self.times <= until_s)]
+        return float(np.abs(later / later[0] - 1.0).max())
+
+
+class _Pause(ReplayWatcher):
+    """Pauses the learning of a pipeline while readings between two stamps are averaged.
+
+    Unlike other watchers it affects the estimates, so that both runs of a push learn from the same data.
+    """
+
+    def __init__(self, pipeline: InertialPipeline, begin_ns: int, end_ns: int) -> None:
+        reach_ns = round((0.5 * pipeline.config.window + 1.0 / RATE_HZ) * NANOSECONDS)
+        self._pipeline = pipeline
+        self._span_ns = begin_ns - reach_ns, end_ns + reach_ns
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Ignore it: the time is that of the estimates."""
+
+    def see(
+        self,
+        base: Sequence[BaseEstimate],
+        inertial: Sequence[InertialEstimate],
+        payload: Sequence[PayloadEstimate],
+    ) -> None:
+        """Decide whether the next measurement may be learned from."""
+        if inertial:
+            next_ns = inertial[-1].stamp_ns + round(NANOSECONDS / RATE_HZ)
+            # Not `set_enabled`, which learns what still waits: with the push that is not learned either.
+            self._pipeline.estimator.learning = not self._span_ns[0] <= next_ns <= self._span_ns[1]
+
+
+class LinkScene:
+    """A motion of TALOS, torso, arms and head, to which loads and pushes are added.
+
+    Attributes:
+        links: One link of every moving body.
+        limb_links: Those of limbs and head, on which loads are put.
+        rng: Source of loads and pushes.
+    """
+
+    def __init__(self, seed: int, duration_s: float, *, still: bool = False) -> None:
+        """Simulate the motion, or a robot that stays still; the seed is also that of the noise."""
+        motion, self.rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
+        rest_s = duration_s if still else 0.3
+        timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=rest_s, fade_s=0.5)
+        pipelines, inertial, _ = _built()
+        setup = robot_from_config(inertial.config.robot, pipelines.urdf)
+        self._contacts = {contact.name: contact.frame for contact in setup.contacts}
+        self._truth = stance_truth(
+            setup.robot,
+            timing,
+            motion,
+            contacts=self._contacts,
+            imu=setup.imu,
+            motion=synthetic_robot(TALOS).motion,
+        )
+        named = [link for link in inertial.config.links if link != AUTO]
+        self.links = candidate_links(self._truth.robot, ("*",), named)
+        self.limb_links = [link for link in self.links if link.startswith(LIMBS)]
+
+    def load(self, link: str, mass: float, start: float, stop: float = float("inf")) -> Attachment:
+        """Return a steel ball [kg] at a random point of a body, from one time to another [s]."""
+        return attached_ball(link, mass, self._point(link), start, stop)
+
+    def push(
+        self, link: str, strength: float, start: float, duration: float, direction: Sequence[float] = ()
+    ) -> Push:
+        """Return a push [N] at a random point of a body.
+
+        Its direction in the world is of any length, shape (3,); empty: random.
+        """
+        towards = np.array(direction) if direction else self.rng.normal(size=3)
+        force = strength * towards / float(np.sqrt(towards @ towards))
+        return Push(link, force, start, duration, self._point(link))
+
+    def run(self, disturbances: Sequence[Attachment | Push], until_s: float) -> LinkTrial:
+        """Run the filter with its shipped parameters on the readings until a time [s]."""
+        return self._run(disturbances, until_s, self._noise)
+
+    def run_with_and_without(self, push: Push, until_s: float) -> tuple[LinkTrial, LinkTrial]:
+        """Run the filter on a push, and on the same noise without it, until a time [s].
+
+        In the second run learning pauses while the push would be in the readings, so that both learn from the
+        same data, and the masses differ by what the push has taught.
+        """
+        noise = deepcopy(self._noise)
+        paused = (push.start, push.start + push.duration)
+        return self._run([push], until_s, self._noise), self._run([], until_s, noise, paused)
+
+    def _run(
+        self,
+        disturbances: Sequence[Attachment | Push],
+        until_s: float,
+        noise: Generator,
+        paused: tuple[float, float] | None = None,
+    ) -> LinkTrial:
+        n = int(np.searchsorted(self._truth.times_s, until_s))
+        names = ("times_s", "stamps_ns", "states", "readings")
+        first = replace(self._truth, **{name: getattr(self._truth, name)[:n] for name in names})
+        truth = disturbed_truth(first, self._contacts, disturbances)
+        _, pipeline, topics = _built()
+        start_ns, pause = int(truth.stamps_ns[0]), None
+        if paused is not None:
+            pause = _Pause(pipeline, *(start_ns + round(time_s * NANOSECONDS) for time_s in paused))
+        recording = measure(truth, REALISTIC, noise)
+        run = replay_recording(recording, topics, tilt=None, inertial=pipeline, watcher=pause)
+        estimates = run.inertial
+        return LinkTrial(
+            pipeline.config.links,
+            np.array([estimate.stamp_ns - start_ns for estimate in estimates]) * 1e-9,
+            np.array([[link.published.mass for link in estimate.links] for estimate in estimates]),
+            tuple(estimate.located for estimate in estimates),
+        )
+
+    def _point(self, link: str) -> Array:
+        body = self._truth.robot.link_body(link)
+        com_L = np.array(body.T_JL.actInv(body.nominal_J.lever))
+        point: Array = com_L + self.rng.normal(0.0, SPREAD_M, 3)
+        return point
+
+
+def _built() -> tuple[Pipelines, InertialPipeline, RecordedTopics]:
+    """Return the pipelines of the parameter file, the filter among them, and the topics it reads."""
+    pipelines = build_pipelines(load_config_file(find_config(TALOS)))
+    if pipelines.inertial is None:
+        raise ConfigurationError(f"the parameter file of {TALOS} has no inertial filter, expected one")
+    return pipelines, pipelines.inertial, replay_topics(pipelines.values, {})
+
 
 ON_S = 1.5  # when a load or a push begins
 HEAD = "head_"  # beginning of the links of the head of TALOS, which is no limb
@@ -30,15 +203,8 @@ def strength(force: Array) -> float:
     return float(np.sqrt(force @ force))
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedLink:
-    """A load on a link and what was found.
-
-    Attributes:
-        link: The link.
-        mass: The load [kg].
-        trial: The run.
-    """
+class LoadedLink(NamedTuple):
+    """A load [kg] on a link and the run in which it was looked for."""
 
     link: str
     mass: float
@@ -46,7 +212,7 @@ class LoadedLink:
 
     @property
     def on_head(self) -> bool:
-        """Whether the link is one of the head, whose two bodies are hard to tell apart."""
+        """Whether the link is one of the head, whose two bodies are hard to distinguish."""
         return self.link.startswith(HEAD)
 
     @property
@@ -56,7 +222,7 @@ class LoadedLink:
         return found[0][0] - ON_S if found else np.inf
 
     def named(self, place: int | None, within_s: float) -> bool:
-        """Return whether the link was among the first so many links named within a time."""
+        """Return whether the link was among the first so many links named within a time; None: among all."""
         return self.link in self.links_within(within_s)[:place]
 
     def links_within(self, within_s: float) -> tuple[str, ...]:
@@ -71,20 +237,12 @@ class LoadedLink:
         return abs(found[-1][1].mass / self.mass - 1.0) if found else np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class PushedLink:
-    """A push and what was found.
-
-    Attributes:
-        push: The push.
-        trial: The run.
-        without: The same readings without the push, learning paused while it would be in them; None if
-            there is no such run.
-    """
+class PushedLink(NamedTuple):
+    """A push and what was found."""
 
     push: Push
     trial: LinkTrial
-    without: LinkTrial | None = None
+    without: LinkTrial  # the same readings without the push, learning paused while it would be in them
 
     @property
     def as_load(self) -> bool:
@@ -100,13 +258,9 @@ class PushedLink:
     @property
     def force_error(self) -> float:
         """Relative error of the median force; not a number if no push was found."""
-        inside = (ON_S + 0.1, ON_S + self.push.duration)
-        forces = [
-            strength(c.force_L)
-            for t, c in self.trial.found(Cause.PUSH, ON_S)
-            if c.force_L is not None and inside[0] <= t <= inside[1]
-        ]
-        true = strength(np.asarray(self.push.force))
+        found = self.trial.found(Cause.PUSH, ON_S + 0.1)
+        end, true = ON_S + self.push.duration, strength(np.asarray(self.push.force))
+        forces = [strength(c.force_L) for t, c in found if c.force_L is not None and t <= end]
         return abs(float(np.median(forces)) / true - 1.0) if forces else np.nan
 
     @property
@@ -116,8 +270,8 @@ class PushedLink:
 
     @property
     def moved_without(self) -> float:
-        """The same change over the same times without the push; not a number without such a run."""
-        return np.nan if self.without is None else self.without.moved(*self._watched)
+        """The same change over the same times without the push."""
+        return self.without.moved(*self._watched)
 
     @property
     def taught(self) -> float:
@@ -126,12 +280,10 @@ class PushedLink:
         It is looked at while the push lasts, and once more at the end: in between the masses are held until
         the data have proved good, and those that still converge differ by that delay.
         """
-        if self.without is None:
-            return np.nan
         n = min(len(self.trial.times), len(self.without.times))
         off = np.abs(self.trial.published[:n] / self.without.published[:n] - 1.0).max(axis=1)
-        begin, times = ON_S - 0.1, self.trial.times[:n]
-        during = off[(times >= begin) & (times <= ON_S + self.push.duration)]
+        times = self.trial.times[:n]
+        during = off[(times >= ON_S - 0.1) & (times <= ON_S + self.push.duration)]
         return float(max(during.max(), off[-1]))
 
     @property
@@ -139,7 +291,8 @@ class PushedLink:
         return ON_S - 0.1, ON_S + self.push.duration + PAST_S
 
 
-LOADS, PUSHES = 2, 2  # of each seed
+LOADS = 2  # of each seed, and as many pushes
+LOADS_KG, PUSHES_N = (1.0, 5.0), (10.0, 100.0)  # least and largest
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
 LONGEST_PUSH_S = 3.0
@@ -149,9 +302,8 @@ LEFT_KG, RIGHT_KG = 2.0, 1.5  # loads of the sequence
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
 
 
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """The runs; the last two of a robot at rest, the pushes straight down."""
+class LinkData(NamedTuple):
+    """Runs; the last two of a robot at rest, the pushes straight down."""
 
     loads: list[LoadedLink]
     pushes: list[PushedLink]
@@ -160,175 +312,129 @@ class _Data:
     presses: list[PushedLink]
 
 
-class WhichLink(Experiment[_Data]):
-    """Loads and pushes on random links."""
+def run(trials: Trials) -> ExperimentResult:
+    """Run loads, pushes and a sequence for every seed."""
+    found = trials.by_seed(partial(_of_seed, trials.quick))
+    data = LinkData(*(list(chain.from_iterable(kind)) for kind in zip(*found, strict=True)))
+    return ExperimentResult(trials.seeds, table(data), facts=_facts(data), panels=panels(data))
 
-    quick_seeds = 1
 
-    def simulate(self, trials: Trials) -> _Data:
-        """Run loads, pushes and a sequence for every seed."""
-        found = trials.results([partial(_of_seed, seed, quick=self.quick) for seed in self.seeds])
-        return _Data(
-            [load for data in found for load in data.loads],
-            [push for data in found for push in data.pushes],
-            [sequence for data in found for sequence in data.sequences],
-            [load for data in found for load in data.resting_loads],
-            [push for data in found for push in data.presses],
-        )
-
-    def table(self, data: _Data) -> tuple[TableRow, ...]:
-        """Return the shares of loads and pushes that were recognised."""
-        delays, resting = np.array([load.delay for load in data.loads]), data.resting_loads
-        return (
-            *_named_first(data.loads),
-            _share(
-                "load: link among those named within 0.3 s", [x.named(None, 0.3) for x in data.loads], 95.0
-            ),
-            _share("load: link named first at the end", [x.named(1, LOAD_S) for x in data.loads]),
-            TableRow("load: time until reported, median", "s", float(np.median(delays))),
-            TableRow("load: time until reported, longest", "s", float(delays.max())),
-            _median("load: error of the mass", [x.mass_error for x in data.loads]),
-            *_unmoved("push", data.pushes),
-            _share("push: link among those named", [x.found for x in data.pushes]),
-            _median("push: error of the force", [x.force_error for x in data.pushes]),
-            *_unmoved("push straight down at rest", data.presses),
-            _share("load at rest: link named first within 0.3 s", [x.named(1, 0.3) for x in resting]),
-            _share(
-                "load at rest: link among those named within 0.3 s",
-                [x.named(None, 0.3) for x in resting],
-                95.0,
-            ),
-            *self._sequence_rows(data),
-        )
-
-    def panels(self, data: _Data) -> tuple[Panel, ...]:
-        """Return one push, the sequence of the first seed, and all times until a load was reported."""
-        push = max(data.pushes, key=lambda x: x.push.duration)
-        times, label = push.trial.times, "time [s]"
-        shown = times >= ON_S - 0.5
-        ratios = push.trial.published / push.trial.published[np.searchsorted(times, ON_S - 0.1)]
-        end = ON_S + push.push.duration
-        span = (Span(ON_S, end, "push"),)
-        found = push.trial.found(Cause.PUSH, ON_S)
-        forces = [strength(c.force_L) if c.force_L is not None else np.nan for _t, c in found]
-        true = float(np.sqrt(np.sum(np.square(push.push.force))))
-        delays = np.sort([load.delay for load in data.loads])
-        masses = tuple(
-            thinned(link, times[shown], ratios[shown, i], colour=i) for i, link in enumerate(push.trial.links)
-        )
-        force = (
-            Series("true force", np.array([ON_S, end]), np.array([true, true]), "reference"),
-            Series("located force", np.array([t for t, _c in found]), np.array(forces), "points", colour=3),
-        )
-        shares = 100.0 * np.arange(1, len(delays) + 1) / len(delays)
-        title = f"Push on {push.push.link}"
-        panels = (
-            Panel(title, label, "published / before", masses, span, y_limits=(0.97, 1.03)),
-            Panel(title, label, "force [N]", force, span),
-            Panel(
-                "Loads on limbs and head",
-                "time since the load [s]",
-                "located [%]",
-                (Series("all seeds", delays, shares, "steps", colour=0),),
-            ),
-        )
-        return (*panels, *(_sequence_panel(trial) for trial in data.sequences[:1]))
-
-    def per_seed(self, data: _Data) -> Mapping[str, tuple[float, ...]]:
-        """Return the largest change of a published mass under the pushes of each seed."""
-        each = len(data.pushes) // len(self.seeds)
-        moved = [x.moved for x in data.pushes]
-        return {"push_moved": tuple(max(moved[each * i : each * (i + 1)]) for i in range(len(self.seeds)))}
-
-    def facts(self, data: _Data) -> tuple[str, ...]:
-        """Return which loads and pushes were not recognised."""
-        missed = [
-            f"{x.link} {x.mass:.1f} kg ({', '.join(x.links_within(0.3)) or 'nothing'})"
-            for x in data.loads
-            if not x.named(1, 0.3)
-        ]
-        taken = [
-            f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
-            for x in (*data.pushes, *data.presses)
-            if x.as_load
-        ]
-        return (
-            f"{len(data.loads)} loads on limbs and head, {len(data.pushes)} pushes, "
-            f"{len(data.sequences)} sequences, {len(data.resting_loads)} loads and {len(data.presses)} "
-            "pushes straight down at rest; realistic noise, config/talos.yaml as it is.",
-            f"Loads whose link was not named first within 0.3 s (named): {', '.join(missed) or 'none'}.",
-            f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
-            "Without a push, masses that still converge move, too; both runs have the same noise.",
-            "A link that is not in 'links' is named, but its load is not estimated.",
-            "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
-            "A load at rest is published once the robot moves, or after what a steady press may last.",
-            "Events whose NIS stays below the limit of suspect data are not looked at.",
-            "In a sequence the hand-over may still be under way at the end, since it limits inertias, too.",
-        )
-
-    def _sequence_rows(self, data: _Data) -> tuple[TableRow, ...]:
-        if not data.sequences:
-            return ()
+def table(data: LinkData) -> list[TableRow]:
+    """Return the shares of loads and pushes that were recognised."""
+    loads, resting = data.loads, data.resting_loads
+    head, limbs = ([x for x in loads if x.on_head is on_head] for on_head in (True, False))
+    delays = [load.delay for load in loads]
+    rows = [_named("load on a limb", limbs, bound=">= 95")]
+    rows += [_named("load on the head", head)] if head else []
+    rows += [
+        _named("load on limb or head", loads),
+        _named("load", loads, None, ">= 95"),
+        _share("load: link named first at the end", [x.named(1, LOAD_S) for x in loads]),
+        row("load: time until reported, median", "s", np.median(delays)),
+        row("load: time until reported, longest", "s", np.max(delays)),
+        _median("load: error of the mass", [x.mass_error for x in loads]),
+        *_unmoved("push", data.pushes),
+        _share("push: link among those named", [x.found for x in data.pushes]),
+        _median("push: error of the force", [x.force_error for x in data.pushes]),
+        *_unmoved("push straight down at rest", data.presses),
+        _named("load at rest", resting),
+        _named("load at rest", resting, None, ">= 95"),
+    ]
+    if data.sequences:
         right = [_sequence_is_right(trial) for trial in data.sequences]
-        errors = [_sequence_error(trial) for trial in data.sequences]
-        return (
-            _share("sequence: every load put on and taken off named", right, 95.0),
-            TableRow("sequence: published mass 1.2 s after the last change, error", "%", 100.0 * max(errors)),
-        )
+        worst = 100.0 * max(_sequence_error(trial) for trial in data.sequences)
+        rows.append(_share("sequence: every load put on and taken off named", right, ">= 95"))
+        rows.append(row("sequence: published mass 1.2 s after the last change, error", "%", worst))
+    return rows
 
 
-def _named_first(loads: list[LoadedLink]) -> tuple[TableRow, ...]:
-    """Return the shares of the loads on limbs, which have the bound, on the head, and of both together."""
-    name = "link named first within 0.3 s"
-    head, limbs = ([x.named(1, 0.3) for x in loads if x.on_head is on_head] for on_head in (True, False))
-    of_head = (_share(f"load on the head: {name}", head),) if head else ()
+def panels(data: LinkData) -> list[Panel]:
+    """Return one push, all times until a load was reported, and the sequence of the first seed."""
+    push = max(data.pushes, key=lambda x: x.push.duration)
+    times, label = push.trial.times, "time [s]"
+    shown, end = times >= ON_S - 0.5, ON_S + push.push.duration
+    ratios = push.trial.published / push.trial.published[np.searchsorted(times, ON_S - 0.1)]
+    span = (Span(ON_S, end, "push"),)
+    found = push.trial.found(Cause.PUSH, ON_S)
+    forces = [strength(c.force_L) if c.force_L is not None else np.nan for _t, c in found]
+    true = strength(np.asarray(push.push.force))
+    delays = np.sort([load.delay for load in data.loads])
+    masses = [
+        thinned(link, times[shown], ratios[shown, i], colour=i) for i, link in enumerate(push.trial.links)
+    ]
+    force = (
+        Series("true force", np.array([ON_S, end]), np.array([true, true]), "reference"),
+        Series("located force", np.array([t for t, _c in found]), np.array(forces), "points", colour=3),
+    )
+    shares = 100.0 * np.arange(1, len(delays) + 1) / len(delays)
+    located = (Series("all seeds", delays, shares, "steps", colour=0),)
+    title = f"Push on {push.push.link}"
+    return [
+        Panel(title, label, "published / before", masses, span, y_limits=(0.97, 1.03)),
+        Panel(title, label, "force [N]", force, span),
+        Panel("Loads on limbs and head", "time since the load [s]", "located [%]", located),
+        *(_sequence_panel(trial) for trial in data.sequences[:1]),
+    ]
+
+
+def _facts(data: LinkData) -> tuple[str, ...]:
+    """Return which loads and pushes were not recognised."""
+    missed = [
+        f"{x.link} {x.mass:.1f} kg ({', '.join(x.links_within(0.3)) or 'nothing'})"
+        for x in data.loads
+        if not x.named(1, 0.3)
+    ]
+    taken = [
+        f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
+        for x in (*data.pushes, *data.presses)
+        if x.as_load
+    ]
     return (
-        _share(f"load on a limb: {name}", limbs, 95.0),
-        *of_head,
-        _share(f"load on limb or head: {name}", limbs + head),
+        f"{len(data.loads)} loads on limbs and head, {len(data.pushes)} pushes, "
+        f"{len(data.sequences)} sequences, {len(data.resting_loads)} loads and {len(data.presses)} "
+        "pushes straight down at rest; realistic noise, config/talos.yaml as it is.",
+        f"Loads whose link was not named first within 0.3 s (named): {', '.join(missed) or 'none'}.",
+        f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
+        "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
     )
 
 
-def _unmoved(name: str, pushes: list[PushedLink]) -> tuple[TableRow, ...]:
-    moved, taken = 100.0 * max(x.moved for x in pushes), float(sum(x.as_load for x in pushes))
-    compared = [x for x in pushes if x.without is not None]
-    without = 100.0 * max((x.moved_without for x in compared), default=np.nan)
-    taught = 100.0 * max((x.taught for x in compared), default=np.nan)
-    return (
-        TableRow(f"{name}: change of a published mass, largest", "%", moved, bound=Bound("<=", 2.0)),
-        TableRow(f"{name}: the same change without it, learning paused meanwhile, largest", "%", without),
-        TableRow(
-            f"{name}: published mass with and without it, largest difference",
-            "%",
-            taught,
-            bound=Bound("<=", 1.0),
-        ),
-        TableRow(f"{name}: taken for a load", "", taken, bound=Bound("<=", 0.0)),
-    )
+def _named(name: str, loads: Sequence[LoadedLink], place: int | None = 1, bound: str = "") -> TableRow:
+    """Return the share of loads whose link was among the first so many that were named within 0.3 s."""
+    which = "among those named" if place is None else "named first"
+    return _share(f"{name}: link {which} within 0.3 s", [x.named(place, 0.3) for x in loads], bound)
 
 
-def _share(quantity: str, hits: list[bool], bound: float | None = None) -> TableRow:
-    share = 100.0 * sum(hits) / max(len(hits), 1)
-    return TableRow(quantity, "%", share, bound=None if bound is None else Bound(">=", bound))
+def _unmoved(name: str, pushes: Sequence[PushedLink]) -> list[TableRow]:
+    moved, without, taught = 100.0 * np.array([(x.moved, x.moved_without, x.taught) for x in pushes]).T
+    learning = f"{name}: the same change without it, learning paused meanwhile, largest"
+    difference = f"{name}: published mass with and without it, largest difference"
+    return [
+        row(f"{name}: change of a published mass, largest", "%", moved, "max", bound="<= 2"),
+        row(learning, "%", without, "max"),
+        row(difference, "%", taught, "max", bound="<= 1"),
+        row(f"{name}: taken for a load", "", [x.as_load for x in pushes], "sum", bound="<= 0"),
+    ]
 
 
-def _median(quantity: str, errors: list[float]) -> TableRow:
+def _share(quantity: str, hits: Sequence[bool], bound: str = "") -> TableRow:
+    return row(quantity, "%", 100.0 * sum(hits) / max(len(hits), 1), bound=bound)
+
+
+def _median(quantity: str, errors: Sequence[float]) -> TableRow:
     known = np.array(errors)[np.isfinite(errors)]
-    return TableRow(f"{quantity}, median", "%", 100.0 * float(np.median(known)) if len(known) else np.inf)
+    return row(f"{quantity}, median", "%", 100.0 * np.median(known) if len(known) else np.inf)
 
 
-def _of_seed(seed: int, *, quick: bool) -> _Data:
+def _of_seed(quick: bool, seed: int) -> LinkData:
     """Run the loads, pushes and the sequence of one motion, drawn in this order."""
     longest, count = (0.1, 1) if quick else (LONGEST_PUSH_S, LOADS)
-    scene = LinkScene(talos(), seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
-    at_rest = LinkScene(talos(), seed, ON_S + longest + AFTER_S, still=True)
-    loads = [_loaded(scene) for _ in range(count)]
-    pushes = [_pushed(scene, longest) for _ in range(count)]
-    sequences = [] if quick else [_sequence(scene)]
-    return _Data(
-        loads,
-        pushes,
-        sequences,
+    scene = LinkScene(seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
+    at_rest = LinkScene(seed, ON_S + longest + AFTER_S, still=True)
+    return LinkData(
+        [_loaded(scene) for _ in range(count)],
+        [_pushed(scene, longest) for _ in range(count)],
+        [] if quick else [_sequence(scene)],
         [_loaded(at_rest)],
         [_pushed(at_rest, longest, DOWN)],
     )
@@ -336,13 +442,13 @@ def _of_seed(seed: int, *, quick: bool) -> _Data:
 
 def _loaded(scene: LinkScene) -> LoadedLink:
     link = str(scene.rng.choice(scene.limb_links))
-    mass = float(scene.rng.uniform(*scene.robot.loads))
+    mass = float(scene.rng.uniform(*LOADS_KG))
     return LoadedLink(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
 
 
 def _pushed(scene: LinkScene, longest: float, direction: Sequence[float] = ()) -> PushedLink:
     link = str(scene.rng.choice(scene.links))
-    least, most = np.log10(scene.robot.pushes)
+    least, most = np.log10(PUSHES_N)
     force, duration = 10.0 ** scene.rng.uniform(least, most), scene.rng.uniform(0.1, longest)
     push = scene.push(link, float(force), ON_S, float(duration), direction)
     return PushedLink(push, *scene.run_with_and_without(push, ON_S + push.duration + AFTER_S))
@@ -371,13 +477,10 @@ def _sequence_error(trial: LinkTrial) -> float:
 
 def _sequence_panel(trial: LinkTrial) -> Panel:
     left, right, off, end = SEQUENCE_S
-    shown = [i for i, link in enumerate(trial.links) if link in (LEFT, RIGHT)]
     start = trial.published[np.searchsorted(trial.times, left - 0.1)]
     series = []
-    for i in shown:
-        steps = [left, off] if trial.links[i] == LEFT else [right, end]
-        load = LEFT_KG if trial.links[i] == LEFT else RIGHT_KG
-        inside = (trial.times >= steps[0]) & (trial.times < steps[1])
+    for link, load, on, stop in ((LEFT, LEFT_KG, left, off), (RIGHT, RIGHT_KG, right, end)):
+        i, inside = trial.links.index(link), (trial.times >= on) & (trial.times < stop)
         series.append(thinned("true", trial.times, start[i] + load * inside, "reference"))
-        series.append(thinned(trial.links[i], trial.times, trial.published[:, i], colour=i))
-    return Panel("One load after another", "time [s]", "published mass [kg]", tuple(series))
+        series.append(thinned(link, trial.times, trial.published[:, i], colour=i))
+    return Panel("One load after another", "time [s]", "published mass [kg]", series)

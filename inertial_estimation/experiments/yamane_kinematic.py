@@ -5,10 +5,10 @@ and in the torso. It is moved slowly over both flat feet for four minutes in eig
 10 deg. The calibration takes a frame every so often; its cost is judged on frames 0.2 s apart.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -19,9 +19,9 @@ from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrient
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
+from inertial_estimation.experiments.result import ExperimentResult, row
+from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.robot_model import RobotModel
@@ -33,21 +33,14 @@ from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotat
 SEQUENCES = 8
 WAVES = 3  # sinusoids of each coordinate of the base
 PERIODS_S = (8.0, 30.0)
+LARGEST_ANGLE_RAD = 2.6  # of a joint
 
 
-@dataclass(frozen=True, eq=False)
-class FlatFeetData:
-    """Frames at a uniform step.
+class FlatFeetData(NamedTuple):
+    """Frames at a uniform step."""
 
-    Attributes:
-        q: True joint positions in the model's order, shape (K, n_joints).
-        R_WB: True orientations of the base, shape (K, 3, 3).
-        stamps_s: Times [s], shape (K,).
-    """
-
-    q: Array
-    R_WB: Array
-    stamps_s: Array
+    q: Array  # true joint positions in the model's order, shape (K, n_joints)
+    R_WB: Array  # true orientations of the base, shape (K, 3, 3)
 
 
 def flat_feet_data(
@@ -61,54 +54,42 @@ def flat_feet_data(
         rng: Source of stances and motions.
         duration_s: Length of all sequences together.
         step_s: Time between frames.
-
-    Returns:
-        The frames.
     """
-    count = round(duration_s / step_s / SEQUENCES)
-    q: list[Array] = []
-    R: list[Array] = []
-    k = 0
-    while len(q) < count * SEQUENCES:
+    times = step_s * np.arange(round(duration_s / step_s / SEQUENCES), dtype=np.float64)
+    sequences: list[list[tuple[Array, Array]]] = []
+    for _attempt in range(21 * SEQUENCES):
         stance = ClosedStance(robot, frames, _posture(robot, rng))
         reach = np.array([0.08, 0.1, 0.1, 0.2, 0.25, 0.3])  # position [m], rotation vector [rad]
         base, torso = _waves(rng, reach), _waves(rng, np.array([0.4, 0.3]))
-        found = _sequence(stance, base, torso, np.arange(count, dtype=np.float64) * step_s)
-        if found is None:  # out of reach somewhere: another one
-            k += 1
-            if k > 20 * SEQUENCES:
-                raise ModelError("no stances were found in which the feet stay flat")
-            continue
-        q += found[0]
-        R += found[1]
-    return FlatFeetData(np.array(q), np.array(R), np.arange(len(q), dtype=np.float64) * step_s)
+        found = _sequence(stance, base, torso, times)
+        if found is not None:  # else it is out of reach somewhere
+            sequences.append(found)
+        if len(sequences) == SEQUENCES:
+            q, R_WB = (np.array(column) for column in zip(*chain.from_iterable(sequences), strict=True))
+            return FlatFeetData(q, R_WB)
+    raise ModelError("no stances were found in which the feet stay flat")
 
 
 def _sequence(
     stance: ClosedStance, base: Callable[[float], Array], torso: Callable[[float], Array], times: Array
-) -> tuple[list[Array], list[Array]] | None:
-    """Frames of one stance; None where the feet cannot stay."""
-    q: list[Array] = []
-    R: list[Array] = []
-    robot = stance.robot
+) -> list[tuple[Array, Array]] | None:
+    """Return joint positions and orientations of the base in one stance; None where the feet cannot stay."""
+    robot, frames = stance.robot, []
     columns = [robot.joint_index(name) for name in ("torso_1_joint", "torso_2_joint")]
-    zero = np.zeros(robot.n_joints)
+    zero, twist = np.zeros(robot.n_joints), (np.zeros(6), np.zeros(6))
     for t in times:
         pose = base(t)
         R_WB = exp_so3(pose[3:])
         joints = stance.posture.copy()
         joints[columns] = torso(t)
-        twist = (np.zeros(6), np.zeros(6))
         try:
             motion = stance.close((pose[:3], quaternion_from_rotation(R_WB)), twist, (joints, zero, zero))
         except ModelError:
             return None
-        row = robot.joint_positions(motion.q)
-        if np.abs(row).max() > 2.6:
+        frames.append((robot.joint_positions(motion.q), R_WB))
+        if np.abs(frames[-1][0]).max() > LARGEST_ANGLE_RAD:
             return None
-        q.append(row)
-        R.append(R_WB)
-    return q, R
+    return frames
 
 
 def _posture(robot: RobotModel, rng: Generator) -> dict[str, float]:
@@ -117,14 +98,9 @@ def _posture(robot: RobotModel, rng: Generator) -> dict[str, float]:
     Pitches of a leg sum to zero and so do rolls. Hip and ankle of the legs lean by as much to the front as to
     the back, so both feet are as far below.
     """
-    thigh, shin = (
-        float(
-            np.linalg.norm(
-                robot.model.jointPlacements[robot.model.getJointId(f"leg_left_{i}_joint")].translation
-            )
-        )
-        for i in (4, 5)
-    )
+    model = robot.model
+    ids = (model.getJointId(f"leg_left_{i}_joint") for i in (4, 5))
+    thigh, shin = (float(np.linalg.norm(model.jointPlacements[i].translation)) for i in ids)
     knee, roll, lean = rng.uniform(0.4, 1.2), rng.uniform(0.0, 0.15), rng.uniform(-0.2, 0.2)
     upright = float(np.arctan2(shin * np.sin(knee), thigh + shin * np.cos(knee)))
     posture: dict[str, float] = {}
@@ -153,19 +129,11 @@ OFFSET_DEG, IMU_NOISE_DEG, JOINT_NOISE_DEG = 10.0, 0.3, 0.05
 DISTANCE_M = 0.1  # of the three points in the cost that is reported
 
 
-@dataclass(frozen=True, eq=False)
-class KinematicTrial:
-    """One set of data with its truth.
+class KinematicTrial(NamedTuple):
+    """One set of data with its truth."""
 
-    Attributes:
-        problem: All frames.
-        offsets: True offsets [rad], shape (n,).
-        stamps_s: Times of the frames.
-    """
-
-    problem: FlatFeetProblem
-    offsets: Array
-    stamps_s: Array
+    problem: FlatFeetProblem  # all frames
+    offsets: Array  # true ones [rad], shape (n,)
 
     def fit(self, interval_s: float) -> Solution:
         """Calibrate with a frame every so often."""
@@ -185,13 +153,9 @@ def kinematic_trial(
     imu_noise_deg: float = IMU_NOISE_DEG,
     joint_noise_deg: float = JOINT_NOISE_DEG,
 ) -> KinematicTrial:
-    """Simulate the motion and its measurement.
+    """Simulate the motion and its measurement, with noise of each IMU about each axis, and of each joint.
 
-    Args:
-        seed: Of stances, motions, offsets and noise.
-        duration_s: Length.
-        imu_noise_deg: Noise of each IMU about each axis.
-        joint_noise_deg: Noise of each joint position.
+    The seed is that of stances, motions, offsets and noise.
     """
     rng = default_rng(seed)
     robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
@@ -205,8 +169,8 @@ def kinematic_trial(
     q[:, columns] += np.deg2rad(joint_noise_deg) * rng.standard_normal((len(q), n))
     imus = _measured(kinematics, data, np.deg2rad(imu_noise_deg), rng)
     soles = contact_points(StanceConfig(soles=SOLES * 2), FEET)
-    chain = CalibratedChain(kinematics, q, CalibrationConfig())
-    return KinematicTrial(FlatFeetProblem(chain, soles, imus), offsets, data.stamps_s)
+    problem = FlatFeetProblem(CalibratedChain(kinematics, q, CalibrationConfig()), soles, imus)
+    return KinematicTrial(problem, offsets)
 
 
 def _measured(
@@ -223,142 +187,82 @@ def _measured(
     return imus
 
 
-@dataclass(frozen=True, eq=False)
-class _Sweep:
-    """Calibrations with every interval, for every seed.
+class _Calibration(NamedTuple):
+    """One calibration: rms error of the offsets, Yamane's cost on all frames [m^2], its duration."""
 
-    Attributes:
-        intervals: Times between frames [s], shape (n,).
-        errors: Rms of the offsets' errors [deg], shape (seeds, n).
-        costs: Yamane's cost on all frames [m^2], shape (seeds, n).
-        times: Time of the calibration [s], shape (seeds, n).
-        nominal: Cost of zero offsets [m^2], shape (seeds,).
-        heights: Heights of the corners before and after, first seed [m], shape (k, 8) each.
-    """
-
-    intervals: tuple[float, ...]
-    errors: Array
-    costs: Array
-    times: Array
-    nominal: Array
-    heights: tuple[Array, Array]
-
-    @property
-    def at_paper(self) -> tuple[Array, Array, Array]:
-        """Errors, costs and times with the paper's interval, shape (seeds,) each."""
-        k = self.intervals.index(PAPER_INTERVAL_S)
-        return self.errors[:, k], self.costs[:, k], self.times[:, k]
+    error_deg: float
+    cost: float
+    time_s: float
 
 
-class YamaneKinematic(Experiment[_Sweep]):
-    """Calibration with every interval for every seed."""
+class _Sweep(NamedTuple):
+    """Calibrations of one robot."""
 
-    @property
-    def duration_s(self) -> float:
-        """Length of the motion [s]."""
-        return 48.0 if self.quick else DURATION_S
-
-    def simulate(self, trials: Trials) -> _Sweep:
-        """Calibrate with every interval for every seed."""
-        intervals = (1.8, 5.0) if self.quick else INTERVALS_S
-        found = trials.results(
-            [partial(_calibrations, seed, self.duration_s, intervals) for seed in self.seeds]
-        )
-        errors, costs, times, nominal, heights = zip(*found, strict=True)
-        return _Sweep(
-            intervals, np.array(errors), np.array(costs), np.array(times), np.array(nominal), heights[0]
-        )
-
-    def table(self, data: _Sweep) -> tuple[TableRow, ...]:
-        """Return errors, time and costs with the paper's interval."""
-        (error, cost, time), nominal = data.at_paper, data.nominal
-        before, after = (1e3 * float(np.sqrt((h**2).mean())) for h in data.heights)
-        return (
-            TableRow.over_seeds(
-                "offset rms, every 1.8 s", "deg", error, bound=Bound("<=", 0.2), aim=Bound("<=", 0.1)
-            ),
-            TableRow.over_seeds("time, every 1.8 s", "s", time, paper=60.0, bound=Bound("<=", 60.0)),
-            TableRow.over_seeds("cost on frames 0.2 s apart, calibrated", "m^2", cost),
-            TableRow.over_seeds("the same, offsets zero", "m^2", nominal),
-            TableRow("corner heights before, first seed", "mm", before),
-            TableRow("corner heights after, first seed", "mm", after),
-        )
-
-    def panels(self, data: _Sweep) -> tuple[Panel, ...]:
-        """Return cost, time and error by interval (Y Fig. 2), and the corners' heights (Y Fig. 4)."""
-        errors, costs, times, heights = data.errors, data.costs, data.times, data.heights
-        x, label = np.array(data.intervals), "interval of samples [s]"
-
-        def over(values: Array) -> tuple[Series, ...]:
-            return (
-                Series("mean, band: all seeds", x, values.mean(0), "line", values.min(0), values.max(0), 0),
-            )
-
-        k = np.arange(len(heights[0]), dtype=float)
-        corners = [
-            tuple(Series("", k, 1e3 * column, "points", colour=c) for c, column in enumerate(h.T))
-            for h in heights
-        ]
-        return (
-            Panel("Fig. 2: cost on frames 0.2 s apart", label, "cost [m^2]", over(costs), log=True),
-            Panel("Fig. 2: time", label, "time [s]", over(times), log=True),
-            Panel("Error of the offsets", label, "rms [deg]", over(errors), log=True),
-            Panel("Fig. 4: corners above their mean, before", "frame (1 s apart)", "height [mm]", corners[0]),
-            Panel("Fig. 4: after", "frame (1 s apart)", "height [mm]", corners[1]),
-        )
-
-    def per_seed(self, data: _Sweep) -> dict[str, tuple[float, ...]]:
-        """Return error, cost and time with the paper's interval."""
-        names = ("offset_rms_deg", "cost_m2", "time_s")
-        return {name: tuple(values) for name, values in zip(names, data.at_paper, strict=True)}
-
-    def settings(self, data: _Sweep) -> Mapping[str, float | str]:
-        """Return noise and length of the motion."""
-        return {
-            "offsets up to [deg]": OFFSET_DEG,
-            "IMU noise [deg]": IMU_NOISE_DEG,
-            "joint noise [deg]": JOINT_NOISE_DEG,
-            "duration [s]": self.duration_s,
-            "distance d of the reported cost [m]": DISTANCE_M,
-        }
-
-    def facts(self, data: _Sweep) -> tuple[str, ...]:
-        """Return what differs from the paper's robot."""
-        return (
-            "Simulated: feet exactly flat, description exact; the paper's robot had neither.",
-            "14 joints: 12 of the legs, 2 of the torso, which the torso's IMU makes identifiable.",
-            "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
-            "is not given there.",
-        )
+    by_interval: dict[float, _Calibration]
+    nominal: float  # cost of zero offsets [m^2]
+    before: Array  # heights of the corners of the soles without the offsets found [m], shape (k, 8)
+    after: Array  # the same with those found with the paper's interval
 
 
-def _calibrations(
-    seed: int, duration_s: float, intervals: Sequence[float]
-) -> tuple[list[float], list[float], list[float], float, tuple[Array, Array]]:
-    """Calibrate one robot with every interval.
+def run(trials: Trials) -> ExperimentResult:
+    """Calibrate with every interval for every seed."""
+    intervals = (1.8, 5.0) if trials.quick else INTERVALS_S
+    duration_s = 48.0 if trials.quick else DURATION_S
+    sweeps = trials.by_seed(partial(_calibrations, duration_s, intervals))
+    error, cost, time = np.array([sweep.by_interval[PAPER_INTERVAL_S] for sweep in sweeps]).T
+    before, after = (1e3 * float(np.sqrt((h**2).mean())) for h in (sweeps[0].before, sweeps[0].after))
+    rows = [
+        row("offset rms, every 1.8 s", "deg", error, bound="<= 0.2, aim <= 0.1"),
+        row("time, every 1.8 s", "s", time, paper=60.0, bound="<= 60"),
+        row("cost on frames 0.2 s apart, calibrated", "m^2", cost),
+        row("the same, offsets zero", "m^2", [sweep.nominal for sweep in sweeps]),
+        row("corner heights before, first seed", "mm", before),
+        row("corner heights after, first seed", "mm", after),
+    ]
+    facts = (
+        "Simulated: feet exactly flat, description exact; the paper's robot had neither.",
+        "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
+        "is not given there.",
+    )
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sweeps, intervals))
 
-    Returns:
-        For each interval rms error [deg], cost and duration [s]; with the interval of the paper cost before
-        the calibration, and the heights of the corners of the soles.
-    """
+
+def _panels(sweeps: Sequence[_Sweep], intervals: Sequence[float]) -> list[Panel]:
+    """Return cost, time and error by interval (Y Fig. 2), and the corners' heights (Y Fig. 4)."""
+    values = np.array([[sweep.by_interval[interval] for interval in intervals] for sweep in sweeps])
+    panels = []
+    for k, title, unit in (
+        (1, "Fig. 2: cost on frames 0.2 s apart", "cost [m^2]"),
+        (2, "Fig. 2: time", "time [s]"),
+        (0, "Error of the offsets", "rms [deg]"),
+    ):
+        v = values[:, :, k]
+        band = Series("mean, band: all seeds", np.array(intervals), v.mean(0), "line", v.min(0), v.max(0), 0)
+        panels.append(Panel(title, "interval of samples [s]", unit, (band,), log=True))
+    for title, heights in (
+        ("Fig. 4: corners above their mean, before", sweeps[0].before),
+        ("Fig. 4: after", sweeps[0].after),
+    ):
+        frames = np.arange(len(heights), dtype=float)
+        corners = [Series("", frames, 1e3 * h, "points", colour=c) for c, h in enumerate(heights.T)]
+        panels.append(Panel(title, "frame (1 s apart)", "height [mm]", corners))
+    return panels
+
+
+def _calibrations(duration_s: float, intervals: Sequence[float], seed: int) -> _Sweep:
+    """Calibrate one robot with every interval; heights at frames that had no part too."""
     trial = kinematic_trial(seed, duration_s=duration_s)
-    errors, costs, times = [], [], []
-    nominal, heights = math.nan, (np.empty((0, 8)), np.empty((0, 8)))
+    found = {}
     for interval in intervals:
         solution, duration = timed(partial(trial.fit, interval))
         error = solution.x - trial.offsets
-        errors.append(float(np.rad2deg(np.sqrt((error**2).mean()))))
-        costs.append(trial.cost(solution.x, solution.sigma))
-        times.append(duration)
+        found[interval] = _Calibration(
+            float(np.rad2deg(np.sqrt((error**2).mean()))), trial.cost(solution.x, solution.sigma), duration
+        )
         if interval == PAPER_INTERVAL_S:
-            nominal = trial.cost(np.zeros_like(solution.x), solution.sigma)
-            heights = _heights(trial, solution)
-    return errors, costs, times, nominal, heights
-
-
-def _heights(trial: KinematicTrial, solution: Solution) -> tuple[Array, Array]:
-    """Heights of the eight corners before and after, at frames that had no part too."""
-    every = trial.problem.subset(np.arange(0, trial.problem.n_samples, 5))
-    before = every.heights(np.zeros_like(solution.x), every.start_local())  # base as the IMUs say
-    _, local = fit_local(every, solution.x, solution.sigma)
-    return before, every.heights(solution.x, local)
+            zero = np.zeros_like(solution.x)
+            nominal = trial.cost(zero, solution.sigma)
+            every = trial.problem.subset(np.arange(0, trial.problem.n_samples, 5))
+            before = every.heights(zero, every.start_local())  # base as the IMUs say
+            after = every.heights(solution.x, fit_local(every, solution.x, solution.sigma)[1])
+    return _Sweep(found, nominal, before, after)

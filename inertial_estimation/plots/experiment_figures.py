@@ -1,5 +1,6 @@
 """Figure of an experiment, drawn from the panels its result describes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ LINES: dict[str, dict[str, Any]] = {
 }
 
 
-def write_experiment_figure(path: Path, title: str, panels: tuple[Panel, ...], *, columns: int = 1) -> Path:
+def write_experiment_figure(path: Path, title: str, panels: Sequence[Panel], *, columns: int = 1) -> Path:
     """Draw the panels into a PNG.
 
     Args:
@@ -36,7 +37,7 @@ def write_experiment_figure(path: Path, title: str, panels: tuple[Panel, ...], *
     return save(figure_of_panels(title, panels, columns=columns), path)
 
 
-def figure_of_panels(title: str, panels: tuple[Panel, ...], *, columns: int = 1) -> Any:
+def figure_of_panels(title: str, panels: Sequence[Panel], *, columns: int = 1) -> Any:
     """Draw the panels; those with the same abscissa share its limits, and a label is explained once.
 
     Args:

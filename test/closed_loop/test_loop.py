@@ -18,7 +18,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
+from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.simulation.disturbances import MassWaveform

@@ -4,7 +4,6 @@ import argparse
 import json
 import math
 import sys
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -16,62 +15,47 @@ from inertial_estimation.commands import experiment
 from inertial_estimation.commands.main import main
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span
-from inertial_estimation.experiments.registry import RegisteredExperiment
+from inertial_estimation.experiments.registry import Experiment
+from inertial_estimation.experiments.result import ExperimentResult, row
+from inertial_estimation.experiments.trials import Trials
 
-GOOD = RegisteredExperiment("apple", "Newton, Fig. 1", "an apple falls", "fake_fruit:Apple", seeds=3)
-BAD = RegisteredExperiment("pear", "Newton, Fig. 2", "a pear fails", "fake_fruit:Pear")
-
-
-class Apple(Experiment[float]):
-    """Falls in the time that is its data."""
-
-    def simulate(self, trials: Trials) -> float:
-        trials.progress("falling", 0.5)
-        return 2.0
-
-    def table(self, data: float) -> tuple[TableRow, ...]:
-        return (TableRow("fall time", "s", data, bound=Bound("<=", 1.0)),)
-
-    def per_seed(self, data: float) -> dict[str, tuple[float, ...]]:
-        return {"t": (math.nan,) * len(self.seeds)}
-
-    def panels(self, data: float) -> tuple[Panel, ...]:
-        x = np.linspace(0.0, 1.0, 50)
-        panel = Panel(
-            "height",
-            "time [s]",
-            "height [m]",
-            (
-                Series("truth", x, 1.0 - x, "reference"),
-                Series("estimate", x, np.where(x > 0.9, np.nan, 1.0 - x), low=0.9 - x, high=1.1 - x),
-            ),
-            spans=(Span(0.2, 0.4, "wind"),),
-            levels=(Level(0.1, "ground"),),
-        )
-        return panel, panel
+GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_fruit:apple", seeds=3)
+BAD = Experiment("pear", "Newton, Fig. 2", "a pear fails", "fake_fruit:pear")
 
 
-class Pear(Apple):
+def apple(trials: Trials) -> ExperimentResult:
+    """Fall in two seconds."""
+    trials.progress("falling", 0.5)
+    return fallen(trials, 2.0)
+
+
+def fallen(trials: Trials, fall_time: float) -> ExperimentResult:
+    x = np.linspace(0.0, 1.0, 50)
+    curves = (
+        Series("truth", x, 1.0 - x, "reference"),
+        Series("estimate", x, np.where(x > 0.9, np.nan, 1.0 - x), low=0.9 - x, high=1.1 - x),
+    )
+    spans, levels = (Span(0.2, 0.4, "wind"),), (Level(0.1, "ground"),)
+    panel = Panel("height", "time [s]", "height [m]", curves, spans, levels)
+    rows = [row("fall time", "s", fall_time, bound="<= 1"), row("never", "s", [math.nan] * len(trials.seeds))]
+    return ExperimentResult(trials.seeds, rows, panels=(panel, panel))
+
+
+def pear(trials: Trials) -> ExperimentResult:
     """Cannot be simulated."""
-
-    def simulate(self, trials: Trials) -> float:
-        raise ModelError("the pear has no stalk")
+    raise ModelError("the pear has no stalk")
 
 
-class Cherry(Apple):
-    """Falls in a time that is computed by other processes."""
-
-    def simulate(self, trials: Trials) -> float:
-        return sum(total for total, _column in trials.results([partial(sums, seed) for seed in self.seeds]))
+def cherry(trials: Trials) -> ExperimentResult:
+    """Fall in a time that is computed by other processes."""
+    return fallen(trials, sum(total for total, _column in trials.by_seed(sums)))
 
 
 @pytest.fixture(autouse=True)
 def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = ModuleType("fake_fruit")
-    fake.Apple, fake.Pear, fake.Cherry = Apple, Pear, Cherry  # type: ignore[attr-defined]
+    fake.apple, fake.pear, fake.cherry = apple, pear, cherry  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "fake_fruit", fake)
     monkeypatch.setattr(registry, "EXPERIMENTS", (BAD, GOOD))
 
@@ -90,7 +74,7 @@ def test_missed_bound_is_said_and_is_no_error(tmp_path: Path, capsys: pytest.Cap
     assert "1 of 1 bounds NOT MET" in printed
     document = json.loads((tmp_path / "new" / "apple.json").read_text())
     assert document["seeds"] == [0, 1, 2]
-    assert document["per_seed"]["t"] == [None, None, None]
+    assert document["table"][1]["values"] == [None, None, None]
     assert set(document["versions"]) >= {"numpy", "mujoco", "python"}
 
 
@@ -102,7 +86,7 @@ def test_figure_is_written(tmp_path: Path) -> None:
 
 
 def test_number_of_jobs_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cherry = RegisteredExperiment("cherry", "Newton, Fig. 3", "a cherry falls", "fake_fruit:Cherry", seeds=3)
+    cherry = Experiment("cherry", "Newton, Fig. 3", "a cherry falls", "fake_fruit:cherry", seeds=3)
     monkeypatch.setattr(registry, "EXPERIMENTS", (cherry,))
     for jobs in ("1", "2"):
         assert main(["experiment", "cherry", "--jobs", jobs, "--output", str(tmp_path / jobs)]) == 0

@@ -11,10 +11,10 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.balance_run import Lean, balance_run, steps_landed
-from inertial_estimation.experiments.experiment_result import ExperimentResult
+from inertial_estimation.experiments.benallegue_loop import Lean, balance_run, steps_landed
 from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.experiments.result import ExperimentResult
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
 
 
@@ -111,7 +111,7 @@ def test_error_of_the_dcm_is_the_controllers_where_it_knows_the_truth() -> None:
     loop = RobotLoop("talos", noise=NOISE_FREE).build(inertial=False)
     loop.tilt = None
     watch = _Watch()
-    columns = balance_run(loop, watch, hoist_s=QUICK_HOIST_S).columns
+    columns = balance_run(loop, watch, QUICK_HOIST_S).columns
     assert max(watch.believed) > 5e-3
     np.testing.assert_allclose(columns["dcm"], watch.believed, atol=5e-4)
     np.testing.assert_array_equal(columns["tilt"], 0.0)

@@ -8,14 +8,18 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
-from inertial_estimation.experiments import benallegue_push, biped_push, tilt_metrics
-from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN
-from inertial_estimation.experiments.biped_push import FORCE_NOISE, GYRO_NOISE, PushRecord
-from inertial_estimation.experiments.experiment_result import ExperimentResult
+from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN, settling_time, tilt_error
 from inertial_estimation.experiments.figure_description import Series
+from inertial_estimation.experiments.pushed_biped import (
+    FORCE_NOISE,
+    GYRO_NOISE,
+    PUSHES,
+    QUICK_PUSHES,
+    PushRecord,
+)
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.result_table import verdict
-from inertial_estimation.experiments.tilt_benchmark import (
+from inertial_estimation.experiments.result import ExperimentResult
+from inertial_estimation.experiments.tilt_observers import (
     ESTIMATORS,
     INITIAL_ERROR,
     OTHERS,
@@ -24,20 +28,13 @@ from inertial_estimation.experiments.tilt_benchmark import (
     TWO_STAGE_PAPER,
     estimate_tilt,
 )
-from inertial_estimation.experiments.tilt_metrics import settling_time, tilt_error
 
-FIRST_S, SECOND_S = 1.5, 7.0  # of the pushes, sooner after one another than in the paper
+FIRST_S, SECOND_S = (time for time, _ in QUICK_PUSHES)
 
 
 @pytest.fixture(scope="module")
 def result() -> ExperimentResult:
-    pushes = tuple(
-        (time, force) for time, (_, force) in zip((FIRST_S, SECOND_S), biped_push.PUSHES, strict=True)
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (biped_push, tilt_metrics, benallegue_push):
-            patch.setattr(module, "PUSHES", pushes)
-        return find_experiment("benallegue-push").run([3, 4], quick=True)
+    return find_experiment("benallegue-push").run([3, 4], quick=True)
 
 
 def curve_of(result: ExperimentResult, title: str, label: str) -> Series:
@@ -81,7 +78,7 @@ def test_bound_compares_the_printed_means(result: ExperimentResult) -> None:
 
 def test_verdict_names_all_outside_the_bounds_who_beat_ours(result: ExperimentResult) -> None:
     values = {row.quantity: row.ours for row in result.rows}
-    said = verdict(result)
+    said = result.verdict
     outside = set(ESTIMATORS) - {TWO_STAGE, *OTHERS}
     for quantity in COMPARED:
         named = said.split(f"in {quantity} by ")[1].split(", and in ")[0].split("; ")
@@ -107,7 +104,7 @@ def still() -> PushRecord:
     force = np.tile([0.0, 0.0, 9.80665], (n, 1))
     up = np.tile([0.0, 0.0, 1.0], (n, 1))
     zeros = np.zeros((n, 12))
-    return PushRecord(0.002 * np.arange(n), force, 0.0 * force, zeros, zeros, wrench, up, np.ones(n))
+    return PushRecord(PUSHES, 0.002 * np.arange(n), force, 0.0 * force, zeros, zeros, wrench, up)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

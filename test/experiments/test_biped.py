@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.experiments.biped import CONTACTS, IMU, SOLE, biped_urdf
+from inertial_estimation.experiments.pushed_biped import CONTACTS, IMU, SOLE, biped_urdf
 from inertial_estimation.models.robot_model import RobotModel
 
 pin = pytest.importorskip("pinocchio")

@@ -10,30 +10,31 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
-from inertial_estimation.experiments.experiment import Experiment, Trials
-from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, thinned
-from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
-from inertial_estimation.experiments.result_file import result_document
-from inertial_estimation.experiments.result_table import result_lines, verdict
+from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment, find_experiment
+from inertial_estimation.experiments.result import (
+    Bound,
+    ExperimentResult,
+    TableRow,
+    result_document,
+    result_lines,
+    row,
+)
+from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.files.outputs import write_json
 
-EXPERIMENT = RegisteredExperiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:Apple")
+EXPERIMENT = Experiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:apple")
+TITLE, SOURCE = "falling-apple: an apple falls", "Newton, Fig. 1"
 
 
 def result() -> ExperimentResult:
     rows = (
-        TableRow("fall time", "s", 1.0, spread=0.1, paper=1.25, bound=Bound("<=", 1.5), aim=Bound("<=", 0.5)),
-        TableRow("apples", "", 2.0, bound=Bound("==", 1.0)),
-        TableRow("never settled", "s", math.nan, bound=Bound("<", 9.0)),
+        row("fall time", "s", [0.9, 1.1], paper=1.25, bound="<= 1.5, aim <= 0.5"),
+        row("apples", "", 2.0, bound="== 1"),
+        row("never settled", "s", [math.nan, 1.0], "max", bound="< 9"),
     )
-    return ExperimentResult(
-        seeds=(0, 1),
-        rows=rows,
-        per_seed={"fall time": (0.9, math.inf), "count": (np.float64(1.5), 2.0)},
-        settings={"height [m]": 5.0, "tree": "old"},
-        facts=("it was windy",),
-    )
+    settings = {"HEIGHT_M": 5.0, "TREE": "old", "BRANCHES": (1, 2)}
+    return ExperimentResult(seeds=(0, 1), rows=rows, facts=("it was windy",), settings=settings)
 
 
 @pytest.mark.parametrize(
@@ -54,52 +55,67 @@ def test_unknown_relation_lists_those_there_are() -> None:
         Bound("about", 1.0)
 
 
+def test_bound_and_aim_are_read_from_their_text() -> None:
+    both, aim, none = (row("x", "", 1.0, bound=text) for text in (">= 7.3, aim >= 10", "aim < 2", ""))
+    assert (both.bound, both.aim) == (Bound(">=", 7.3), Bound(">=", 10.0))
+    assert (aim.bound, aim.aim) == (None, Bound("<", 2.0))
+    assert (none.bound, none.aim) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("summary", "ours", "spread"),
+    [("mean", 2.0, 1.0), ("median", 2.0, 1.0), ("min", 1.0, None), ("max", 3.0, None), ("sum", 4.0, None)],
+)
+def test_row_summarises_its_values_and_keeps_them(summary: str, ours: float, spread: float | None) -> None:
+    made = row("x", "m", [1.0, 3.0], summary)
+    assert (made.ours, made.spread, made.values) == (ours, spread, (1.0, 3.0))
+
+
+def test_row_of_one_number_has_no_spread_and_one_of_no_values_no_number() -> None:
+    assert row("x", "", 3) == TableRow("x", "", 3.0)
+    assert math.isnan(row("x", "", [], "max").ours)
+
+
 def test_table_marks_each_missed_bound_and_aim() -> None:
-    lines = result_lines(EXPERIMENT, result())
+    lines = result_lines(TITLE, SOURCE, result())
     (time,) = [line for line in lines if "fall time" in line and "+-" not in line and "*" not in line]
     assert time.split()[2:] == ["1.25", "1", "0.1", "s", "<=", "1.5", "met", "<=", "0.5", "NOT", "MET"]
     (apples,) = [line for line in lines if line.strip().startswith("apples")]
     assert "== 1 NOT MET" in apples
-    assert "2 of 3 bounds NOT MET: apples; never settled" in verdict(result())
+    assert "2 of 3 bounds NOT MET: apples; never settled" in result().verdict
     assert any("it was windy" in line for line in lines)
 
 
 def test_result_without_a_missed_bound_says_so() -> None:
     good = ExperimentResult((0,), (TableRow("apples", "", 1.0, bound=Bound("==", 1.0)),))
-    assert verdict(good) == "all 1 bounds met"
+    assert good.verdict == "all 1 bounds met"
 
 
 def test_verdict_ends_with_what_the_bounds_do_not_count() -> None:
     rows = (TableRow("apples", "", 1.0, bound=Bound("==", 1.0)),)
     beaten = ExperimentResult((0,), rows, caveat="a pear fell faster")
-    assert verdict(beaten) == "all 1 bounds met; BUT a pear fell faster"
-    assert any("pear" in line for line in result_lines(EXPERIMENT, beaten))
-    assert result_document(EXPERIMENT, beaten, {})["caveat"] == "a pear fell faster"
+    assert beaten.verdict == "all 1 bounds met; BUT a pear fell faster"
+    assert any("pear" in line for line in result_lines(TITLE, SOURCE, beaten))
+    assert result_document("falling-apple", SOURCE, beaten, {})["caveat"] == "a pear fell faster"
 
 
 def test_quick_is_said_in_table_and_file() -> None:
-    assert any("QUICK" in line for line in result_lines(EXPERIMENT, result(), quick=True))
-    assert not any("QUICK" in line for line in result_lines(EXPERIMENT, result()))
-    assert result_document(EXPERIMENT, result(), {}, quick=True)["quick"] is True
+    assert any("QUICK" in line for line in result_lines(TITLE, SOURCE, result(), quick=True))
+    assert not any("QUICK" in line for line in result_lines(TITLE, SOURCE, result()))
+    assert result_document("falling-apple", SOURCE, result(), {}, quick=True)["quick"] is True
 
 
 def test_file_gives_back_every_number_and_null_for_what_is_none(tmp_path: object) -> None:
-    document = result_document(EXPERIMENT, result(), {"numpy": "1"})
+    document = result_document("falling-apple", SOURCE, result(), {"numpy": "1"})
     path = write_json(tmp_path / "apple.json", document)  # type: ignore[operator]
     read = json.loads(path.read_text(encoding="utf-8"))
-    document["per_seed"]["fall time"][1] = None
-    document["table"][2]["ours"] = None
-    assert read == document
     assert read["seeds"] == [0, 1]
-    assert read["per_seed"] == {"fall time": [0.9, None], "count": [1.5, 2.0]}
-    assert read["table"][0]["bound"] == {"relation": "<=", "value": 1.5, "met": True}
-    assert read["table"][2]["ours"] is None
+    assert read["settings"] == {"HEIGHT_M": 5.0, "TREE": "old", "BRANCHES": "(1, 2)"}
+    assert read["table"][0]["values"] == [0.9, 1.1]
+    assert read["table"][0]["bound"] == {"relation": "<=", "value": 1.5}
+    assert (read["table"][0]["bound_met"], read["table"][0]["aim_met"]) == (True, False)
+    assert (read["table"][2]["ours"], read["table"][2]["values"]) == (None, [None, 1.0])
     assert read["bounds_met"] is False
-
-
-def test_values_per_seed_are_one_for_each() -> None:
-    with pytest.raises(ConfigurationError, match="'x' has 1 values, expected one for each of 2 seeds"):
-        ExperimentResult((0, 1), (), per_seed={"x": (1.0,)})
 
 
 def test_unknown_experiment_is_told_with_the_nearest_name() -> None:
@@ -121,54 +137,40 @@ def test_no_seeds_is_refused() -> None:
         EXPERIMENT.run([])
 
 
-class Seeded(Experiment[list[float]]):
-    """Its data are its seeds."""
-
-    figure_columns = 2
-    quick_seeds = 1
-
-    def simulate(self, trials: Trials) -> list[float]:
-        return trials.results([partial(float, seed) for seed in self.seeds], begin=0.5)
-
-    def table(self, data: list[float]) -> list[TableRow]:
-        return [TableRow("largest seed", "", max(data))]
-
-    def panels(self, data: list[float]) -> list[Panel]:
-        return [Panel("seeds", "place [-]", "seed [-]", (Series("", np.arange(len(data)), np.array(data)),))]
-
-    def per_seed(self, data: list[float]) -> dict[str, tuple[float, ...]]:
-        return {"seed": tuple(data)}
+SCALE = 1.0  # a constant of this module, which is the module of the experiment `seeded`
 
 
-def test_experiment_makes_everything_of_what_it_simulated() -> None:
+def seeded(trials: Trials) -> ExperimentResult:
+    """Return the seeds as the values of a row."""
+    found = trials.results([partial(float, seed) for seed in trials.seeds], begin=0.5)
+    panel = Panel("seeds", "place [-]", "seed [-]", (Series("", np.arange(len(found)), np.array(found)),))
+    return ExperimentResult(trials.seeds, [row("largest seed", "", found, "max")], panels=[panel])
+
+
+def test_experiment_gets_seeds_and_progress_and_names_the_constants_of_its_module() -> None:
     reported: list[tuple[str, float]] = []
-    made = Seeded([3, 4]).run(Trials(progress=lambda what, share: reported.append((what, share))))
-    assert (made.seeds, made.rows[0].ours, made.columns) == ((3, 4), 4.0, 2)
-    assert made.per_seed == {"seed": (3.0, 4.0)}
+    experiment = Experiment("seeds", "", "", f"{__name__}:seeded")
+    made = experiment.run([3, 4], lambda what, share: reported.append((what, share)))
+    assert (made.seeds, made.rows[0].ours, made.rows[0].values) == ((3, 4), 4.0, (3.0, 4.0))
     np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
-    assert (made.settings, made.facts, made.caveat) == ({}, (), "")
     counted = [("0 of 2 runs", 0.5), ("1 of 2 runs", 0.75), ("2 of 2 runs", 1.0)]
     assert reported == [*counted, ("done", 1.0)]
+    assert made.settings["SCALE"] == SCALE
+    assert experiment.run([3, 4], quick=True).seeds == (3,)
 
 
 def test_trials_of_several_cases_come_back_by_case() -> None:
     reported: list[str] = []
-    trials = Trials(progress=lambda what, _share: reported.append(what))
-    found = trials.by_case({"signed": [partial(int, "-2"), partial(int, "3")], "none": [], "one": [int]})
-    assert found == {"signed": [-2, 3], "none": [], "one": [0]}
+    trials = Trials([2, 3], progress=lambda what, _share: reported.append(what))
+    found = trials.by_case({"power": partial(pow, 2), "first": partial(pow, 3)}, first_seed_only=["first"])
+    assert found == {"power": [4, 8], "first": [9]}
     assert reported == [f"{count} of 3 runs" for count in range(4)]
 
 
-def test_quick_run_uses_no_more_seeds_than_it_says() -> None:
-    assert Seeded([3, 4], quick=True).seeds == (3,)
-    with pytest.raises(ConfigurationError, match="got no seeds"):
-        Seeded([])
-
-
-def test_every_registered_experiment_is_a_subclass() -> None:
+def test_every_registered_experiment_can_be_loaded() -> None:
     pytest.importorskip("mujoco")
     pytest.importorskip("proxsuite")
-    assert all(issubclass(experiment.load(), Experiment) for experiment in EXPERIMENTS)
+    assert all(callable(experiment.load()) for experiment in EXPERIMENTS)
 
 
 def test_registry_loads_no_experiment() -> None:

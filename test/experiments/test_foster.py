@@ -9,8 +9,12 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.experiments.foster_consistency import smallest_eigenvalue
-from inertial_estimation.experiments.foster_gating import followed_share, touchdown_deviation, touchdowns
+from inertial_estimation.experiments.foster_torso import (
+    followed_share,
+    smallest_eigenvalue,
+    touchdown_deviation,
+    touchdowns,
+)
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.signals import LinkInertia
 

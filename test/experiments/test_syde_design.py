@@ -54,7 +54,7 @@ def test_a_small_delay_makes_an_error_in_proportion() -> None:
 
 def test_delayed_values_are_earlier_ones() -> None:
     times = np.linspace(0.0, 6.0, 241)
-    late = delayed(np.sin(times)[:, None], 2.5, 241)[:, 0]
+    late = delayed(np.sin(times)[:, None], 2.5)[:, 0]
     np.testing.assert_allclose(late[3:], np.sin(times - 2.5 * 0.025)[3:], atol=1e-6)
 
 

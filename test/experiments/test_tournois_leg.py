@@ -1,4 +1,4 @@
-"""One leg of HyQ: what can be told of it is found, and what is recorded obeys the equations of motion."""
+"""One leg of HyQ: what is identifiable is found, and what is recorded obeys the equations of motion."""
 
 import math
 
@@ -11,9 +11,9 @@ pytest.importorskip("mujoco")  # the loops of the experiments need it on import
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.experiment_result import ExperimentResult
-from inertial_estimation.experiments.leg_trial import disturbed_leg, record_swing, swing
 from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.experiments.result import ExperimentResult
+from inertial_estimation.experiments.tournois_leg import disturbed_leg, record_swing, swing
 from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
@@ -58,11 +58,11 @@ def test_rank_is_that_of_the_leg_at_any_states(leg: RobotModel, result: Experime
     rank = np.linalg.matrix_rank(random_regressor(leg), tol=1e-8)
     rows = {row.quantity: row.ours for row in result.rows}
     assert rows["rank, of 30 parameters"] == rank
-    told = [rows[f"parameters that can be told {how}"] for how in ("by themselves", "in combination")]
-    assert sum(told) + rows["parameters that cannot be told, kept"] == 30
+    identifiable = [rows[f"parameters identifiable {how}"] for how in ("individually", "in combination")]
+    assert sum(identifiable) + rows["parameters not identifiable, kept"] == 30
 
 
-def test_what_can_be_told_is_found_where_the_sensors_are_perfect(result: ExperimentResult) -> None:
+def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(result: ExperimentResult) -> None:
     quiet = [row for row in result.rows if "without noise" in row.quantity and row.bound is not None]
     assert len(quiet) == 2
     assert all(row.bound_met for row in quiet)
@@ -70,11 +70,11 @@ def test_what_can_be_told_is_found_where_the_sensors_are_perfect(result: Experim
     assert len(result.panels) == 4
 
 
-def test_parameters_that_cannot_be_told_are_as_wrong_as_they_were(
+def test_unidentifiable_parameters_are_as_wrong_as_they_were(
     urdf: str, leg: RobotModel, result: ExperimentResult
 ) -> None:
     draws = np.random.default_rng(1)
-    true = disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02).parameters
+    true = disturbed_leg(urdf, draws).parameters
     nominal = np.array([leg.link_body(link).nominal_J.toDynamicParameters() for link in LINKS])
     rows = {row.quantity: row.ours for row in result.rows}
     for name in ("mcz", "Ixx", "Iyy"):
@@ -117,10 +117,7 @@ def test_order_of_base_parameters_names_all() -> None:
 def test_noise_moves_centres_and_moments_but_no_mass(urdf: str, leg: RobotModel) -> None:
     nominal = np.array([leg.link_body(link).nominal_J.toDynamicParameters() for link in LINKS])
     draws = np.random.default_rng(3)
-    others = [
-        disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02).parameters - nominal
-        for _ in range(30)
-    ]
+    others = [disturbed_leg(urdf, draws).parameters - nominal for _ in range(30)]
     moved = np.array(others)
     np.testing.assert_allclose(moved[:, :, 0], 0.0, atol=1e-9)
     np.testing.assert_allclose(moved[:, :, 1:4].std(axis=(0, 2)), 0.02 * nominal[:, 0], rtol=0.2)
@@ -129,21 +126,19 @@ def test_noise_moves_centres_and_moments_but_no_mass(urdf: str, leg: RobotModel)
 
 def test_recorded_torques_are_those_of_the_disturbed_leg(urdf: str) -> None:
     draws = np.random.default_rng(4)
-    disturbed = disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02)
-    motion = swing(disturbed.robot, draws, amplitudes=np.array([0.25, 0.2, 0.4]), band_hz=(0.3, 0.9))
-    block = record_swing(disturbed.robot, motion, 1.0, 20.0, NOISE_FREE, draws)
+    disturbed = disturbed_leg(urdf, draws)
+    motion = swing(disturbed.robot, draws)
+    block = record_swing(disturbed.robot, motion, 0.04, NOISE_FREE, draws)
     model, data = disturbed.robot.model, disturbed.robot.model.createData()
     assert block.size == 20
     for k, tau in enumerate(block.tau if block.tau is not None else []):
-        regressor = pin.computeJointTorqueRegressor(model, data, *motion.at(k / 20.0))
+        regressor = pin.computeJointTorqueRegressor(model, data, *motion.at(k / 500.0))
         np.testing.assert_allclose(regressor @ disturbed.parameters.ravel(), tau, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_swing_stays_within_the_limits_and_uses_them(leg: RobotModel, seed: int) -> None:
-    motion = swing(
-        leg, np.random.default_rng(seed), amplitudes=np.array([0.25, 0.2, 0.4]), band_hz=(0.3, 0.9)
-    )
+    motion = swing(leg, np.random.default_rng(seed))
     q, limits = motion.at(np.arange(0.0, 180.0, 0.05))[0], joint_limits(leg)
     assert (q > limits.lower).all()
     assert (q < limits.upper).all()

@@ -12,11 +12,11 @@ pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
-from inertial_estimation.experiments.payload_stand import (
-    QUICK,
+from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.experiments.standing_trunk import (
     ROBOT,
     TRUNK,
     IdentificationTrial,
@@ -24,9 +24,9 @@ from inertial_estimation.experiments.payload_stand import (
     identification,
     perturbed,
     standing_loop,
+    urdf_with_moved_com,
+    urdf_with_moved_links,
 )
-from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com, urdf_with_moved_links
-from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.tournois_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
@@ -70,7 +70,7 @@ class Scripted:
 
 
 def scripted_loop(robot: RobotLoop, monkeypatch: pytest.MonkeyPatch, *, adaptation: bool) -> dict[str, list]:
-    """Run a loop with a scripted identification; return what the controller was told."""
+    """Run a loop with a scripted identification; return what was pushed to the controller."""
     loop = robot.build(payload=True, adaptation=adaptation)
     trunk = LinkInertia(TRUNK, 65.0, np.array([0.01, 0.0, 0.0]), np.diag([2.0, 9.0, 9.0]))
     change = LoadChange(7, "loaded", 61.0, 65.0, np.zeros(3))
@@ -112,9 +112,8 @@ def test_without_adaptation_the_trunk_stays_and_the_hold_is_passed_on(
 
 def test_load_and_believed_centre_are_found(robot: RobotLoop) -> None:
     """100 N on a robot wrong about its trunk: found to millimetres by the pipeline of the node."""
-    shortened = {PAYLOAD_NODE: dict(QUICK)}
-    loop = standing_loop(perturbed(robot), Scene(100.0), 0, hoist_s=0.5, overrides=shortened)
-    found = identification(loop, "contact_forces", 15.0)
+    loop = standing_loop(perturbed(robot), Scene(100.0), 0, quick=True)
+    found = identification(loop, "contact_forces")
     assert found.converged
     assert np.hypot(*found.error_L[0, :2]) > 0.1
     assert found.error_xy < 3e-3
@@ -131,9 +130,8 @@ def test_offset_the_sensors_do_not_see_misleads_as_computed(robot: RobotLoop, po
         "nominal_friction.offset": offsets.tolist(),
         "sensors.effort_at": "motor",
     }
-    overrides = {SIMULATOR_NODE: simulated, PAYLOAD_NODE: dict(QUICK)}
-    loop = standing_loop(robot, Scene(), 0, hoist_s=0.5, overrides=overrides)
-    found = identification(loop, "contact_forces", 15.0)
+    loop = standing_loop(robot, Scene(), 0, quick=True, overrides={SIMULATOR_NODE: simulated})
+    found = identification(loop, "contact_forces")
     expected = pose.error_of_torques(offsets)
     assert np.hypot(*expected[:2]) > 0.01
     np.testing.assert_allclose(found.error_L[-1, :2], expected[:2], atol=0.25 * np.hypot(*expected[:2]))
@@ -199,7 +197,7 @@ def test_settled_is_the_last_time_it_comes_near() -> None:
     off = np.array([1.0, 0.1, 1.0, 0.1, 0.1])
     zero = np.zeros(5)
     columns = {"time": time, "x_hat": off, **dict.fromkeys(("x", "y", "z", "y_hat", "z_hat"), zero)}
-    run = IdentificationTrial("contact_forces", True, "", False, columns)
+    run = IdentificationTrial(True, "", columns)
     assert run.settled(0.5) == 3.0
     assert run.settled(2.0) == 0.0
     assert math.isnan(run.settled(0.05))

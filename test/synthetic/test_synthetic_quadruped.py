@@ -13,8 +13,10 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.simulation.payload import ball
+from inertial_estimation.simulation.disturbances import Push
+from inertial_estimation.simulation.payload import attached_ball, ball
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
 
@@ -24,18 +26,20 @@ PAYLOAD = ball("trunk", 5.0, (0.1, 0.05, 0.15))
 PAYLOAD_TIME_S = 3.0
 
 
-def standing(pipelines: Pipelines, rng: np.random.Generator) -> Truth:
+def standing(
+    pipelines: Pipelines, rng: np.random.Generator, timing: Timing, payload: Payload | None
+) -> Truth:
     values = pipelines.values
     robot = RobotModel.from_urdf(read_urdf(values["urdf"]), floating_base=True)
     posture = {f"{leg}_{joint}_joint": sign * angle for leg, sign in LEGS for joint, angle in BENT}
     return stance_truth(
         robot,
-        Timing(duration_s=6.0, rate_hz=250.0),
+        timing,
         rng,
         contacts={contact: contact for contact in values["contacts"]},
         imu=ImuMount.on(robot, values["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.03, 0.03, 0.03, 0.1, 0.1, 0.1)),
-        payload=Payload(PAYLOAD, PAYLOAD_TIME_S),
+        payload=payload,
     )
 
 
@@ -47,7 +51,8 @@ BENT = (("hfe", 0.75), ("kfe", -1.5))
 def session() -> tuple[Truth, ReplayRun]:
     rng = np.random.default_rng(11)
     pipelines = build_pipelines(load_config_file(CONFIG))
-    truth = standing(pipelines, rng)
+    timing = Timing(duration_s=6.0, rate_hz=250.0)
+    truth = standing(pipelines, rng, timing, Payload(PAYLOAD, PAYLOAD_TIME_S))
     topics = replay_topics(pipelines.values, {})
     recording = measure(truth, REALISTIC, rng)
     return truth, replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
@@ -72,3 +77,28 @@ def test_payload_on_the_trunk_without_foot_sensors(session: tuple[Truth, ReplayR
     assert before[-1].links[0].payload.mass == pytest.approx(0.0, abs=0.25)
     assert load.mass == pytest.approx(PAYLOAD.mass, abs=0.25)
     np.testing.assert_allclose(load.com_L[:2], PAYLOAD.com_L[:2], atol=0.02)
+
+
+def test_point_feet_carry_a_load_and_a_push_without_torque() -> None:
+    pipelines = build_pipelines(load_config_file(CONFIG))
+    timing = Timing(duration_s=0.1, rate_hz=100.0, rest_s=0.2)
+    truth = standing(pipelines, np.random.default_rng(0), timing, None)
+    contacts = {contact: contact for contact in pipelines.values["contacts"]}
+    disturbances = [attached_ball("trunk", 2.0), Push("trunk", (0.0, 0.0, -30.0), 0.05, 1.0)]
+    disturbed = disturbed_truth(truth, contacts, disturbances)
+    assert not np.array([reading.wrenches_C[:, 3:] for reading in disturbed.readings]).any()
+    added = ground_force(disturbed, tuple(contacts)) - ground_force(truth, tuple(contacts))
+    weight = -2.0 * truth.robot.model.gravity.linear
+    np.testing.assert_allclose(added[0], weight, atol=1e-6)
+    np.testing.assert_allclose(added[-1] - weight, [0.0, 0.0, 30.0], atol=1e-6)
+
+
+def ground_force(truth: Truth, feet: tuple[str, ...]) -> np.ndarray:
+    """Sum of the forces on all feet in the world [N], shape (n, 3)."""
+    model, forces = truth.robot.model, []
+    data = model.createData()
+    for state, reading in zip(truth.states, truth.readings, strict=True):
+        pin.framesForwardKinematics(model, data, state.q)
+        turns = [data.oMf[model.getFrameId(foot)].rotation for foot in feet]
+        forces.append(sum(R @ wrench[:3] for R, wrench in zip(turns, reading.wrenches_C, strict=True)))
+    return np.array(forces)

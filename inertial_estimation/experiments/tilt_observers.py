@@ -1,4 +1,4 @@
-"""Tilt estimators on one record, all begun with the same wrong tilt and given the same readings.
+"""Tilt observers to compare: two-stage, R3 x S2, Hua et al., VQF; all begin with the same wrong tilt.
 
 The paper's gains can be read in two ways. Literally, alpha2 = k1r = 20 1/s^2 is divided by g0 (B 17). In the
 authors' published code (state-observation, `TiltEstimator`; also the version of 2018, which is R3 x S2) the
@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.experiments.biped import SOLE, biped_urdf
-from inertial_estimation.experiments.biped_push import RATE, PushRecord, robot_config
+from inertial_estimation.experiments.pushed_biped import RATE, SOLE, PushRecord, biped_urdf, robot_config
 from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
@@ -36,40 +35,29 @@ LEAST_FORCE = 1.0  # of a contact that is in use [N]
 
 
 class SingleStageGains(NamedTuple):
-    """Gains of a single-stage observer.
+    """Gains of a single-stage observer."""
 
-    Attributes:
-        k1v: On the velocity [1/s].
-        k1r: On the vertical [1/s^2].
-        k2v: Further gain on the velocity across the vertical [1/s].
-    """
-
-    k1v: float
-    k1r: float
-    k2v: float = 0.0
+    k1v: float  # on the velocity [1/s]
+    k1r: float  # on the vertical [1/s^2]
+    k2v: float = 0.0  # further gain on the velocity across the vertical [1/s]
 
 
 class SingleStageState(NamedTuple):
-    """State of a single-stage observer, in the frame of the IMU.
+    """State of a single-stage observer, in the frame of the IMU, shape (3,) each."""
 
-    Attributes:
-        velocity: x1 [m/s], shape (3,).
-        vertical: x2, unit norm, shape (3,).
-    """
-
-    velocity: Array
-    vertical: Array
+    velocity: Array  # x1 [m/s]
+    vertical: Array  # x2, unit norm
 
 
 def single_stage_step(
     state: SingleStageState, gains: SingleStageGains, h: float, rate: Array, force: Array, velocity: Array
 ) -> SingleStageState:
-    """Advance by one step; the innovation is solved exactly, with the vertical of the middle.
+    """Advance by h seconds; the innovation is solved exactly, with the vertical of the middle.
 
     Args:
-        state: At its begin.
+        state: At the begin of the step.
         gains: Of the observer.
-        h: Its duration [s].
+        h: Duration of the step [s].
         rate: Mean angular rate [rad/s], shape (3,).
         force: Mean specific force [m/s^2], shape (3,).
         velocity: y_v, of the IMU by the contacts, in its frame [m/s], shape (3,).
@@ -98,13 +86,9 @@ class SolePoints:
     """
 
     def __init__(self, setup: RobotSetup, q: Array, wrench_F: Array, extent: float) -> None:
-        """Compute them.
+        """Compute them from joint positions [rad], shape (n, n_joints), and wrenches, (n, contacts, 6).
 
-        Args:
-            setup: The robot.
-            q: Joint positions [rad], shape (n, n_joints).
-            wrench_F: At each contact, in its frame [N, Nm], shape (n, contacts, 6).
-            extent: Farthest a point may lie from the origin of its frame, along each axis [m].
+        Along each axis a point lies no farther from the origin of its frame than the extent [m].
         """
         view, n = ContactView(setup), len(q)
         origins, frames = [], []
@@ -127,14 +111,9 @@ class SolePoints:
         self.shares = np.divide(loads, total, out=np.zeros_like(loads), where=total > 0.0)
 
     def velocity(self, k: int, h: float, rate: Array) -> Array | None:
-        """Return the mean velocity of the IMU over a step, in its frame at the end [m/s].
+        """Return the mean velocity of the IMU over step k of h seconds, in its frame at the end [m/s].
 
-        None without contact.
-
-        Args:
-            k: Number of the step.
-            h: Its duration [s].
-            rate: Mean angular rate over it [rad/s], shape (3,).
+        The angular rate is the mean over the step [rad/s], shape (3,). None without contact.
         """
         if not self.shares[k].any():
             return None
@@ -145,19 +124,17 @@ class SolePoints:
 
 INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
 VQF_PAST = 30.0  # ten of its time constants [s]
-TWO_STAGE = "two-stage, package's gains"
-TWO_STAGE_PAPER = "two-stage, paper's gains"
-R3S2 = "R3 x S2, paper's gains"
-R3S2_FAST = "R3 x S2, two-stage's gains"
-HUA = "Hua 2016, paper's gains"
 VQF_NAME = "VQF"
-TWO_STAGE_PAPER_ZERO = "two-stage, paper's gains, x2' from 0"
+TWO_STAGE, TWO_STAGE_PAPER = "two-stage, package's gains", "two-stage, paper's gains"
+R3S2, R3S2_FAST = "R3 x S2, paper's gains", "R3 x S2, two-stage's gains"
+HUA = "Hua 2016, paper's gains"
 TWO_STAGE_BETA = "two-stage, beta = 20"
-TWO_STAGE_BETA_ZERO = "two-stage, beta = 20, x2' from 0"
-R3S2_BETA = "R3 x S2, beta = 20"
-HUA_BETA = "Hua 2016, k1r = 20 g0"
-OTHERS = (R3S2, HUA, VQF_NAME)
-"""Those to be compared with: gains of the paper, which are this package's defaults for them; VQF's own."""
+TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO = (
+    f"{name}, x2' from 0" for name in (TWO_STAGE_PAPER, TWO_STAGE_BETA)
+)
+TWO_STAGE_PAPER_RIGHT = f"{TWO_STAGE_PAPER}, x2' right"
+R3S2_BETA, HUA_BETA = "R3 x S2, beta = 20", "Hua 2016, k1r = 20 g0"
+OTHERS = (R3S2, HUA, VQF_NAME)  # those to be compared with
 ESTIMATORS = (
     *(TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST),
     *(TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO, R3S2_BETA, HUA_BETA),
@@ -169,42 +146,32 @@ PAPER_READINGS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "beta = 20 for all, x2' from 0": (TWO_STAGE_BETA_ZERO, (R3S2_BETA, HUA_BETA)),
     "beta = 20 for the two-stage observer only": (TWO_STAGE_BETA, (R3S2, HUA)),
 }
-"""Ways to read the paper's gains: the two-stage observer and those the paper compares it with."""
+"""Possible readings of the paper's gains: the two-stage observer and those the paper compares it with."""
 
+BETA = 20.0 * STANDARD_GRAVITY  # alpha2 if the paper's 20 is beta [1/s^2]
 _PACKAGE = TwoStageConfig()
 _PAPER = TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
-_BETA = TwoStageConfig(alpha1=100.0, alpha2=20.0 * STANDARD_GRAVITY, gamma=3.0)
+_PAPER_BETA = TwoStageConfig(alpha1=100.0, alpha2=BETA, gamma=3.0)
 _GAINS: Mapping[str, TwoStageConfig | SingleStageGains] = {
     TWO_STAGE: _PACKAGE,
-    TWO_STAGE_PAPER: _PAPER,
+    **dict.fromkeys((TWO_STAGE_PAPER, TWO_STAGE_PAPER_ZERO, TWO_STAGE_PAPER_RIGHT), _PAPER),
+    **dict.fromkeys((TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO), _PAPER_BETA),
     R3S2: SingleStageGains(k1v=100.0, k1r=20.0),
-    HUA: SingleStageGains(k1v=100.0, k1r=20.0, k2v=100.0),
     R3S2_FAST: SingleStageGains(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2),
-    TWO_STAGE_PAPER_ZERO: _PAPER,
-    TWO_STAGE_BETA: _BETA,
-    TWO_STAGE_BETA_ZERO: _BETA,
-    R3S2_BETA: SingleStageGains(k1v=100.0, k1r=_BETA.alpha2),
-    HUA_BETA: SingleStageGains(k1v=100.0, k1r=_BETA.alpha2, k2v=100.0),
+    R3S2_BETA: SingleStageGains(k1v=100.0, k1r=BETA),
+    HUA: SingleStageGains(k1v=100.0, k1r=20.0, k2v=100.0),
+    HUA_BETA: SingleStageGains(k1v=100.0, k1r=BETA, k2v=100.0),
 }
 
 
-def estimate_tilt(
-    name: str,
-    record: PushRecord,
-    force_I: Array,
-    rate_I: Array,
-    *,
-    intermediate: Array | None = None,
-) -> Array:
-    """Run one estimator over the record.
+def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) -> Array:
+    """Run one estimator over the record, with the anchor at the centre of pressure and no bias estimated.
 
     Args:
-        name: One of `ESTIMATORS`.
+        name: One of `ESTIMATORS`, or `TWO_STAGE_PAPER_RIGHT`.
         record: Joints, wrenches and the true tilt at the beginning.
         force_I: Measured specific force [m/s^2], shape (n, 3).
         rate_I: Measured angular velocity [rad/s], shape (n, 3).
-        intermediate: Where the intermediate vertical of the two-stage observer begins, shape (3,); None: at
-            zero where that estimator begins so, else like the output.
 
     Returns:
         The vertical in the IMU frame, shape (n, 3).
@@ -212,30 +179,13 @@ def estimate_tilt(
     begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
     if name == VQF_NAME:
         return _vqf(begin, force_I, rate_I)
-    if intermediate is None and name in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
-        intermediate = np.zeros(3)
-    return _observer(_GAINS[name], record, begin, np.hstack([force_I, rate_I]), intermediate)
-
-
-@lru_cache(maxsize=2)
-def _soles(record: PushRecord) -> SolePoints:
-    setup = robot_from_config(robot_config(), biped_urdf())
-    return SolePoints(setup, record.q, record.wrench_F, max(map(abs, SOLE)))
-
-
-def _observer(
-    gains: TwoStageConfig | SingleStageGains,
-    record: PushRecord,
-    begin: Array,
-    imu: Array,
-    intermediate: Array | None,
-) -> Array:
-    """The observer as in the paper: anchor at the centre of pressure, no bias estimated, no start."""
+    zero, right = (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO), (TWO_STAGE_PAPER_RIGHT,)
+    x2 = np.zeros(3) if name in zero else record.tilt_I[0] if name in right else begin
+    gains, imu = _GAINS[name], np.hstack([force_I, rate_I])
     soles, h = _soles(record), 1.0 / RATE
     tilts = np.empty_like(record.tilt_I)
     tilts[0] = begin
-    two = TwoStageState(np.zeros(3), begin if intermediate is None else intermediate, begin)
-    single = SingleStageState(np.zeros(3), begin)
+    two, single = TwoStageState(np.zeros(3), x2, begin), SingleStageState(np.zeros(3), begin)
     for k in range(1, len(tilts)):
         force, rate = np.split(0.5 * (imu[k] + imu[k - 1]), 2)
         y_v = soles.velocity(k, h, rate)
@@ -247,6 +197,12 @@ def _observer(
             single = single_stage_step(single, gains, h, rate, force, free)
             tilts[k] = single.vertical
     return tilts
+
+
+@lru_cache(maxsize=2)
+def _soles(record: PushRecord) -> SolePoints:
+    setup = robot_from_config(robot_config(), biped_urdf())
+    return SolePoints(setup, record.q, record.wrench_F, max(map(abs, SOLE)))
 
 
 def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:

@@ -1,0 +1,205 @@
+"""Result of an experiment: a table with the paper's values and bounds, facts, panels.
+
+It is printed as text and written as a JSON document, in which what is not finite becomes null.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.experiments.figure_description import Panel
+
+RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+SUMMARIES: Mapping[str, Callable[[Any], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+}
+HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a value must be: a relation (<=, <, >=, >, ==) to another one, in the unit of the row."""
+
+    relation: str
+    value: float
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise ConfigurationError(
+                f"the relation of a bound is '{self.relation}', expected one of: {listing(RELATIONS)}"
+            )
+
+    @classmethod
+    def of(cls, text: str) -> "Bound | None":
+        """Return the bound written as "<= 5"; None for an empty text."""
+        relation, _, value = text.partition(" ")
+        return cls(relation, float(value)) if text else None
+
+    def met(self, value: float) -> bool:
+        """Say whether a value keeps it; NaN keeps none."""
+        return not math.isnan(value) and RELATIONS[self.relation](value, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One quantity of an experiment."""
+
+    quantity: str  # what it is, in words
+    unit: str  # empty for a pure number
+    ours: float  # what was measured here
+    spread: float | None = None  # standard deviation of the values if `ours` is their mean or median
+    paper: float | None = None  # what the paper reports
+    bound: Bound | None = None  # required range of the value
+    aim: Bound | None = None  # what it should be, stricter than the bound
+    values: tuple[float, ...] = ()  # what `ours` summarises, usually one for each seed
+
+    @property
+    def bound_met(self) -> bool | None:
+        """Whether the bound is met; None where there is none."""
+        return None if self.bound is None else self.bound.met(self.ours)
+
+    @property
+    def aim_met(self) -> bool | None:
+        """Whether the aim is met; None where there is none."""
+        return None if self.aim is None else self.aim.met(self.ours)
+
+
+def row(
+    quantity: str,
+    unit: str,
+    values: ArrayLike,
+    summary: str = "mean",
+    *,
+    paper: float | None = None,
+    bound: str = "",
+) -> TableRow:
+    """Build a row from a number, or from one value for each seed (or trial).
+
+    Args:
+        quantity: As `unit` and `paper` that of the row.
+        unit: Empty for a pure number.
+        values: A number, or shape (n,); the summary of no values is NaN.
+        summary: One of `SUMMARIES`: what is compared with the bound.
+        paper: None where the paper gives no number.
+        bound: What it must and should be: "<= 5, aim <= 2", or one of both.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    ours = float(SUMMARIES[summary](array)) if array.size else math.nan
+    spread = float(array.std()) if array.ndim and array.size and summary in ("mean", "median") else None
+    each = tuple(array.tolist()) if array.ndim else ()
+    must, _, aim = bound.partition("aim ")
+    return TableRow(quantity, unit, ours, spread, paper, Bound.of(must.rstrip(", ")), Bound.of(aim), each)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExperimentResult:
+    """What one run of an experiment gives."""
+
+    seeds: tuple[int, ...]
+    rows: Sequence[TableRow]
+    facts: Sequence[str] = ()  # needed to interpret the table, one sentence each, also unfavourable ones
+    caveat: str = ""  # main reservation about the verdict on the bounds, in one line
+    panels: Sequence[Panel] = ()  # of the figure, row by row
+    columns: int = 1  # of panels
+    settings: Mapping[str, Any] = field(default_factory=dict)  # constants of its module by name
+
+    @property
+    def missed(self) -> tuple[TableRow, ...]:
+        """Rows whose bound is not met."""
+        return tuple(row for row in self.rows if row.bound_met is False)
+
+    @property
+    def verdict(self) -> str:
+        """Which bounds are met, the missed ones by name, and what they do not count, in one line."""
+        count = sum(row.bound is not None for row in self.rows)
+        said = f"all {count} bounds met" if count else "no bounds"
+        if self.missed:
+            names = "; ".join(row.quantity for row in self.missed)
+            said = f"*** {len(self.missed)} of {count} bounds NOT MET: {names} ***"
+        return f"{said}; BUT {self.caveat}" if self.caveat else said
+
+
+def result_lines(title: str, source: str, result: ExperimentResult, *, quick: bool = False) -> list[str]:
+    """Render a result as lines of text: title and source, table, verdict, facts."""
+    count = len(result.seeds)
+    return [
+        title,
+        f"  {source}; {count} seed{'s' if count != 1 else ''}",
+        *(["  QUICK: shortened; exercises everything, proves nothing"] if quick else []),
+        *(f"  {line}" for line in _table(result.rows)),
+        f"  {result.verdict}",
+        *(f"  - {fact}" for fact in result.facts),
+    ]
+
+
+def _table(rows: Sequence[TableRow]) -> list[str]:
+    cells = [HEADER, *(_cells(row) for row in rows)]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(HEADER))]
+    rendered = []
+    for line in cells:
+        parts = [
+            text.rjust(width) if 1 <= k <= 3 else text.ljust(width)
+            for k, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        rendered.append("  ".join(parts).rstrip())
+    return [rendered[0], "-" * len(rendered[0]), *rendered[1:]]
+
+
+def _cells(row: TableRow) -> tuple[str, ...]:
+    numbers = (_number(row.paper), _number(row.ours), _number(row.spread, digits=2))
+    judged = (_judged(row.bound, row.bound_met), _judged(row.aim, row.aim_met))
+    return (row.quantity, *numbers, row.unit or "-", *judged)
+
+
+def _number(value: float | None, *, digits: int = 4) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.{digits}g}" if math.isfinite(value) else "none"
+
+
+def _judged(bound: Bound | None, met: bool | None) -> str:
+    return "-" if bound is None else f"{bound} {'met' if met else 'NOT MET'}"
+
+
+def result_document(
+    name: str, source: str, result: ExperimentResult, versions: Mapping[str, str], *, quick: bool = False
+) -> dict[str, Any]:
+    """Return what the JSON file holds: mappings, lists, strings, numbers and None only.
+
+    The name is that of the experiment; versions are those of the packages by name.
+    """
+    return {
+        "experiment": name,
+        "source": source,
+        "quick": quick,
+        "seeds": list(result.seeds),
+        "bounds_met": not result.missed,
+        "table": [{**asdict(row), "bound_met": row.bound_met, "aim_met": row.aim_met} for row in result.rows],
+        "settings": {name: _plain(value) for name, value in result.settings.items()},
+        "facts": list(result.facts),
+        "caveat": result.caveat,
+        "versions": dict(versions),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else str(value)
