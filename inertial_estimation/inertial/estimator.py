@@ -13,7 +13,7 @@ from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
-from inertial_estimation.inertial.model import DRIFT_S, EstimationModel, body_covariances
+from inertial_estimation.inertial.model import DRIFT_S, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.residual_bias import ResidualBias
@@ -173,7 +173,6 @@ class InertialEstimator:
         idle = model.idle_covariances()
         self._links = PublishedLinks(model.published, idle, config.hand_over_rate)
         self._links.set_estimated(model.bodies)
-        self._taken: Posterior | None = None  # by the links
         self._bound = _chi_square(len(rows))
         self.learning = config.enabled
         self.steps: dict[Decision, int] = {}
@@ -308,9 +307,7 @@ class InertialEstimator:
         """
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        if posterior is not self._taken:
-            self._links.take(posterior.at.pi_C, body_covariances(posterior.at.G, posterior.P))
-            self._taken = posterior
+        self._links.take(posterior.at.pi_C, posterior.body_covariances)
         links = self._links.advance(
             step.dt,
             self._pace.rate(self.config.hand_over_rate, step.time_ns, self.supervisor),
@@ -374,7 +371,6 @@ class InertialEstimator:
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
         self._links.set_estimated(self.model.bodies)
-        self._taken = None
 
 
 def built_filter(

@@ -192,6 +192,7 @@ class PublishedLinks:
     def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
         """Set which bodies are estimated, in the order of the filter's state."""
         self._places = [self._names.index(body.link) for body in bodies]
+        self._taken: Array | None = None
 
     def reset(self) -> None:
         """Return to nominal at once."""
@@ -199,12 +200,15 @@ class PublishedLinks:
         self._last: LinkEstimates | None = None
 
     def take(self, pi_C: Array, covariance_C: Array) -> None:
-        """Take estimates of the estimated bodies.
+        """Take estimates of the estimated bodies; nothing is done where they are those taken before.
 
         Args:
             pi_C: Their parameters in C, shape (n, 10).
-            covariance_C: Their covariances, shape (n, 10, 10).
+            covariance_C: Their covariances, shape (n, 10, 10); of another array, they are new ones.
         """
+        if covariance_C is self._taken:
+            return
+        self._taken = covariance_C
         self._estimate, covariances = (idle.copy() for idle in self._idle)
         self._estimate[self._places], covariances[self._places] = pi_C, covariance_C
         in_link = self._in_link(self._estimate)

@@ -12,6 +12,7 @@ from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.noise import NoiseScale, row_groups
+from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.unknowns import BodyPrior, LinearPrior, Unknowns
 from inertial_estimation.models.body_reference import (
     BodyReference,
@@ -251,7 +252,7 @@ class EstimationModel:
     def idle_covariances(self) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         unknowns = Unknowns(self.published, self.unknowns.body_prior, convention=self.config.convention)
-        return body_covariances(unknowns.at(unknowns.nominal).G, unknowns.prior_covariance)
+        return Posterior(unknowns.at(unknowns.nominal), unknowns.prior_covariance).body_covariances
 
     def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:
         """Return every published body before the first measurement: nominal, with the prior covariance."""
@@ -280,19 +281,6 @@ class EstimationModel:
         """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""
         nominal = sum(body.nominal_J.mass for body in self.bodies)
         return self.robot.total_mass + float(pi_C[:, 0].sum()) - nominal
-
-
-def body_covariances(G: Array, P: Array) -> Array:
-    """Return the covariance of the parameters of each body in C, shape (n, 10, 10).
-
-    Args:
-        G: Jacobians of the parameters by the coordinates, shape (n, 10, 10).
-        P: Covariance of the state, bodies first.
-    """
-    n = len(G)
-    own = P[: 10 * n, : 10 * n].reshape(n, 10, n, 10)[np.arange(n), :, np.arange(n)]
-    covariances: Array = np.matmul(np.matmul(G, own), G.transpose(0, 2, 1))
-    return covariances
 
 
 def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple[BodyReference, ...]:

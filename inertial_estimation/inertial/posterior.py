@@ -44,6 +44,14 @@ class Posterior:
         root: Array = self.at.D @ linear_algebra.cholesky(self.P + rounding)
         return root
 
+    @cached_property
+    def body_covariances(self) -> Array:
+        """Covariance of the parameters of each body in C, shape (n, 10, 10)."""
+        G, n = self.at.G, len(self.at.G)
+        own = self.P[: 10 * n, : 10 * n].reshape(n, 10, n, 10)[np.arange(n), :, np.arange(n)]
+        covariances: Array = G @ own @ G.transpose(0, 2, 1)
+        return covariances
+
 
 def most_probable(
     unknowns: Unknowns,

@@ -10,7 +10,6 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.model import body_covariances
 from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns
 
 pytestmark = pytest.mark.monte_carlo
@@ -94,7 +93,7 @@ def test_mass_bands_hold(prior):
         for _ in range(UPDATES):
             filter_.learn(scene.block()[0])
         at = filter_.posterior.at
-        covariance = body_covariances(at.G, filter_.posterior.P)
+        covariance = filter_.posterior.body_covariances
         masses = np.array([pi[0] for pi in scene.truth])
         inside.append((at.pi_C[:, 0] - masses) ** 2 < 4.0 * covariance[:, 0, 0])
     low, _high = binom.ppf([0.025, 0.975], 2 * SEEDS, 0.9545)

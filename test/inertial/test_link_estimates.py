@@ -12,7 +12,6 @@ from inertial_estimation.inertial.link_estimates import (
     central_parameters,
     parameter_covariance,
 )
-from inertial_estimation.inertial.model import body_covariances
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
@@ -101,7 +100,7 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
     for _ in range(2000):
         ekf.update(scene.block(dt=0.01)[0])
     pi_C, P = ekf.posterior.at.pi_C, ekf.posterior.P
-    covariance_C = body_covariances(ekf.posterior.at.G, P)
+    covariance_C = ekf.posterior.body_covariances
     (link,) = reported(scene.bodies, pi_C, covariance_C)
     draws = scene.rng.multivariate_normal(ekf.posterior.x, 1e-2 * P, size=40000)
     bodies_L = parameters_from_log_cholesky(draws, convention) @ body.to_link.T
@@ -126,5 +125,5 @@ def test_estimates_are_the_same_object_until_something_changes():
     assert masses == pytest.approx([start + 0.03, start + 0.05, start + 0.05])
     arrived = links.advance(0.01, 3.0)
     assert links.advance(0.01, 3.0) is arrived
-    links.take(body.nominal_C[None], sigma)
+    links.take(body.nominal_C[None], sigma.copy())
     assert links.advance(0.01, 3.0)[0].published.mass == pytest.approx(start + 0.02)
