@@ -14,7 +14,7 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
-from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent
+from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
 from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors

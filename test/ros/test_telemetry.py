@@ -15,7 +15,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
-from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg

@@ -21,8 +21,8 @@ from inertial_estimation.configuration.config_file import ConfigFile, load_confi
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
+from inertial_estimation.payload.report import PayloadEvent
+from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
 from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel

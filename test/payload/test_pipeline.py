@@ -20,9 +20,10 @@ from support.standing_hyq import (
 )
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_estimate import Phase
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.estimate import Phase
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
+from inertial_estimation.payload.trunk import HAND_OVER_SHARE
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import BaseState, HealthLevel, JointReading, WrenchSample
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -104,7 +105,7 @@ def test_deviations_are_of_the_size_of_the_errors(life):
 def test_what_is_published_is_consistent_and_moves_at_the_capped_rate(life):
     trunks = [estimate.trunk for estimate in life[0].estimates]
     masses = np.array([trunk.mass for trunk in trunks])
-    assert np.abs(np.diff(masses)).max() <= 30.0 * 0.004 + 1e-9
+    assert np.abs(np.diff(masses)).max() <= HAND_OVER_SHARE * ROBOT.total_mass * 0.004 + 1e-9
     for trunk in trunks[::40]:
         assert InertialParameters(trunk.mass, trunk.com_L, trunk.inertia_Lcm).violations() == []
 
@@ -428,7 +429,7 @@ def test_cancelled_the_nominal_trunk_stays():
 
 def test_parameters_change_while_running_and_bad_ones_do_not():
     scene = StandingHyq(pipeline())
-    scene.pipe.set_parameter("load_change.mass", 20.0)
+    scene.pipe.set_parameter("load_change.share", 0.25)
     scene.pipe.set_parameter("load_change.com", 0.5)
     scene.put_on(LOAD)
     scene.run(0.5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.standing_robot import HYQ, LOAD_POINT, Standing
 
 from inertial_estimation.errors import InconsistentInertiaError
-from inertial_estimation.estimators.payload.trunk_inertia import payload_inertia, trunk_inertia
+from inertial_estimation.payload.trunk import payload_inertia, trunk_inertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 NOMINAL = Standing(HYQ).nominal.made_consistent("trunk")

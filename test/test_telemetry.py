@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.payload_config import METHODS
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate, Phase
-from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
-from inertial_estimation.estimators.telemetry import (
+from inertial_estimation.payload.config import METHODS
+from inertial_estimation.payload.estimate import PayloadEstimate, Phase
+from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
+from inertial_estimation.telemetry import (
     AGE,
     GATE_DECISIONS,
     InertialTelemetry,

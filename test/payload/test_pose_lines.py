@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.pose_lines import PoseLine, nearest_point
+from inertial_estimation.payload.com_methods import PoseLine, nearest_point
 
 COM = np.array([0.1, -0.05, 0.2])
 SIGMA = 0.01

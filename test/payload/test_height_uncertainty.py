@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from support.standing_robot import HYQ, Standing
 
-from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
-from inertial_estimation.estimators.payload.height_uncertainty import deviation_with_height
-from inertial_estimation.estimators.payload.identified_trunk import IdentifiedTrunk
-from inertial_estimation.estimators.payload.payload_config import ContactForcesConfig, LoadChangeConfig
+from inertial_estimation.payload.com_methods import ContactForceRecursion
+from inertial_estimation.payload.trunk import TrunkValue, deviation_with_height, found_trunk
+from inertial_estimation.payload.config import ContactForcesConfig
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import BASE_JOINT
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -20,7 +19,7 @@ def identified(load, point, tilt, rng, kept="height", torque_noise=0.3):
     """Identify the trunk of a standing HyQ from noisy torques; return the value and its error."""
     scene = Standing(HYQ, load, point)
     size = BodyReference.of_link(scene.robot, scene.trunk).length
-    trunk = IdentifiedTrunk(LoadChangeConfig(), scene.nominal.mass, np.array(scene.nominal.com_F), size)
+    nominal = TrunkValue(scene.nominal.mass, np.array(scene.nominal.com_F))
     method = ContactForceRecursion(ContactForcesConfig(kept=kept))
     method.start(np.array(scene.nominal.com_F), scene.mass)
     R_WB, read = scene.readings(tilt)
@@ -28,10 +27,7 @@ def identified(load, point, tilt, rng, kept="height", torque_noise=0.3):
     for _ in range(round(3.0 / STEP)):
         tau = read.tau + torque_noise * rng.standard_normal(scene.robot.n_joints)
         step = method.update(statics.measure(R_WB, scene.q, tau), STEP)
-    trunk.value = type(trunk.value)(
-        scene.mass, trunk.value.com_B, 0.02, trunk.value.com_sigma_B, trunk.value.residual
-    )
-    value = trunk.found(step, R_WB[2], 0.0)
+    value = found_trunk(TrunkValue(scene.mass, nominal.com_B, 0.02), nominal, size, step, R_WB[2])
     return value, value.com_B - scene.com
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
-from inertial_estimation.estimators.payload.payload_events import PayloadEvents
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.payload.report import PayloadEvents
 from inertial_estimation.signals import HealthLevel, LinkInertia
 
 TRUNK = LinkInertia("trunk", 70.0, np.zeros(3), np.eye(3))

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import Standing
 
-from inertial_estimation.estimators.payload import contact_force_recursion
-from inertial_estimation.estimators.payload.com_method import recursion_gain
-from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
-from inertial_estimation.estimators.payload.payload_config import ContactForcesConfig
-from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
+from inertial_estimation.payload.com_methods import recursion_gain
+from inertial_estimation.payload.com_methods import ContactForceRecursion
+from inertial_estimation.payload.config import ContactForcesConfig
+from inertial_estimation.payload.com_methods import SampleScatter
 
 H = 0.004
 SCENE = Standing()
@@ -51,15 +50,13 @@ def test_what_is_left_of_an_error_depends_on_time_alone(steps) -> None:
         irregular = method.update(measurement, h)
     for _ in range(100):
         regular = once.update(measurement, sum(steps) / 100)
-    np.testing.assert_allclose(irregular.com_B, regular.com_B, atol=1e-4)  # damping 0.01: 1e-4 of the gain
+    np.testing.assert_allclose(irregular.com_B, regular.com_B, atol=1e-9)
 
 
 @pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.15, -0.25)])
-@pytest.mark.parametrize("damping", [0.01, 3.0])
-def test_fixed_point_has_no_bias_whatever_the_damping(monkeypatch, tilt, damping) -> None:
-    monkeypatch.setattr(contact_force_recursion, "DAMPING_SHARE", damping)
+def test_fixed_point_has_no_bias(tilt) -> None:
     measurement = SCENE.measure(STATICS, tilt)
-    method = started(SCENE.com + np.array([0.08, -0.05, 0.0]), kept="height", tolerance=1e-6)
+    method = started(SCENE.com + np.array([0.08, -0.05, 0.0]), kept="height")
     for _ in range(800):
         step = method.update(measurement, 0.3)
     np.testing.assert_allclose(step.com_B, SCENE.com, atol=1e-6)
@@ -81,7 +78,7 @@ def test_nothing_moves_along_gravity_on_a_tilted_trunk(roll, pitch) -> None:
 
 def test_settles_in_the_time_asked_for_and_says_so() -> None:
     measurement = LEVEL
-    method = started(settling_time=1.0, tolerance=5e-4)
+    method = started(settling_time=1.0)
     start = np.linalg.norm(SCENE.com[:2])
     step = run(method, measurement, 1.0)
     assert np.linalg.norm(step.com_B[:2] - SCENE.com[:2]) == pytest.approx(math.exp(-3.0) * start, rel=0.01)
@@ -103,7 +100,7 @@ def test_stated_deviation_is_the_scatter_of_repeated_runs() -> None:
     rng = np.random.default_rng(3)
     errors, sigmas = [], []
     for _ in range(40):
-        method = started(SCENE.com, settling_time=0.5, tolerance=1e-6)
+        method = started(SCENE.com, settling_time=0.5)
         for _ in range(250):
             step = method.update(noisy(rng, 2.0), H)
         errors.append((step.com_B - SCENE.com)[:2])
@@ -175,14 +172,3 @@ class TestRefusals:
             if step.refusal:
                 break
         assert "scatters by" in step.refusal
-
-    def test_feet_that_do_not_carry_the_robot(self) -> None:
-        for factor in (0.0, 0.3, -1.0):
-            light = dataclasses.replace(LEVEL, forces_W=factor * LEVEL.forces_W)
-            step = started().update(light, H)
-            assert "the feet carry" in step.refusal
-            assert np.isfinite(step.com_B).all()
-
-    def test_stretched_limb(self) -> None:
-        stretched = dataclasses.replace(LEVEL, singular=("lf_foot",))
-        assert "lf_foot is stretched" in started().update(stretched, H).refusal

@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 from support.standing_robot import GO2, HYQ, SOLO, Standing, moment_about_base
 
-from inertial_estimation.estimators.payload.payload_config import StaticPosesConfig
-from inertial_estimation.estimators.payload.pose_lines import nearest_point, pose_line
-from inertial_estimation.estimators.payload.static_poses import StaticPoses
-from inertial_estimation.models.trunk_statics import net_force
+from inertial_estimation.payload.com_methods import PoseLine, StaticPoses, nearest_point
+from inertial_estimation.payload.statics import net_force
 
-H = 0.02
-CONFIG = StaticPosesConfig(duration=0.1, patience=1.0)
+H = 0.1
+TILT = 0.15  # asked for [rad]
 
 
-def follow(scene, config=CONFIG, tau_sigma=0.0, seed=0, tilts=None, offset=(0.0, 0.0), start=None):
+def follow(scene, tau_sigma=0.0, seed=0, tilts=None, offset=(0.0, 0.0), start=None):
     """Run the method on a robot that takes the tilts asked for, or those given one after the other."""
     rng, statics = np.random.default_rng(seed), scene.statics()
-    method = StaticPoses(config)
+    method = StaticPoses(TILT)
     method.start(np.zeros(3) if start is None else start, scene.mass)
     tilt, asked = (0.0, 0.0), [None]
     for k in range(600):
@@ -39,7 +37,7 @@ def test_all_three_components_are_exact_without_noise(kind) -> None:
     assert step.done
     np.testing.assert_allclose(step.com_B, scene.com, atol=1e-9)
     assert step.residual < 1e-9
-    t = CONFIG.tilt
+    t = TILT
     assert asked == [None, (0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t), None]
     assert step.tilt is None
 
@@ -65,8 +63,8 @@ def test_posture_that_sags_serves_as_well() -> None:
 
 def test_stated_deviation_is_that_of_repeated_runs() -> None:
     """Chi-square 99.9 % bounds of 30 runs; deviations are estimated from seven degrees of freedom: wider."""
-    scene, config = Standing(), StaticPosesConfig(duration=0.02, patience=1.0)
-    runs = [follow(scene, config, tau_sigma=1.0, seed=seed)[0] for seed in range(30)]
+    scene = Standing()
+    runs = [follow(scene, tau_sigma=1.0, seed=seed)[0] for seed in range(30)]
     errors = np.array([run.com_B - scene.com for run in runs])
     variance = np.mean([run.sigma_B**2 for run in runs], axis=0)
     ratio = np.mean(errors**2, axis=0) / variance
@@ -93,7 +91,7 @@ def test_base_that_does_not_tilt_is_refused_and_keeps_what_it_could_not_see() ->
 
 def test_two_tilts_about_one_axis_leave_nothing_unseen() -> None:
     scene = Standing(point=(0.2, 0.1, 0.4))
-    lines = [pose_line(scene.measure(scene.statics(), tilt), scene.mass) for tilt in ((0.0, 0.0), (0.0, 0.2))]
+    lines = [PoseLine.of(scene.measure(scene.statics(), tilt), scene.mass) for tilt in ((0.0, 0.0), (0.0, 0.2))]
     solution = nearest_point(lines, np.zeros(3), 0.01)
     np.testing.assert_allclose(solution.com_B, scene.com, atol=1e-9)
     assert solution.spread == pytest.approx(0.1, rel=0.01)
@@ -101,7 +99,7 @@ def test_two_tilts_about_one_axis_leave_nothing_unseen() -> None:
 
 def test_samples_while_it_tilts_make_no_pose_of_their_own() -> None:
     scene, statics = Standing(), Standing().statics()
-    method = StaticPoses(StaticPosesConfig(duration=0.5))
+    method = StaticPoses(TILT)
     method.start(np.zeros(3), scene.mass)
     for k in range(25):
         method.update(scene.measure(statics, (0.02 * k, 0.0)), H)
