@@ -6,16 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.payload.config import METHODS
-from inertial_estimation.payload.estimate import PayloadEstimate, Phase
-from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
-from inertial_estimation.telemetry import (
-    AGE,
-    GATE_DECISIONS,
-    InertialTelemetry,
-    TiltTelemetry,
-)
 from inertial_estimation.inertial.residual_bias import ResidualBias
+from inertial_estimation.payload.config import METHODS
+from inertial_estimation.payload.estimate import PHASES, PayloadEstimate, PayloadTelemetry, Phase
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
@@ -25,6 +18,12 @@ from inertial_estimation.signals import (
     LinkInertia,
 )
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+from inertial_estimation.telemetry import (
+    AGE,
+    GATE_DECISIONS,
+    InertialTelemetry,
+    TiltTelemetry,
+)
 
 ROLL, PITCH, YAW = 0.2, -0.3, 0.9
 

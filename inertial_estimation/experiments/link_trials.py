@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.experiments.link_robots import LinkRobot
 from inertial_estimation.inertial.config import AUTO
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.candidate_columns import candidate_links
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading

@@ -17,10 +17,10 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.experiments.crawl_run import load_on_trunk
 from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion

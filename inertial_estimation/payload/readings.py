@@ -1,4 +1,4 @@
-"""Readings of the trunk: at rest its mass and centre of mass, in motion its mass alone, with what is refused."""
+"""Readings of the trunk: at rest its mass and centre of mass, in motion its mass alone; what is refused."""
 
 import math
 from dataclasses import dataclass
@@ -59,7 +59,6 @@ class TrunkMeasurer:
 
     Attributes:
         trouble: Why the last measurement was refused; empty if it was accepted.
-        refused: Measurements refused, counted by reason.
         forces: Vertical force of each foot at the last measurement by name [N].
         source: Source of the forces, for messages.
     """
@@ -70,44 +69,45 @@ class TrunkMeasurer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last measurement and the counts."""
+        """Forget the last measurement."""
         self.trouble = ""
-        self.refused: dict[str, int] = {}
         self.forces: dict[str, float] = {}
 
     def read(self, state: MeanState) -> TrunkReading | None:
         """Measure the trunk of a robot at rest; None where it is refused, which `trouble` explains."""
         if _fallen(state):
             tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))
-            trouble = f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
-            return self._refuse("fallen", trouble)
+            self.trouble = f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
+            return None
         measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
-        names = [contact.name for contact in self._statics.contacts]
+        names = (contact.name for contact in self._statics.contacts)
         self.forces = dict(zip(names, measurement.forces_W[:, 2].tolist(), strict=True))
-        weight = self._statics.weight
-        standing = [i for i, force in enumerate(self.forces.values()) if force >= FOOT_SHARE * weight]
-        pulling = {name: force for name, force in self.forces.items() if force < -PULL_SHARE * weight}
         mass = trunk_mass(measurement)
-        if measurement.silent:
-            said = f"all torques of the limb of {listing(measurement.silent)} are exactly zero"
-            return self._refuse("torques read zero", f"{said}: do its sensors read?")
-        if measurement.singular:
-            limbs = f"the limb of {listing(measurement.singular)} is stretched"
-            return self._refuse("limb stretched", f"{limbs}: its torques do not tell its force; bend it")
-        if pulling:
-            feet = listing(f"'{name}' ({force:.0f} N)" for name, force in pulling.items())
-            trouble = f"the ground would pull at {feet}: check the sign of its {self.source}"
-            return self._refuse("foot pulls", trouble)
-        if len(standing) < FEWEST_FEET:
-            carries = f"carries {FOOT_SHARE * weight:.0f} N, expected {FEWEST_FEET} or more of {listing(names)}"
-            who = f"only '{names[standing[0]]}'" if standing else "no foot"
-            return self._refuse("feet unloaded", f"{who} {carries}; is the robot on a stand?")
-        if mass < SMALLEST_TRUNK:
-            return self._refuse("no trunk", implausible_mass(mass, mass))
-        self.trouble = ""
+        self.trouble = self._refusal(measurement, mass)
+        if self.trouble:
+            return None
         com_B = trunk_com_across_gravity(measurement, mass)
+        standing = measurement.forces_W[:, 2] >= FOOT_SHARE * self._statics.weight
         height = -float(measurement.points_W[standing, 2].mean())
         return TrunkReading(measurement, mass, com_B, state.roll, state.pitch, height)
+
+    def _refusal(self, measurement: StaticMeasurement, mass: float) -> str:
+        if measurement.silent:
+            limbs = listing(measurement.silent)
+            return f"all torques of the limb of {limbs} are exactly zero: do its sensors read?"
+        if measurement.singular:
+            limbs = listing(measurement.singular)
+            return f"the limb of {limbs} is stretched: its torques do not tell its force; bend it"
+        pull, least = -PULL_SHARE * self._statics.weight, FOOT_SHARE * self._statics.weight
+        pulling = [f"'{name}' ({force:.0f} N)" for name, force in self.forces.items() if force < pull]
+        if pulling:
+            return f"the ground would pull at {listing(pulling)}: check the sign of its {self.source}"
+        standing = [name for name, force in self.forces.items() if force >= least]
+        if len(standing) < FEWEST_FEET:
+            who = f"only '{standing[0]}'" if standing else "no foot"
+            expected = f"expected {FEWEST_FEET} or more of {listing(self.forces)}"
+            return f"{who} carries {least:.0f} N, {expected}; is the robot on a stand?"
+        return implausible_mass(mass, mass) if mass < SMALLEST_TRUNK else ""
 
     def weigh(self, state: MeanState) -> float | None:
         """Weigh the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs [kg].
@@ -122,10 +122,6 @@ class TrunkMeasurer:
         if measurement.singular or measurement.silent or felt < LEAST_GRAVITY * measurement.gravity:
             return None
         return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
-
-    def _refuse(self, reason: str, trouble: str) -> None:
-        self.trouble = trouble
-        self.refused[reason] = self.refused.get(reason, 0) + 1
 
 
 def _fallen(state: MeanState) -> bool:

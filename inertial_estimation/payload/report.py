@@ -95,7 +95,9 @@ def _found(change: LoadChange) -> PayloadEvent:
 
 def _identified(estimate: PayloadEstimate) -> str:
     com = zip("xyz", estimate.estimate.com_L.tolist(), estimate.com_sigma_B.tolist(), strict=True)
-    parts = [f"{axis} {value:.4f}" if isfinite(sigma) else f"{axis} not measured" for axis, value, sigma in com]
+    parts = [
+        f"{axis} {value:.4f}" if isfinite(sigma) else f"{axis} not measured" for axis, value, sigma in com
+    ]
     mass = f"trunk {estimate.estimate.mass:.2f} kg"
     return f"identified by {estimate.method}: {mass}, centre of mass {', '.join(parts)} [m]"
 

@@ -15,8 +15,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
 from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
+from inertial_estimation.payload.report import KIND, PayloadEvent
 from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
 from inertial_estimation.signals import BaseState, Health
 

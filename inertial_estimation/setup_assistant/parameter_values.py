@@ -122,23 +122,7 @@ def _why_links(survey: Survey) -> str:
 
 
 def _payload(survey: Survey) -> tuple[Entry, ...]:
-    mass = survey.robot.total_mass
-    weight = mass * STANDARD_GRAVITY
-    return (
-        Entry("rate", RATE_HZ),
-        Entry("trunk", survey.trunk),
-        Entry("foot_force", _rounded(FOOT_FORCE * weight), f"N: {100 * FOOT_FORCE:.2g} % of the weight"),
-        Entry(
-            "largest_pull", _rounded(max(LARGEST_PULL * weight, 1.0)), "N: 1.5 % of the weight, at least 1"
-        ),
-        Entry(
-            "load_change",
-            {"mass": _rounded(LOAD_AT_REST * mass), "moving_mass": _rounded(LOAD_MOVING * mass)},
-            "kg: 2.5 and 5 % of the mass",
-        ),
-        Entry("hand_over_rate", _rounded(HAND_OVER * mass), "kg/s"),
-        Entry("rest", {"acceleration": 0.2}, "m/s^2: a dwell of the crawl, loaded, counts as rest"),
-    )
+    return Entry("rate", RATE_HZ), Entry("trunk", survey.trunk)
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import Standing
 
-from inertial_estimation.payload.com_methods import recursion_gain
-from inertial_estimation.payload.com_methods import ContactForceRecursion
+from inertial_estimation.payload.com_methods import ContactForceRecursion, SampleScatter, recursion_gain
 from inertial_estimation.payload.config import ContactForcesConfig
-from inertial_estimation.payload.com_methods import SampleScatter
 
 H = 0.004
 SCENE = Standing()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.standing_robot import HYQ, Standing
 
-from inertial_estimation.payload.com_methods import ContactForceRecursion
-from inertial_estimation.payload.trunk import TrunkValue, deviation_with_height, found_trunk
-from inertial_estimation.payload.config import ContactForcesConfig
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import BASE_JOINT
+from inertial_estimation.payload.com_methods import ContactForceRecursion
+from inertial_estimation.payload.config import ContactForcesConfig
+from inertial_estimation.payload.trunk import TrunkValue, deviation_with_height, found_trunk
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 NOISE = np.array([1e-4, 2e-4, np.inf])

@@ -7,8 +7,8 @@ import pytest
 from support.standing_hyq import config
 
 from inertial_estimation.payload.com_methods import ComStep
-from inertial_estimation.payload.identification import Identification, TrunkObservation
 from inertial_estimation.payload.estimate import Phase
+from inertial_estimation.payload.identification import Identification, TrunkObservation
 from inertial_estimation.payload.readings import TrunkReading
 from inertial_estimation.payload.statics import StaticMeasurement
 from inertial_estimation.payload.trunk import TrunkValue
@@ -383,7 +383,10 @@ def test_a_posture_under_a_load_that_was_refused_is_none_to_return_to():
     robot.script = [asks, step(refusal="no")]
     robot.identification.start()
     robot.run(2.0, until=Phase.RETURNING)
-    assert (robot.identification.posture.reference.roll, robot.identification.posture.reference.pitch) == (0.0, 0.0)
+    assert (robot.identification.posture.reference.roll, robot.identification.posture.reference.pitch) == (
+        0.0,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize("disturbance", ["load", "gap"])

@@ -3,8 +3,8 @@
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.payload.identification import COM_METHODS, make_method
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
+from inertial_estimation.payload.identification import COM_METHODS, make_method
 
 
 def test_every_choice_of_the_parameter_is_registered_and_can_be_made() -> None:

@@ -20,11 +20,11 @@ from support.standing_hyq import (
 )
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.parameters import build_config
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.trunk import HAND_OVER_SHARE
-from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import BaseState, HealthLevel, JointReading, WrenchSample
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

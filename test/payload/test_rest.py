@@ -7,8 +7,7 @@ import pytest
 from support.standing_hyq import SILENT, Noise, StandingHyq, pipeline
 
 from inertial_estimation.payload.config import RestConfig
-from inertial_estimation.payload.rest import MeanState
-from inertial_estimation.payload.rest import RestDetector
+from inertial_estimation.payload.rest import MeanState, RestDetector
 
 NAMES = ("hip", "knee")
 STILL = MeanState(np.zeros(2), np.zeros(2), None, None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -91,7 +91,9 @@ def test_base_that_does_not_tilt_is_refused_and_keeps_what_it_could_not_see() ->
 
 def test_two_tilts_about_one_axis_leave_nothing_unseen() -> None:
     scene = Standing(point=(0.2, 0.1, 0.4))
-    lines = [PoseLine.of(scene.measure(scene.statics(), tilt), scene.mass) for tilt in ((0.0, 0.0), (0.0, 0.2))]
+    lines = [
+        PoseLine.of(scene.measure(scene.statics(), tilt), scene.mass) for tilt in ((0.0, 0.0), (0.0, 0.2))
+    ]
     solution = nearest_point(lines, np.zeros(3), 0.01)
     np.testing.assert_allclose(solution.com_B, scene.com, atol=1e-9)
     assert solution.spread == pytest.approx(0.1, rel=0.01)
