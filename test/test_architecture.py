@@ -90,7 +90,7 @@ ONLY_IN = {
     "rerun": {"view"},
     "argcomplete": {"commands"},
     "coal": {"models"},
-    "pinocchio": {"models", "spatial"},
+    "pinocchio": {"models", "spatial", "payload"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},

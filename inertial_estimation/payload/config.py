@@ -53,8 +53,8 @@ class LoadChangeConfig:
 
     share: float = _number(
         *(0.025, 1e-3, 10.0),
-        "Change of the trunk's mass, measured at rest, from which it is reported as a load change, as a share "
-        "of the robot's mass; twice as much in motion.",
+        "Change of the trunk's mass, measured at rest, from which it is reported as a load change, as a "
+        "share of the robot's mass; twice as much in motion.",
         unit="1",
     )
     com: float = _number(
@@ -89,7 +89,8 @@ class OrientationErrorConfig:
 
     settling_time: float = _number(
         *(4.0, 0.01, 100.0),
-        "Time in which the recursion on the orientation error removes 95 % of an error of the centre of mass.",
+        "Time in which the recursion on the orientation error removes 95 % of an error of the centre of "
+        "mass.",
         unit="s",
     )
     find_z: bool = parameter(

@@ -190,7 +190,7 @@ class Identification:
             self._begin_anew("inputs were lost")
 
     def advance_without_input(self, dt: float) -> None:
-        """Let a time [s] pass in which an input is missing; the robot is held at most `rest.timeout` for it."""
+        """Let a time [s] pass in which an input is missing; it holds the robot at most `rest.timeout`."""
         self._phase = self._phase.advance_without_input(dt)
 
     def update(self, observation: TrunkObservation) -> LoadChange | None:
@@ -440,7 +440,7 @@ class _ComIdentification(PhaseState):
 
 
 class _Returning(PhaseState):
-    """What is published moves to the result, found at a tilt (None: there is none), the base to its posture."""
+    """The base moves to its posture, what is published to the result, found at a tilt (None: of none)."""
 
     phase = Phase.RETURNING
     identifying = False

@@ -31,9 +31,7 @@ LEAST_ALIGNED_SHARE = 0.5  # share of a response that must be about the axis of 
 LARGEST_REMAINDER_SHARE = 0.25  # of the response, what may be left of a probe after it was taken back
 LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
 LEAST_LEARNING_SHARE = 0.1  # of the probe: smallest shift that the response is learnt from
-LEAST_FOLLOWED_SHARE = (
-    0.75  # of the pitch asked for, that the trunk must take: 0.2 m of error in z leave as much
-)
+LEAST_FOLLOWED_SHARE = 0.75  # of the pitch asked for, that the trunk takes: 0.2 m off in z leave as much
 DWELL_S = 0.5  # for which the trunk may move after a change before its tilt is measured
 TILT_TIME_S = 1.0  # for the reference to reach another tilt, before that
 WINDOW_S = 0.3  # over which the tilt is averaged; two consecutive windows must agree

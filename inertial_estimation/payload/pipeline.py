@@ -84,7 +84,8 @@ class TrunkPayloadPipeline(TakesReadings):
             defect=lambda estimate: estimate.defect,
             on_withheld=lambda estimate: self._withheld.extend([estimate.change] if estimate.change else []),
         )
-        self._lose_window()
+        self._last_ns: int | None = None  # last step with a full window
+        self._since_observation = 0.0  # [s]
         self._without_ns: int | None = None  # last step without a full window
         self._without_joints_ns: int | None = None  # last tick without joint states
 
@@ -224,7 +225,7 @@ class TrunkPayloadPipeline(TakesReadings):
         """Restart the detection of rest with an empty window of readings."""
         self._rest.reset()
         self._since_observation = 0.0
-        self._last_ns: int | None = None  # last step with a full window
+        self._last_ns = None
 
     def _resume(self) -> None:
         """Go on after a gap with the trunk in force."""

@@ -180,5 +180,4 @@ def _values(identification: Identification, measurer: TrunkMeasurer, observed: s
         "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",
     }
     values |= {f"force {name} [N]": f"{force:.1f}" for name, force in measurer.forces.items()}
-    values |= {f"looks refused: {reason}": str(n) for reason, n in measurer.refused.items()}
     return values | ({"refusal": identification.refusal} if identification.refusal else {})

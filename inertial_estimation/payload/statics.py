@@ -186,7 +186,7 @@ class TrunkStatics:
         configuration[3:7] = quaternion_from_rotation(R_WB)
         pin.centerOfMass(model, data, configuration, False)
         points = np.array([pin.updateFramePlacement(model, data, f).translation for f in self._points])
-        moment, singular, silent = np.zeros(3), (), ()
+        moment, singular, silent = np.zeros(3), tuple[str, ...](), tuple[str, ...]()
         if self.estimates_forces:
             forces, singular = self._estimated(configuration, given)
             silent = self._named(not given[limb].any() for limb in self._limbs)

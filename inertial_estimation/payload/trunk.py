@@ -17,9 +17,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 REACH_M = 1.0  # farthest that a load can be from the nominal centre of mass of the trunk
 NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
 LEAST_VERTICAL_SQUARED = 0.5  # of u_z^2: a base tilted further has another axis along gravity
-HAND_OVER_SHARE = (
-    0.35  # of the robot's mass in a second, by which what is published changes: a crawl bears it
-)
+HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
 ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
 
 

@@ -95,7 +95,7 @@ def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
     (report,) = reports
     values = {key: value for key, value in report.values.items() if key != KIND}
     kind, stamp_ns = report.values[KIND], stamp_from_msg(msg.header.stamp)
-    return PayloadEvent(stamp_ns, kind, report.level, report.message, values)
+    return PayloadEvent(stamp_ns, kind, report.message, values)
 
 
 def hold_to_msg(held: bool) -> Bool:

@@ -21,8 +21,7 @@ from inertial_estimation.setup_assistant.survey import FORCE, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 RATE_HZ = 333.0
-FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md
-LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
+TOUCHDOWN = 0.035  # of the weight
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
 STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
 LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small legged robots [Nm, N]
