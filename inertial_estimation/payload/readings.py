@@ -15,7 +15,8 @@ from inertial_estimation.signals import Array
 
 FEWEST_FEET = 2  # that carry
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries
-PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign
+PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign ...
+LEAST_PULL = 1.0  # ... at least that much, the noise of a force [N]
 LARGEST_TILT_RAD = 0.7  # of the base, beyond which the robot has fallen
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
@@ -98,7 +99,8 @@ class TrunkMeasurer:
         if measurement.singular:
             limbs = listing(measurement.singular)
             return f"the limb of {limbs} is stretched: its torques do not tell its force; bend it"
-        pull, least = -PULL_SHARE * self._statics.weight, FOOT_SHARE * self._statics.weight
+        weight = self._statics.weight
+        least, pull = FOOT_SHARE * weight, -max(PULL_SHARE * weight, LEAST_PULL)
         pulling = [f"'{name}' ({force:.0f} N)" for name, force in self.forces.items() if force < pull]
         if pulling:
             return f"the ground would pull at {listing(pulling)}: check the sign of its {self.source}"
