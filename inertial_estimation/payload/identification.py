@@ -7,7 +7,6 @@ the phase that comes next, mostly itself: watching, settling, mass, centre of ma
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +17,10 @@ from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
 from inertial_estimation.payload.orientation_error import OrientationError
-from inertial_estimation.payload.readings import TrunkReading, implausible_mass
+from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
-from inertial_estimation.payload.statics import across_gravity
-from inertial_estimation.payload.trunk import TrunkValue, found_trunk
-from inertial_estimation.signals import Array, BaseReference
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
+from inertial_estimation.signals import BaseReference
 
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
@@ -48,31 +46,6 @@ def make_method(name: str, config: TrunkPayloadConfig) -> ComMethod:
     if name not in COM_METHODS:
         raise ConfigurationError(f"no method '{name}', expected one of: {listing(COM_METHODS)}")
     return COM_METHODS[name](config)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrunkObservation:
-    """State of the robot and its trunk in one step.
-
-    Attributes:
-        stamp_ns: Stamp of the step [ns].
-        dt: Time since the last step [s].
-        at_rest: Whether the robot is at rest.
-        reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
-        why_not: Why there is no reading.
-        arrived: Whether the published trunk has reached its target.
-        doubtful: Whether a sensor has shown a fault within the last seconds.
-        moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
-    """
-
-    stamp_ns: int
-    dt: float
-    at_rest: bool
-    reading: TrunkReading | None
-    why_not: str
-    arrived: bool
-    doubtful: bool = False
-    moving_mass: float | None = None
 
 
 class RequestedPosture:
@@ -113,11 +86,9 @@ class Identification:
 
     Attributes:
         config: The parameters in force; those of a method count from its next start.
-        nominal: The trunk of the robot description; `size` is its radius of gyration [m].
+        trunk: The trunk as estimated and as it is to be published.
         load_changes: Compares measurements with the trunk expected.
         posture: Requested posture of the base.
-        value: The estimate; changes while an identification runs.
-        target: Value to be published; follows the estimate once that is usable.
         fallback: Value and expectation that are restored when the identification fails.
         method: Name of the method under way, or of the last one.
         converged: Whether the last identification came to its end.
@@ -128,22 +99,22 @@ class Identification:
     def __init__(
         self,
         config: TrunkPayloadConfig,
-        nominal: TrunkValue,
-        size: float,
+        trunk: IdentifiedTrunk,
         robot_mass: float,
         make_method: MethodFactory = make_method,
     ) -> None:
-        """Begin with the nominal trunk, its radius of gyration [m] and the mass of the robot [kg]."""
-        self.config, self.nominal, self.size, self.make_method = config, nominal, size, make_method
+        """Begin with the nominal trunk of a robot of a mass [kg]."""
+        self.config, self.trunk, self.make_method = config, trunk, make_method
+        nominal = trunk.nominal
         self.load_changes = LoadChangeDetector(config.load_change, robot_mass, nominal.mass, nominal.com_B)
         self.posture = RequestedPosture()
         self.reset()
 
     def reset(self) -> None:
         """Return to the nominal trunk and watch; after a requested tilt, request the earlier posture."""
-        nominal = self.nominal
+        nominal = self.trunk.nominal
         self.load_changes.expect(nominal.mass, nominal.com_B)
-        self.value = self.target = nominal
+        self.trunk.value = self.trunk.target = nominal
         self.fallback = nominal, self.load_changes.expected
         self.method, self.converged, self.refusal, self.passes = self.config.method, False, "", 0
         self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
@@ -175,7 +146,7 @@ class Identification:
         """Begin, or begin anew, by a method; empty: the configured one."""
         self._restarts = 0
         if not self.identifying:
-            self.fallback = self.value, self.load_changes.expected
+            self.fallback = self.trunk.value, self.load_changes.expected
         self._begin(method or self.config.method)
 
     def cancel(self) -> None:
@@ -206,7 +177,7 @@ class Identification:
     def _react(self, *, at_rest: bool) -> None:
         """React to a load change."""
         if self._phase.invalidated_by_load_change:
-            value = self.fallback[0] if self.identifying else self.value
+            value = self.fallback[0] if self.identifying else self.trunk.value
             self.fallback = value, self.load_changes.expected
             self._begin_anew("the load changed")
         elif at_rest and self.load_changes.unidentified is None:
@@ -226,39 +197,30 @@ class Identification:
     def _begin(self, method: str) -> None:
         self.method, self.converged, self.refusal, self.passes = method, False, "", 0
         self.posture.ask_back()
-        self.value = self.target = self.fallback[0]
+        self.trunk.value = self.trunk.target = self.fallback[0]
         self.load_changes.forget_evidence()
-        self._phase = _Settling(self)
+        self._phase = _Weighing(self)
 
     def fall_back(self) -> None:
         """Restore estimate, published value and what is expected at rest."""
-        self.value = self.target = self.fallback[0]
+        self.trunk.value = self.trunk.target = self.fallback[0]
         self.load_changes.expected = self.fallback[1]
-
-    def implausible(self, mass: float) -> str:
-        """Say why the trunk cannot have a mass [kg]; empty if it can."""
-        return implausible_mass(mass, self.nominal.mass)
-
-    def completed_along_gravity(self, com_B: Array, reading: TrunkReading) -> Array:
-        """Return a centre of mass [m] whose part along gravity, which no force shows, is the estimate's."""
-        R_WB = reading.measurement.R_WB
-        known = self.value.com_B
-        return across_gravity(com_B, R_WB) + known - across_gravity(known, R_WB)
 
 
 class PhaseState(ABC):
-    """One phase of an identification, entered after a time [s] without a measurement.
+    """One phase of an identification.
 
     Attributes:
         phase: Its name.
         identifying: Whether a result is still to come.
     """
 
-    phase: ClassVar[Phase]
+    phase: Phase
     identifying: ClassVar[bool] = True
 
-    def __init__(self, run: Identification, waited: float = 0.0) -> None:
-        self._run, self._waited = run, waited
+    def __init__(self, run: Identification) -> None:
+        self._run = run
+        self._waited = 0.0  # without a measurement [s]
 
     @property
     def invalidated_by_load_change(self) -> bool:
@@ -283,7 +245,7 @@ class PhaseState(ABC):
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
         """Return a load change in the step in which it is found, by the observation `update` was given."""
         reading, run = observation.reading, self._run
-        if reading is None or run.implausible(reading.mass):
+        if reading is None or run.trunk.implausible(reading.mass):
             return None
         tilted = self._tilted_since_weighed(reading)
         return run.load_changes.update_at_rest(
@@ -321,68 +283,59 @@ class _Watching(PhaseState):
         run, reading, mass = self._run, observation.reading, observation.moving_mass
         detector = run.load_changes
         if reading is None:
-            if mass is None or run.implausible(mass):
+            if mass is None or run.trunk.implausible(mass):
                 return None
             return detector.update_in_motion(mass, observation.dt, observation.stamp_ns)
         undisturbed = change is None and not detector.suspicious and detector.unidentified is None
-        if undisturbed and not run.implausible(reading.mass):
+        if undisturbed and not run.trunk.implausible(reading.mass):
             run.posture.keep(reading)
         return change
 
 
-class _Settling(PhaseState):
-    """The robot is requested to hold still and is not yet at rest."""
+class _Weighing(PhaseState):
+    """The robot is requested to hold still; while it then stays at rest, its mass is averaged."""
 
     phase = Phase.SETTLING
 
-    def update(self, observation: TrunkObservation) -> PhaseState:
-        """Wait for the first reading, of inputs that are sound; it is already averaged."""
-        if observation.reading is None or observation.doubtful:
-            return self._wait_for_rest(observation)
-        posture = self._run.posture
-        posture.undisturbed = posture.undisturbed or BaseReference(observation.reading.height)
-        return _MassAveraging(self._run, self._waited).update(observation)
-
-    def load_change(self, observation: TrunkObservation) -> LoadChange | None:
-        """Return None: the mass is about to be measured anyway."""
-        return None
-
-
-class _MassAveraging(PhaseState):
-    """The mass is averaged while the robot stays at rest."""
-
-    phase = Phase.MASS
-
-    def __init__(self, run: Identification, waited: float) -> None:
-        super().__init__(run, waited)
+    def __init__(self, run: Identification) -> None:
+        super().__init__(run)
         self._readings: list[TrunkReading] = []
         self._duration = 0.0
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Average a reading; the rest begins anew where there is none."""
+        """Average a reading; the rest begins anew where there is none, and with inputs that are sound."""
         reading, run = observation.reading, self._run
-        if reading is None:
+        if reading is None or (observation.doubtful and not self._readings):
+            self.phase, self._readings, self._duration = Phase.SETTLING, [], 0.0
             run.load_changes.forget_evidence()
-            return _Settling(run, self._waited).update(observation)
+            return self._wait_for_rest(observation)
+        self.phase = Phase.MASS
+        run.posture.undisturbed = run.posture.undisturbed or BaseReference(reading.height)
         self._readings.append(reading)
         self._duration += observation.dt
         masses = np.array([one.mass for one in self._readings])
         com_B = np.mean([one.com_B for one in self._readings], axis=0)
         mass = float(masses.mean())
-        run.load_changes.expected = Expectation(mass, run.completed_along_gravity(com_B, reading))
+        run.load_changes.expected = Expectation(
+            mass, run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
+        )
         if not has_lasted(self._duration, run.config.mass_duration):
             return self
-        reason = run.implausible(mass)
+        reason = run.trunk.implausible(mass)
         if reason:
             return self.give_up(reason)
         n = len(masses)
         independent = min(max(self._duration / WINDOW_S, 1.0), n)  # windows that overlap share their noise
         sigma = float(masses.std(ddof=1)) / math.sqrt(independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
-        run.value = TrunkValue(mass, before_B, sigma)
+        run.trunk.value = TrunkValue(mass, before_B, sigma)
         method = run.make_method(run.method, run.config)
         method.start(before_B.copy(), mass)
         return _ComIdentification(run, method, reading.tilt)
+
+    def load_change(self, observation: TrunkObservation) -> LoadChange | None:
+        """Return a load change while the mass is averaged; before, it is about to be measured anyway."""
+        return super().load_change(observation) if self.phase is Phase.MASS else None
 
 
 class _ComIdentification(PhaseState):
@@ -426,9 +379,10 @@ class _ComIdentification(PhaseState):
             run.posture.ask(step.tilt)
             self._since_request = 0.0
         self._step = step
-        run.value = found_trunk(run.value, run.nominal, run.size, step, reading.measurement.R_WB[2])
+        trunk = run.trunk
+        trunk.value = trunk.found(step, reading.measurement.R_WB[2])
         if step.to_controller or step.done:
-            run.target = run.value
+            trunk.target = trunk.value
         if not step.done:
             return self
         run.passes += 1
@@ -494,9 +448,11 @@ class _Returning(PhaseState):
         """Identify again, from the result; if that fails, the result stays."""
         run = self._run
         detector = run.load_changes
-        detector.expect(detector.expected.mass, run.completed_along_gravity(reading.com_B, reading))
-        run.fallback = run.value, detector.expected
-        return _Settling(run)
+        detector.expect(
+            detector.expected.mass, run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
+        )
+        run.fallback = run.trunk.value, detector.expected
+        return _Weighing(run)
 
     def _finish(self, reading: TrunkReading | None) -> PhaseState:
         run = self._run
@@ -504,7 +460,7 @@ class _Returning(PhaseState):
         if run.converged:
             com_B = detector.expected.com_B
             if reading is not None:
-                com_B = run.completed_along_gravity(reading.com_B, reading)
+                com_B = run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
             detector.expect(detector.expected.mass, com_B)
         run.posture.reference = None
         detector.forget_evidence()

@@ -15,15 +15,13 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
-from inertial_estimation.payload.identification import Identification, TrunkObservation, make_method
-from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer
+from inertial_estimation.payload.identification import Identification, make_method
+from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObserver
 from inertial_estimation.payload.report import payload_health
-from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
+from inertial_estimation.payload.rest import RestDetector, StateWindow
 from inertial_estimation.payload.statics import TrunkStatics
-from inertial_estimation.payload.trunk import TrunkPublisher
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
 from inertial_estimation.signals import BaseState, Health, seconds
-
-OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
 
 
 class TrunkPayloadPipeline(TakesReadings):
@@ -66,13 +64,14 @@ class TrunkPayloadPipeline(TakesReadings):
             base_state=True,
             corrections=joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, self.robot),
         )
-        self._window = StateWindow(setup, self.inputs)
-        self.inputs.reduce = self._window.faults
-        self._rest = RestDetector(config.rest, self.robot.joint_names)
-        self._measurer = TrunkMeasurer(statics)
+        window, rest = StateWindow(setup, self.inputs), RestDetector(config.rest, self.robot.joint_names)
+        self._observer = TrunkObserver(window, rest, TrunkMeasurer(statics))
+        self.inputs.reduce = window.faults
         self.checks = LiveChecks(setup, config.robot, self.inputs)
         publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
-        self.identification = Identification(config, publisher.nominal, publisher.size, self.robot.total_mass)
+        nominal = publisher.nominal
+        trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
+        self.identification = Identification(config, trunk, self.robot.total_mass)
         self._changes: dict[str, int] = {}  # load changes, counted by kind
         self._withheld: list[LoadChange] = []  # found while an input was stale: told with the next estimate
         self._stepper: Stepper[PayloadEstimate] = Stepper(
@@ -85,7 +84,6 @@ class TrunkPayloadPipeline(TakesReadings):
             on_withheld=lambda estimate: self._withheld.extend([estimate.change] if estimate.change else []),
         )
         self._last_ns: int | None = None  # last step with a full window
-        self._since_observation = 0.0  # [s]
         self._without_ns: int | None = None  # last step without a full window
         self._without_joints_ns: int | None = None  # last tick without joint states
 
@@ -121,10 +119,10 @@ class TrunkPayloadPipeline(TakesReadings):
         if JOINTS in missing:
             (trouble,) = (entry.message for entry in inputs if entry.name == JOINTS)
             missing = [f"{name} ({trouble})" if trouble and name == JOINTS else name for name in missing]
-        notes = (self._window.axes.note, self._stepper.health_note(now_ns))
+        notes = (self._observer.window.axes.note, self._stepper.health_note(now_ns))
         figures = {f"load changes: {kind}": str(n) for kind, n in self._changes.items()}
         entry = payload_health(
-            *(self.identification, self._measurer, self._rest.why_not or None, missing),
+            *(self.identification, self._observer.measurer, self._observer.rest.why_not or None, missing),
             *("; ".join(filter(None, notes)), {**figures, "joint velocities": joints.velocity_source}),
         )
         return [*inputs, self.checks.health(), entry]
@@ -168,15 +166,15 @@ class TrunkPayloadPipeline(TakesReadings):
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
         self.config = config = replace_runtime_value(self.config, name, value)
-        self._rest.config = config.rest
+        self._observer.rest.config = config.rest
         self.identification.set_config(config)
         self.inputs.aligner.timeout = config.robot.inputs.timeout
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
-            self._window.clear()
-        state = self._window.state_at(sample)
+            self._observer.window.clear()
+        state = self._observer.window.state_at(sample)
         if state is None:
             self._lose_window()
             if self._without_ns is not None:
@@ -185,35 +183,16 @@ class TrunkPayloadPipeline(TakesReadings):
             return None
         self._without_ns, self._last_ns = None, sample.time_ns
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        at_rest = self._rest.update(state, dt)
-        self._since_observation += dt
-        change = None
-        if has_lasted(self._since_observation, OBSERVATION_S):
-            change = self.identification.update(self._observation(sample, state, at_rest=at_rest))
-            self._since_observation = 0.0
+        observation = self._observer.observe(sample, state, dt, arrived=self._publisher.arrived)
+        change = None if observation is None else self.identification.update(observation)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
-        return self._estimate(sample.stamp_ns, dt, change, at_rest=at_rest)
+        return self._estimate(sample.stamp_ns, dt, change)
 
-    def _observation(self, sample: AlignedSample, state: MeanState, *, at_rest: bool) -> TrunkObservation:
-        reading = self._measurer.read(state) if at_rest else None
-        return TrunkObservation(
-            sample.stamp_ns,
-            self._since_observation,
-            at_rest,
-            reading,
-            "" if reading else self._rest.why_not or self._measurer.trouble,
-            self._publisher.arrived,
-            self._window.doubtful(sample),
-            None if at_rest else self._measurer.weigh(state),
-        )
-
-    def _estimate(
-        self, stamp_ns: int, dt: float, change: LoadChange | None, *, at_rest: bool
-    ) -> PayloadEstimate:
-        identification = self.identification
-        value = identification.value
-        trunk = self._publisher.publish(identification.target, dt)
+    def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
+        identification, at_rest = self.identification, not self._observer.rest.why_not
+        value = identification.trunk.value
+        trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
         return PayloadEstimate(
             *(stamp_ns, trunk, estimate, payload, identification.phase, identification.method, at_rest),
@@ -223,26 +202,25 @@ class TrunkPayloadPipeline(TakesReadings):
 
     def _lose_window(self) -> None:
         """Restart the detection of rest with an empty window of readings."""
-        self._rest.reset()
-        self._since_observation = 0.0
+        self._observer.lose_rest()
         self._last_ns = None
 
     def _resume(self) -> None:
         """Go on after a gap with the trunk in force."""
         self._without_ns = None
-        self._window.clear()
+        self._observer.window.clear()
         self._lose_window()
         self.identification.interrupt()
 
     def _forget(self) -> None:
         self._resume()
-        self._measurer.reset()
+        self._observer.measurer.reset()
         self._publisher.reset()
         self.identification.reset()
 
     def _recover(self) -> None:
         """Continue after a failed step with the trunk in force, or the nominal one if that is not finite."""
-        value = self.identification.value
+        value = self.identification.trunk.value
         if np.isfinite([value.mass, *value.com_B.tolist()]).all():
             self._resume()
         else:

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 
 from inertial_estimation.errors import listing
-from inertial_estimation.payload.rest import MeanState
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
     TrunkStatics,
@@ -13,6 +14,7 @@ from inertial_estimation.payload.statics import (
 )
 from inertial_estimation.signals import Array
 
+OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
 FEWEST_FEET = 2  # that carry
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries
 PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign ...
@@ -141,3 +143,68 @@ def implausible_mass(mass: float, nominal: float) -> str:
     else:
         return ""
     return f"the trunk would weigh {mass:.2f} kg, nominal {nominal:.2f} kg: {cause}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkObservation:
+    """State of the robot and its trunk in one step.
+
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        dt: Time since the last step [s].
+        at_rest: Whether the robot is at rest.
+        reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
+        why_not: Why there is no reading.
+        arrived: Whether the published trunk has reached its target.
+        doubtful: Whether a sensor has shown a fault within the last seconds.
+        moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
+    """
+
+    stamp_ns: int
+    dt: float
+    at_rest: bool
+    reading: TrunkReading | None
+    why_not: str
+    arrived: bool
+    doubtful: bool = False
+    moving_mass: float | None = None
+
+
+class TrunkObserver:
+    """Averages the inputs and detects rest in every step, and measures the trunk a few times a window.
+
+    Attributes:
+        window: Means of the inputs.
+        rest: Detects rest.
+        measurer: Measures the trunk.
+    """
+
+    def __init__(self, window: StateWindow, rest: RestDetector, measurer: TrunkMeasurer) -> None:
+        """Begin without rest."""
+        self.window, self.rest, self.measurer = window, rest, measurer
+        self._elapsed = 0.0
+
+    def lose_rest(self) -> None:
+        """Detect rest anew."""
+        self.rest.reset()
+        self._elapsed = 0.0
+
+    def observe(
+        self, sample: AlignedSample, state: MeanState, dt: float, *, arrived: bool
+    ) -> TrunkObservation | None:
+        """Take the means of a step after a time [s]; return an observation, in the steps in which one is due.
+
+        `arrived` says whether the published trunk has reached its target.
+        """
+        at_rest = self.rest.update(state, dt)
+        self._elapsed += dt
+        if not has_lasted(self._elapsed, OBSERVATION_S):
+            return None
+        elapsed, self._elapsed = self._elapsed, 0.0
+        reading = self.measurer.read(state) if at_rest else None
+        why_not = "" if reading else self.rest.why_not or self.measurer.trouble
+        weighed = None if at_rest else self.measurer.weigh(state)
+        doubtful = self.window.doubtful(sample)
+        return TrunkObservation(
+            sample.stamp_ns, elapsed, at_rest, reading, why_not, arrived, doubtful, weighed
+        )

@@ -166,7 +166,7 @@ def payload_health(
 
 
 def _values(identification: Identification, measurer: TrunkMeasurer, observed: str | None) -> dict[str, str]:
-    value = identification.value
+    value = identification.trunk.value
     x, y, z = value.com_B.tolist()
     values = {
         "phase": identification.phase.value,
@@ -174,7 +174,7 @@ def _values(identification: Identification, measurer: TrunkMeasurer, observed: s
         "at rest": "yes" if observed is None else f"no: {observed}",
         "trunk mass [kg]": f"{value.mass:.3f}",
         "mass sigma [kg]": f"{value.mass_sigma:.3g}",
-        "mass published [kg]": f"{identification.target.mass:.3f}",
+        "mass published [kg]": f"{identification.trunk.target.mass:.3f}",
         "com [m]": f"{x:.4f} {y:.4f} {z:.4f}",
         "residual [m]": f"{value.residual:.3g}",
         "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",

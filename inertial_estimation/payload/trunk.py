@@ -10,6 +10,8 @@ from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.com_methods import ComStep
+from inertial_estimation.payload.readings import implausible_mass
+from inertial_estimation.payload.statics import across_gravity
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -44,17 +46,41 @@ class TrunkValue:
         object.__setattr__(self, "com_sigma_B", frozen_array("com_sigma_B", self.com_sigma_B, (3,)))
 
 
-def found_trunk(
-    weighed: TrunkValue, nominal: TrunkValue, size: float, step: ComStep, up_B: Array
-) -> TrunkValue:
-    """Return a weighed trunk with the centre of mass that a method has found, on a base with the vertical u.
+@dataclass(slots=True, eq=False)
+class IdentifiedTrunk:
+    """The trunk throughout its identification.
 
-    The height of the load over the nominal centre of mass has the prior N(0, size^2) [m], which moves the
-    trunk's by |m - m_nom| / m as much.
+    Attributes:
+        nominal: The trunk of the robot description, not measured.
+        size: Its radius of gyration [m].
+        value: The estimate; changes while an identification runs.
+        target: Value to be published; follows the estimate once that is usable.
     """
-    height = size * abs(weighed.mass - nominal.mass) / weighed.mass
-    sigma_B = deviation_with_height(step.sigma_B, step.com_B - nominal.com_B, up_B, height)
-    return TrunkValue(weighed.mass, step.com_B, weighed.mass_sigma, sigma_B, step.residual)
+
+    nominal: TrunkValue
+    size: float
+    value: TrunkValue
+    target: TrunkValue
+
+    def implausible(self, mass: float) -> str:
+        """Say why the trunk cannot have a mass [kg]; empty if it can."""
+        return implausible_mass(mass, self.nominal.mass)
+
+    def completed_along_gravity(self, com_B: Array, R_WB: Array) -> Array:
+        """Return a centre of mass [m] whose part along gravity, which no force shows, is the estimate's."""
+        known = self.value.com_B
+        return across_gravity(com_B, R_WB) + known - across_gravity(known, R_WB)
+
+    def found(self, step: ComStep, up_B: Array) -> TrunkValue:
+        """Return the estimate with the centre of mass that a method has found, on a base with the vertical u.
+
+        The height of the load over the nominal centre of mass has the prior N(0, size^2) [m], which moves the
+        trunk's by |m - m_nom| / m as much.
+        """
+        weighed, nominal = self.value, self.nominal
+        height = self.size * abs(weighed.mass - nominal.mass) / weighed.mass
+        sigma_B = deviation_with_height(step.sigma_B, step.com_B - nominal.com_B, up_B, height)
+        return TrunkValue(weighed.mass, step.com_B, weighed.mass_sigma, sigma_B, step.residual)
 
 
 def deviation_with_height(sigma_B: Array, shift_B: Array, up_B: Array, height_sigma: float) -> Array:

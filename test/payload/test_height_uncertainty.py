@@ -8,7 +8,7 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import BASE_JOINT
 from inertial_estimation.payload.com_methods import ContactForceRecursion
 from inertial_estimation.payload.config import ContactForcesConfig
-from inertial_estimation.payload.trunk import TrunkValue, deviation_with_height, found_trunk
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue, deviation_with_height
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 NOISE = np.array([1e-4, 2e-4, np.inf])
@@ -27,7 +27,8 @@ def identified(load, point, tilt, rng, kept="height", torque_noise=0.3):
     for _ in range(round(3.0 / STEP)):
         tau = read.tau + torque_noise * rng.standard_normal(scene.robot.n_joints)
         step = method.update(statics.measure(R_WB, scene.q, tau), STEP)
-    value = found_trunk(TrunkValue(scene.mass, nominal.com_B, 0.02), nominal, size, step, R_WB[2])
+    weighed = TrunkValue(scene.mass, nominal.com_B, 0.02)
+    value = IdentifiedTrunk(nominal, size, weighed, nominal).found(step, R_WB[2])
     return value, value.com_B - scene.com
 
 

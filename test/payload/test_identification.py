@@ -8,10 +8,10 @@ from support.standing_hyq import config
 
 from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.estimate import Phase
-from inertial_estimation.payload.identification import Identification, TrunkObservation
-from inertial_estimation.payload.readings import TrunkReading
+from inertial_estimation.payload.identification import Identification
+from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.statics import StaticMeasurement
-from inertial_estimation.payload.trunk import TrunkValue
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 NOMINAL_MASS, NOMINAL_COM = 60.0, np.array([0.05, 0.02, 0.0])
@@ -52,7 +52,8 @@ class Robot:
             return self.made[-1][1]
 
         nominal = TrunkValue(NOMINAL_MASS, NOMINAL_COM)
-        self.identification = Identification(config(**changes), nominal, SIZE, ROBOT_MASS, factory)
+        trunk = IdentifiedTrunk(nominal, SIZE, nominal, nominal)
+        self.identification = Identification(config(**changes), trunk, ROBOT_MASS, factory)
         self.mass = NOMINAL_MASS
         self.com_B = NOMINAL_COM
         self.tilt = (0.0, 0.0)
@@ -105,9 +106,9 @@ def test_a_request_goes_through_all_phases():
     assert identification.converged
     assert not identification.hold
     assert identification.posture.reference is None, "a method that asks no tilt moves no base"
-    assert identification.value.mass == pytest.approx(61.0)
-    np.testing.assert_array_equal(identification.value.com_B, FOUND)
-    assert identification.target is identification.value
+    assert identification.trunk.value.mass == pytest.approx(61.0)
+    np.testing.assert_array_equal(identification.trunk.value.com_B, FOUND)
+    assert identification.trunk.target is identification.trunk.value
     assert robot.method.began[0][1] == pytest.approx(61.0), "the method is told the measured mass"
     assert sum(robot.method.steps) == pytest.approx(5 * DT)
 
@@ -128,7 +129,7 @@ def test_nothing_is_published_before_it_has_converged_unless_the_method_works_th
         robot.identification.start()
         robot.run(2.0)
         assert robot.identification.phase is Phase.COM
-        published = robot.identification.target.com_B
+        published = robot.identification.trunk.target.com_B
         np.testing.assert_array_equal(published, FOUND if through else NOMINAL_COM)
 
 
@@ -154,7 +155,7 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
     assert identification.phase is Phase.WATCHING, "nothing to return from, so no rest is waited for"
     assert "the base moves with 0.2 m/s" in identification.refusal
     assert not identification.converged
-    assert identification.value.mass == NOMINAL_MASS
+    assert identification.trunk.value.mass == NOMINAL_MASS
 
 
 @pytest.mark.parametrize("phase", [Phase.MASS, Phase.COM])
@@ -166,11 +167,11 @@ def test_what_a_sensor_fault_falls_into_is_identified_anew_when_the_inputs_are_s
     robot.doubtful, robot.mass = True, 95.0
     robot.run(2.0)
     assert robot.identification.phase is Phase.SETTLING
-    assert robot.identification.target.mass == NOMINAL_MASS, "nothing is published of a faulty input"
+    assert robot.identification.trunk.target.mass == NOMINAL_MASS, "nothing is published of a faulty input"
     robot.doubtful, robot.mass = False, 70.0
     robot.run(3.0)
     assert robot.identification.converged
-    assert robot.identification.value.mass == pytest.approx(70.0)
+    assert robot.identification.trunk.value.mass == pytest.approx(70.0)
 
 
 def test_flickering_rest_does_not_wait_for_ever():
@@ -201,7 +202,7 @@ def test_what_a_method_does_not_find_leaves_what_was_before(last, words):
     assert words in identification.refusal
     assert identification.phase is Phase.WATCHING
     assert not identification.converged
-    for trunk in (identification.value, identification.target):
+    for trunk in (identification.trunk.value, identification.trunk.target):
         assert trunk.mass == NOMINAL_MASS
         np.testing.assert_array_equal(trunk.com_B, NOMINAL_COM)
 
@@ -215,7 +216,7 @@ def test_an_impossible_mass_is_refused_with_its_likely_cause(mass, words):
     assert words in robot.identification.refusal
     assert robot.made == []
     assert robot.changes == [], "what cannot be is no load either"
-    assert robot.identification.value.mass == NOMINAL_MASS
+    assert robot.identification.trunk.value.mass == NOMINAL_MASS
 
 
 def test_cancelling_keeps_what_was_before_without_a_refusal():
@@ -227,7 +228,7 @@ def test_cancelling_keeps_what_was_before_without_a_refusal():
     robot.run(0.1)
     identification = robot.identification
     assert (identification.phase, identification.refusal) == (Phase.WATCHING, "")
-    np.testing.assert_array_equal(identification.target.com_B, NOMINAL_COM)
+    np.testing.assert_array_equal(identification.trunk.target.com_B, NOMINAL_COM)
 
 
 def test_a_load_that_comes_during_an_identification_begins_it_anew():
@@ -240,7 +241,7 @@ def test_a_load_that_comes_during_an_identification_begins_it_anew():
     assert robot.identification.phase is Phase.SETTLING
     robot.run(3.0, until=Phase.RETURNING)
     assert [name for name, _ in robot.made] == ["static_poses"] * 2
-    assert robot.identification.value.mass == pytest.approx(66.0)
+    assert robot.identification.trunk.value.mass == pytest.approx(66.0)
 
 
 def test_a_load_during_the_averaging_is_not_averaged_in():
@@ -250,7 +251,7 @@ def test_a_load_during_the_averaging_is_not_averaged_in():
     assert robot.identification.phase is Phase.MASS
     robot.mass = 70.0
     robot.run(2.0, until=Phase.RETURNING)
-    assert robot.identification.value.mass == pytest.approx(70.0)
+    assert robot.identification.trunk.value.mass == pytest.approx(70.0)
 
 
 def test_a_reset_while_the_base_is_tilted_asks_it_back():
@@ -404,7 +405,7 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
             break
     assert not robot.identification.hold
     assert "begun anew 10 times" in robot.identification.refusal
-    assert robot.identification.target.mass == NOMINAL_MASS
+    assert robot.identification.trunk.target.mass == NOMINAL_MASS
 
 
 def test_a_slow_hand_over_is_waited_for():
@@ -442,7 +443,7 @@ def test_a_second_look_that_fails_leaves_the_first_result_in_force():
     robot.run(3.0)
     identification = robot.identification
     assert identification.refusal == "no"
-    assert identification.target.mass == pytest.approx(70.0)
+    assert identification.trunk.target.mass == pytest.approx(70.0)
     assert identification.load_changes.unidentified is None
     assert robot.changes == ["loaded"]
 
