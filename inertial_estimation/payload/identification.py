@@ -166,8 +166,6 @@ class Identification:
 
     def update(self, observation: TrunkObservation) -> LoadChange | None:
         """Take the next observation; return a load change, in the step in which it is found."""
-        if observation.doubtful and self.identifying and self.phase is not Phase.SETTLING:
-            self._begin_anew("a sensor was at fault")
         self._phase = self._phase.update(observation)
         change = self._phase.load_change(observation)
         if change is not None:
@@ -261,8 +259,7 @@ class PhaseState(ABC):
         return self if self._waited <= limit else self.give_up(f"{what} for {limit:g} s{why}")
 
     def _wait_for_rest(self, observation: TrunkObservation) -> "PhaseState":
-        why = f": {observation.why_not or 'a sensor was at fault'}"
-        return self._wait(observation.dt, "not at rest, or not measurable,", why)
+        return self._wait(observation.dt, "not at rest, or not measurable,", f": {observation.why_not}")
 
 
 class _Watching(PhaseState):
@@ -303,9 +300,9 @@ class _Weighing(PhaseState):
         self._duration = 0.0
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Average a reading; the rest begins anew where there is none, and with inputs that are sound."""
+        """Average a reading; the rest begins anew where there is none."""
         reading, run = observation.reading, self._run
-        if reading is None or (observation.doubtful and not self._readings):
+        if reading is None:
             self.phase, self._readings, self._duration = Phase.SETTLING, [], 0.0
             run.load_changes.forget_evidence()
             return self._wait_for_rest(observation)
@@ -421,8 +418,7 @@ class _Returning(PhaseState):
         if reading is None and self._found_at is None and posture.reference is None:
             return self._finish(None)
         if reading is not None and posture.reached(reading):
-            again = self._has_moved(reading) and not observation.doubtful
-            return self._refine(reading) if again else self._finish(reading)
+            return self._refine(reading) if self._has_moved(reading) else self._finish(reading)
         return self.advance_without_input(observation.dt)
 
     def advance_without_input(self, dt: float) -> PhaseState:

@@ -66,7 +66,6 @@ class TrunkPayloadPipeline(TakesReadings):
         )
         window, rest = StateWindow(setup, self.inputs), RestDetector(config.rest, self.robot.joint_names)
         self._observer = TrunkObserver(window, rest, TrunkMeasurer(statics))
-        self.inputs.reduce = window.faults
         self.checks = LiveChecks(setup, config.robot, self.inputs)
         publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
         nominal = publisher.nominal
@@ -183,7 +182,7 @@ class TrunkPayloadPipeline(TakesReadings):
             return None
         self._without_ns, self._last_ns = None, sample.time_ns
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        observation = self._observer.observe(sample, state, dt, arrived=self._publisher.arrived)
+        observation = self._observer.observe(sample.stamp_ns, state, dt, arrived=self._publisher.arrived)
         change = None if observation is None else self.identification.update(observation)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
@@ -156,7 +155,6 @@ class TrunkObservation:
         reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
         why_not: Why there is no reading.
         arrived: Whether the published trunk has reached its target.
-        doubtful: Whether a sensor has shown a fault within the last seconds.
         moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
     """
 
@@ -166,7 +164,6 @@ class TrunkObservation:
     reading: TrunkReading | None
     why_not: str
     arrived: bool
-    doubtful: bool = False
     moving_mass: float | None = None
 
 
@@ -190,7 +187,7 @@ class TrunkObserver:
         self._elapsed = 0.0
 
     def observe(
-        self, sample: AlignedSample, state: MeanState, dt: float, *, arrived: bool
+        self, stamp_ns: int, state: MeanState, dt: float, *, arrived: bool
     ) -> TrunkObservation | None:
         """Take the means of a step after a time [s]; return an observation, in the steps in which one is due.
 
@@ -204,7 +201,4 @@ class TrunkObserver:
         reading = self.measurer.read(state) if at_rest else None
         why_not = "" if reading else self.rest.why_not or self.measurer.trouble
         weighed = None if at_rest else self.measurer.weigh(state)
-        doubtful = self.window.doubtful(sample)
-        return TrunkObservation(
-            sample.stamp_ns, elapsed, at_rest, reading, why_not, arrived, doubtful, weighed
-        )
+        return TrunkObservation(stamp_ns, elapsed, at_rest, reading, why_not, arrived, weighed)

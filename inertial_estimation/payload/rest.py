@@ -9,7 +9,6 @@ import numpy as np
 
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.wrench_axes import SensorAxes
@@ -21,8 +20,6 @@ from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 WINDOW_S = 0.05  # over which readings are averaged: HyQ's torque noise of 0.3 Nm then is 0.1 kg of the trunk
 DURATION_S = 0.1  # for which all limits hold before the robot is at rest
 LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
-FAULT_S = 1.5  # after an impossible reading of a sensor, in which nothing is identified
-FAULTS = DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE, DropReason.CONTRADICTION
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
 BASE_NUMBERS = 9  # velocity, angular rate, vertical
 
@@ -124,8 +121,6 @@ class StateWindow:
         self._wrenches = [contact.stream.spec.name for contact in inputs.contacts.values()]
         self._names = [BASE_STATE, *([IMU] if inputs.imu is not None else []), *self._wrenches]
         self._window = RowWindow()
-        self._faults = 0  # of sensors, counted until the last step
-        self._fault_ns: int | None = None  # time of the last one
 
     def clear(self) -> None:
         """Restart the window, for example after a gap."""
@@ -139,17 +134,6 @@ class StateWindow:
             return None
         self._window.append(sample.time_ns, np.concatenate((sample.driver, *rows)))
         return self._means() if self._window.full else None
-
-    def faults(self, _sample: AlignedSample) -> int:
-        """Return how many impossible readings have come, when a sample is complete."""
-        drops = [stream.drops.counts for stream in self._inputs.streams.values()]
-        return sum(counts.get(reason, 0) for counts in drops for reason in FAULTS)
-
-    def doubtful(self, sample: AlignedSample) -> bool:
-        """Return whether a sensor has given an impossible reading within the last second and a half."""
-        if sample.reduced > self._faults:
-            self._faults, self._fault_ns = sample.reduced, sample.time_ns
-        return self._fault_ns is not None and 0.0 <= seconds(sample.time_ns - self._fault_ns) < FAULT_S
 
     def _means(self) -> MeanState:
         columns, (mean, change, apart) = self._columns, self._window.means()

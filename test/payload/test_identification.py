@@ -59,8 +59,6 @@ class Robot:
         self.tilt = (0.0, 0.0)
         self.at_rest = True
         self.arrived = True
-        self.doubtful = False
-        self.foot_error = 0.0  # of the force of the first of four feet, which is part of the mass [N]
         self.phases = []
         self.changes = []
 
@@ -73,8 +71,6 @@ class Robot:
         seen_W = R_WB @ self.com_B
         seen_W[2] = 0.0
         forces = np.full(4, 0.25 * 9.81 * self.mass)
-        forces[0] += 0.75 * self.foot_error
-        forces[1:] -= 0.25 * self.foot_error
         forces_W = np.outer(forces, [0.0, 0.0, 1.0])
         measurement = StaticMeasurement(R_WB, np.zeros((4, 3)), forces_W, 20.0, np.zeros(3))
         return TrunkReading(measurement, self.mass, R_WB.T @ seen_W, *self.tilt, 0.6)
@@ -83,7 +79,7 @@ class Robot:
         for _ in range(round(duration / DT)):
             reading = self.reading() if self.at_rest else None
             why = "" if reading else "the base moves with 0.2 m/s"
-            observation = TrunkObservation(0, DT, self.at_rest, reading, why, self.arrived, self.doubtful)
+            observation = TrunkObservation(0, DT, self.at_rest, reading, why, self.arrived)
             change = self.identification.update(observation)
             if change is not None:
                 self.changes.append(change.kind)
@@ -156,22 +152,6 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
     assert "the base moves with 0.2 m/s" in identification.refusal
     assert not identification.converged
     assert identification.trunk.value.mass == NOMINAL_MASS
-
-
-@pytest.mark.parametrize("phase", [Phase.MASS, Phase.COM])
-def test_what_a_sensor_fault_falls_into_is_identified_anew_when_the_inputs_are_sound(phase):
-    robot = Robot([step()] * 40 + [step(done=True)], **{"rest.timeout": 3.0})
-    robot.run(0.2)
-    robot.mass = 70.0
-    robot.run(2.0, until=phase)
-    robot.doubtful, robot.mass = True, 95.0
-    robot.run(2.0)
-    assert robot.identification.phase is Phase.SETTLING
-    assert robot.identification.trunk.target.mass == NOMINAL_MASS, "nothing is published of a faulty input"
-    robot.doubtful, robot.mass = False, 70.0
-    robot.run(3.0)
-    assert robot.identification.converged
-    assert robot.identification.trunk.value.mass == pytest.approx(70.0)
 
 
 def test_flickering_rest_does_not_wait_for_ever():
