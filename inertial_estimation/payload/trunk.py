@@ -1,7 +1,7 @@
 """The trunk as identified: mass and centre of mass with their uncertainty, and the inertia they make."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class TrunkValue:
     mass: float
     com_B: Array
     mass_sigma: float = math.inf
-    com_sigma_B: Array = (math.inf,) * 3  # type: ignore[assignment]
+    com_sigma_B: Array = field(default_factory=lambda: np.full(3, math.inf))
     residual: float = math.nan
 
     def __post_init__(self) -> None:
