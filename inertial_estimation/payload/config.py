@@ -21,29 +21,23 @@ class RestConfig:
     """When the robot counts as at rest: velocities and accelerations near zero, for a while."""
 
     joint_speed: float = _number(
-        *(0.05, 1e-4, 10.0),
-        "Largest speed of any joint at which the robot counts as at rest.",
-        unit="rad/s",
+        *(0.05, 1e-4, 10.0), "Largest speed of any joint at which the robot counts as at rest.", "rad/s"
     )
     base_speed: float = _number(
-        *(0.02, 1e-4, 10.0),
-        "Largest linear speed of the base at which the robot counts as at rest.",
-        unit="m/s",
+        *(0.02, 1e-4, 10.0), "Largest linear speed of the base at which the robot counts as at rest.", "m/s"
     )
     angular_rate: float = _number(
-        *(0.03, 1e-4, 10.0),
-        "Largest angular rate of the base at which the robot counts as at rest.",
-        unit="rad/s",
+        *(0.03, 1e-4, 10.0), "Largest angular rate of the base at which the robot counts as at rest.", "rad/s"
     )
     acceleration: float = _number(
         *(0.2, 1e-3, 10.0),
         "Largest linear acceleration of the base at which the robot counts as at rest.",
-        unit="m/s^2",
+        "m/s^2",
     )
     timeout: float = _number(
         *(10.0, 0.1, 3600.0),
         "Time after which an identification that waits for rest or for an input is abandoned.",
-        unit="s",
+        "s",
     )
 
 
@@ -55,13 +49,13 @@ class LoadChangeConfig:
         *(0.025, 1e-3, 10.0),
         "Change of the trunk's mass, measured at rest, from which it is reported as a load change, as a "
         "share of the robot's mass; twice as much in motion.",
-        unit="1",
+        "1",
     )
     com: float = _number(
         *(0.03, 1e-3, 10.0),
         "Shift of the trunk's centre of mass across gravity, measured at rest, from which it is reported "
         "as a load change.",
-        unit="m",
+        "m",
     )
 
 
@@ -72,7 +66,7 @@ class ContactForcesConfig:
     settling_time: float = _number(
         *(1.0, 0.01, 100.0),
         "Time in which the recursion on contact forces removes 95 % of an error of the centre of mass.",
-        unit="s",
+        "s",
     )
     kept: str = parameter(
         "height",
@@ -91,7 +85,7 @@ class OrientationErrorConfig:
         *(4.0, 0.01, 100.0),
         "Time in which the recursion on the orientation error removes 95 % of an error of the centre of "
         "mass.",
-        unit="s",
+        "s",
     )
     find_z: bool = parameter(
         True, "Whether the z coordinate of the centre of mass is identified as well, by pitching the base."
@@ -109,7 +103,7 @@ class TrunkPayloadConfig:
     rate: float = _number(
         *(250.0, 1.0, 2000.0),
         "Highest rate of the steps; joint states that arrive faster are averaged.",
-        unit="Hz",
+        "Hz",
         runtime=False,
     )
     ground_forces: str = parameter(
@@ -134,12 +128,10 @@ class TrunkPayloadConfig:
     tilt: float = _number(
         *(0.15, 0.01, 0.6),
         "Roll and pitch of the base that static_poses and orientation_error request to find the height.",
-        unit="rad",
+        "rad",
     )
     mass_duration: float = _number(
-        *(0.5, 0.01, 60.0),
-        "Duration of rest over which the mass is averaged.",
-        unit="s",
+        *(0.5, 0.01, 60.0), "Duration of rest over which the mass is averaged.", "s"
     )
     rest: RestConfig = section(RestConfig)
     load_change: LoadChangeConfig = section(LoadChangeConfig)
