@@ -19,6 +19,7 @@ from inertial_estimation.payload.statics import (
 )
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import skew
 
 UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
 
@@ -188,7 +189,7 @@ class ContactForceRecursion:
         """Return the measured less the supposed centre of mass across gravity, base frame [m]."""
         scale = (self._trunk_mass + measurement.legs_mass) / self._trunk_mass
         F, r = net_force(measurement), unexplained_moment(measurement, self.com_B, self._trunk_mass)
-        across_W = scale * np.cross(F, r)[:2] / float(F @ F)
+        across_W = scale * (skew(F) @ r)[:2] / float(F @ F)
         shift: Array = across_W @ measurement.R_WB[:2]
         up_B = measurement.R_WB[2]
         if self._config.kept == "height" and up_B[2] ** 2 > UNOBSERVED_COS_SQUARED:

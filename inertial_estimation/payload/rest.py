@@ -1,6 +1,7 @@
 """Whether a robot is at rest, judged by means over a window of all its inputs (T V)."""
 
 import math
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,13 +98,14 @@ class RowWindow:
 
         Difference over time is a slope, hardly noisier than that of least squares.
         """
-        times = np.array([time for time, _row in self._rows], dtype=np.int64)
+        newest = self._rows[-1][0]
+        ages = [time - newest for time, _row in self._rows]
         rows = np.array([row for _time, row in self._rows])
-        middle = int(np.searchsorted(times, times[-1] - self._duration_ns // 2, side="right"))
-        middle = min(max(middle, 1), len(rows) - 1)
-        ages = (times - times[-1]).astype(np.float64)
-        apart = seconds(float(ages[middle:].mean() - ages[:middle].mean()))
-        return rows.mean(axis=0), rows[middle:].mean(axis=0) - rows[:middle].mean(axis=0), apart
+        middle = min(max(bisect_right(ages, -(self._duration_ns // 2)), 1), len(rows) - 1)
+        n_late = len(rows) - middle
+        early, late = rows[:middle].sum(axis=0), rows[middle:].sum(axis=0)
+        apart = seconds(sum(ages[middle:]) / n_late - sum(ages[:middle]) / middle)
+        return (early + late) / len(rows), late / n_late - early / middle, apart
 
 
 class StateWindow:

@@ -17,7 +17,7 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import quaternion_from_rotation
+from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew, skews
 
 POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
 SOLE_UNKNOWNS = 6
@@ -61,7 +61,8 @@ def net_force(measurement: StaticMeasurement) -> Array:
 
 def net_moment(measurement: StaticMeasurement) -> Array:
     """Return the moment of the ground about the base origin, mu = sum p_i x f_i [Nm], shape (3,)."""
-    mu: Array = measurement.moment_W + np.cross(measurement.points_W, measurement.forces_W).sum(axis=0)
+    levers = skews(measurement.points_W)
+    mu: Array = measurement.moment_W + (levers @ measurement.forces_W[:, :, None]).sum(axis=0)[:, 0]
     return mu
 
 
@@ -84,7 +85,7 @@ def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk
     """
     legs = measurement.legs_mass
     c = (trunk_mass * (measurement.R_WB @ trunk_com_B) + legs * measurement.legs_com_W) / (trunk_mass + legs)
-    r: Array = net_moment(measurement) - np.cross(c, net_force(measurement))
+    r: Array = net_moment(measurement) - skew(c) @ net_force(measurement)
     return r
 
 
@@ -95,7 +96,7 @@ def robot_com_across_gravity(measurement: StaticMeasurement) -> Array:
     Relative to the base origin, axes parallel to the world's [m], shape (3,).
     """
     F = net_force(measurement)
-    c: Array = np.cross(F, net_moment(measurement)) / float(F @ F)
+    c: Array = skew(F) @ net_moment(measurement) / float(F @ F)
     return c
 
 
@@ -217,7 +218,7 @@ class TrunkStatics:
         for i, frame in enumerate(self._sensors):
             T_WS = pin.updateFramePlacement(self._model, self._data, frame)
             forces[i], torque = wrenches_F[i].reshape(2, 3) @ T_WS.rotation.T
-            moment += torque + np.cross(T_WS.translation - points[i], forces[i])
+            moment += torque + skew(T_WS.translation - points[i]) @ forces[i]
         return forces, moment
 
     def _named(self, chosen: Iterable[bool]) -> tuple[str, ...]:
