@@ -189,9 +189,7 @@ def test_a_wrong_name_ends_with_one_line(world, wrong, expected):
 
 
 def test_what_is_told_is_read_again():
-    told = PayloadEvent(
-        7_000_000_001, "loaded", HealthLevel.WARN, "loaded: ...", {"mass measured [kg]": "71"}
-    )
+    told = PayloadEvent(7_000_000_001, "loaded", "loaded: ...", {"mass measured [kg]": "71"})
     msg = event_to_array(told.health, told.stamp_ns, "trunk_payload")
     assert load_change_from_msg(msg) == told
     assert msg.status[0].name == "trunk_payload: load"
