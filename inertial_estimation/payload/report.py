@@ -1,4 +1,4 @@
-"""What the identification tells: its events, each once, and its health."""
+"""What the identification reports: its events, each once, and its health."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.readings import TrunkMeasurer
 from inertial_estimation.signals import Array, Health, HealthLevel
 
-NAME = "payload"  # part of the node whose health is told
+NAME = "payload"  # part of the node whose health is reported
 LOAD = "load"  # part of the node whose state an event is
 KIND = "kind"  # key of the kind among the values of a published event
 LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN

@@ -67,7 +67,7 @@ class MeanState:
 
 
 class RowWindow:
-    """Rows of the last stretch of time: their mean, and how it changes from half to half."""
+    """Rows of the last 50 ms: their mean, and how it changes from half to half."""
 
     def __init__(self, duration: float = WINDOW_S) -> None:
         self._duration_ns = round(duration * NANOSECONDS)
@@ -109,7 +109,7 @@ class RowWindow:
 
 
 class StateWindow:
-    """Means of all inputs over the last stretch of time.
+    """Means of all inputs over the last 50 ms.
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
