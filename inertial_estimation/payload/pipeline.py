@@ -72,7 +72,7 @@ class TrunkPayloadPipeline(TakesReadings):
         trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
         self.identification = Identification(config, trunk, self.robot.total_mass)
         self._changes: dict[str, int] = {}  # load changes, counted by kind
-        self._withheld: list[LoadChange] = []  # found while an input was stale: reported with the next estimate
+        self._withheld: list[LoadChange] = []  # found while an input was stale, to be reported later
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self.inputs,
             on_step=self._step,
