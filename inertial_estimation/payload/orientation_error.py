@@ -275,8 +275,9 @@ class OrientationError:
                 f"{_deg(2.0 * self._pitch)}; {CAUSE}"
             )
             return
-        A = np.vstack([self.response @ pose.R_HB[:2] for pose in poses])
-        dz = float(linear_algebra.lstsq(A, -np.concatenate([pose.error for pose in poses]))[2])
+        A = np.vstack([pose.R_HB[:2] for pose in poses])
+        shifts = [-linear_algebra.solve(self.response, pose.error) for pose in poses]
+        dz = float(linear_algebra.lstsq(A, np.concatenate(shifts))[2])
         if abs(dz) < TOLERANCE_Z_M:
             self._z_found = True
             self._go(_Stage.LEVEL)
