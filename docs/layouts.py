@@ -20,8 +20,8 @@ import yaml
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
-from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
-from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.payload.estimate import PayloadTelemetry
+from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
 
 FOLDER = Path(__file__).resolve().parents[1] / "config" / "layouts"
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf")

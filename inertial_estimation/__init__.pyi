@@ -20,11 +20,6 @@ from inertial_estimation.errors import MissingDependencyError as MissingDependen
 from inertial_estimation.errors import ModelError as ModelError
 from inertial_estimation.errors import NumericalError as NumericalError
 from inertial_estimation.errors import RecordingError as RecordingError
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig as TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate as PayloadEstimate
-from inertial_estimation.estimators.payload.payload_pipeline import (
-    TrunkPayloadPipeline as TrunkPayloadPipeline,
-)
 from inertial_estimation.identification.identification_config import (
     IdentificationConfig as IdentificationConfig,
 )
@@ -44,6 +39,11 @@ from inertial_estimation.offline.identification_setup import identification_conf
 from inertial_estimation.offline.identification_setup import identification_topics as identification_topics
 from inertial_estimation.parameters import build_config as build_config
 from inertial_estimation.parameters import parameter_values as parameter_values
+from inertial_estimation.payload.config import TrunkPayloadConfig as TrunkPayloadConfig
+from inertial_estimation.payload.estimate import PayloadEstimate as PayloadEstimate
+from inertial_estimation.payload.pipeline import (
+    TrunkPayloadPipeline as TrunkPayloadPipeline,
+)
 from inertial_estimation.recordings.recorded_topics import RecordedTopics as RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording as BagRecording
 from inertial_estimation.recordings.recording import MemoryRecording as MemoryRecording

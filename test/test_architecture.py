@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
 FOUNDATION = {
     "compilation",
@@ -18,10 +16,11 @@ FOUNDATION = {
     "parallel",
     "parameters",
     "signals",
+    "telemetry",
 }
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
 CHECKED = BASE | {"data_checks"}
-ONLINE = {"estimators", "inertial", "tilt", "control", "simulation"}
+ONLINE = {"payload", "inertial", "tilt", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
 ESTIMATION = {"spatial", "models", "inputs", "data_checks"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
@@ -35,12 +34,13 @@ MAY_IMPORT = {
     "parallel": {"errors"},
     "signals": {"errors", "located_cause"},
     "compilation": {"errors", "signals"},
+    "telemetry": {"signals"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
     "data_checks": BASE,
     "inertial": CHECKED,
-    "estimators": CHECKED | {"inertial"},
+    "payload": CHECKED | {"inertial"},
     "tilt": CHECKED,
     "control": BASE,
     "simulation": BASE,
@@ -70,9 +70,6 @@ MAY_IMPORT = {
     | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
     | {"experiments", "export", "view", "plots", "ros"},
 }
-WITHIN_ESTIMATORS = {
-    "payload": set(),
-}
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
     *(
@@ -93,7 +90,7 @@ ONLY_IN = {
     "rerun": {"view"},
     "argcomplete": {"commands"},
     "coal": {"models"},
-    "pinocchio": {"models", "spatial"},
+    "pinocchio": {"models", "spatial", "payload"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
@@ -175,17 +172,6 @@ def broken_layers(layer: str, imported: Iterable[str]) -> list[str]:
 
 def test_modules_keep_to_their_layers() -> None:
     assert not breaches(lambda path: broken_layers(layer_of(path), (name for name, _ in imports_of(path))))
-
-
-@pytest.mark.parametrize("kind", WITHIN_ESTIMATORS)
-def test_estimator_knows_only_those_it_builds_on(kind: str) -> None:
-    paths = list((PACKAGE / "estimators" / kind).glob("*.py"))
-    assert paths
-    for path in paths:
-        for name, _at_top in imports_of(path):
-            parts = name.split(".")
-            if parts[:2] == ["inertial_estimation", "estimators"] and parts[2] in WITHIN_ESTIMATORS:
-                assert parts[2] in {kind} | WITHIN_ESTIMATORS[kind], f"{path.name} imports {parts[2]}"
 
 
 def surroundings_of(path: Path) -> list[str]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,

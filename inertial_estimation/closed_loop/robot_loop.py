@@ -18,11 +18,11 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation

@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from inertial_estimation.estimators.payload.payload_config import METHODS
-from inertial_estimation.estimators.payload.payload_telemetry import PHASES
-from inertial_estimation.estimators.telemetry import GATE_DECISIONS
+from inertial_estimation.payload.config import METHODS
+from inertial_estimation.payload.estimate import PHASES
 from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.telemetry import GATE_DECISIONS
 
 STYLES = {
     HealthLevel.OK: "green",

@@ -13,12 +13,10 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import RecordingError, listing
-from inertial_estimation.estimators.payload.payload_estimate import Phase
-from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
-from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
 from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
+from inertial_estimation.payload.estimate import PayloadTelemetry, Phase
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.replay_run import ReplayRun
@@ -43,6 +41,7 @@ from inertial_estimation.replay.result_files import (
     write_trunk_inertia,
 )
 from inertial_estimation.signals import Health
+from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
 
 OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 AXES = ("x", "y", "z")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command 
     from inertial_estimation.closed_loop.closed_loop import ClosedLoop
     from inertial_estimation.configuration.config_file import ConfigFile
     from inertial_estimation.configuration.pipelines import Pipelines
-    from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
     from inertial_estimation.models.robot_model import RobotModel
+    from inertial_estimation.payload.estimate import PayloadEstimate
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
     from inertial_estimation.replay.metrics import TiltErrors

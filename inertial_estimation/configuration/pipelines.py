@@ -12,14 +12,14 @@ from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics, topic_token
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline

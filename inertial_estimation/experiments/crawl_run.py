@@ -15,11 +15,11 @@ from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.ground_truth import GroundTruth

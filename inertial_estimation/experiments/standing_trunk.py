@@ -17,13 +17,13 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
-from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_columns
 from inertial_estimation.experiments.result import TableRow, row
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion

@@ -36,7 +36,7 @@ from inertial_estimation.experiments.standing_trunk import (
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.trunk_statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
+from inertial_estimation.payload.statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.simulation_config import SimulationConfig

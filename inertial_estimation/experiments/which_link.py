@@ -21,7 +21,6 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
@@ -30,6 +29,7 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_watcher import ReplayWatcher

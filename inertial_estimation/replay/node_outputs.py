@@ -10,10 +10,6 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.estimators.payload.payload_events import PayloadEvents
-from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
-from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
 from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.inertial.located_events import LocatedEvents
 from inertial_estimation.inputs.messages import (
@@ -28,6 +24,8 @@ from inertial_estimation.inputs.messages import (
     set_stamp,
     wrench_to_msg,
 )
+from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.report import PayloadEvents
 from inertial_estimation.recordings.bag_writer import BagWriter
 from inertial_estimation.recordings.estimate_messages import (
     base_reference_to_msg,
@@ -51,6 +49,7 @@ from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.signals import Health, InertialEstimate, StampedInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
 
 VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
 BOOL_TYPE = "std_msgs/msg/Bool"

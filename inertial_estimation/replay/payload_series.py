@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
+from inertial_estimation.payload.estimate import PayloadEstimate
+from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 

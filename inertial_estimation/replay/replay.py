@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import RecordingError, listing
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from inertial_estimation.data_checks.check_result import CheckResult
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import (
     BaseEstimate,
     ContactLoad,

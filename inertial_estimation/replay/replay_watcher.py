@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, JointReading
 
 

@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.telemetry import AGE, Telemetry
 from inertial_estimation.files.outputs import write_table
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
@@ -20,6 +19,7 @@ from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
+from inertial_estimation.telemetry import AGE, Telemetry
 
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"

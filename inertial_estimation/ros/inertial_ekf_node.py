@@ -11,7 +11,6 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
-from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.located_events import LocatedEvents
@@ -29,6 +28,7 @@ from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConf
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
+from inertial_estimation.telemetry import InertialTelemetry
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
-from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
 from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
+from inertial_estimation.payload.report import KIND, PayloadEvent
 from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
 from inertial_estimation.signals import BaseState, Health
 
@@ -95,7 +95,7 @@ def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
     (report,) = reports
     values = {key: value for key, value in report.values.items() if key != KIND}
     kind, stamp_ns = report.values[KIND], stamp_from_msg(msg.header.stamp)
-    return PayloadEvent(stamp_ns, kind, report.level, report.message, values)
+    return PayloadEvent(stamp_ns, kind, report.message, values)
 
 
 def hold_to_msg(held: bool) -> Bool:

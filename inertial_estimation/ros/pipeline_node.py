@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput

@@ -6,7 +6,6 @@ from typing import Any, Generic, TypeVar
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.estimators.telemetry import Telemetry
 from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
@@ -14,6 +13,7 @@ from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.ros.serialised_numbers import SerialisedNumbers
 from inertial_estimation.signals import InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+from inertial_estimation.telemetry import Telemetry
 
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"

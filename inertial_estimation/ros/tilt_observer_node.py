@@ -9,7 +9,6 @@ from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 
 from inertial_estimation.configuration.node_options import TiltNodeOptions
-from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.inputs.messages import orientation_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
@@ -19,6 +18,7 @@ from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
+from inertial_estimation.telemetry import TiltTelemetry
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 

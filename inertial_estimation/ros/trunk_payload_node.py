@@ -12,13 +12,12 @@ from std_msgs.msg import Bool
 
 from inertial_estimation.configuration.node_options import PayloadNodeOptions
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.payload.payload_config import METHODS, TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
-from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.parameters import section
+from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
+from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
+from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
 from inertial_estimation.ros.markers import MarkerOutput

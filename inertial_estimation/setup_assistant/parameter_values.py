@@ -21,8 +21,7 @@ from inertial_estimation.setup_assistant.survey import FORCE, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 RATE_HZ = 333.0
-FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md
-LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
+TOUCHDOWN = 0.035  # of the weight
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
 STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
 LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small legged robots [Nm, N]
@@ -122,23 +121,7 @@ def _why_links(survey: Survey) -> str:
 
 
 def _payload(survey: Survey) -> tuple[Entry, ...]:
-    mass = survey.robot.total_mass
-    weight = mass * STANDARD_GRAVITY
-    return (
-        Entry("rate", RATE_HZ),
-        Entry("trunk", survey.trunk),
-        Entry("foot_force", _rounded(FOOT_FORCE * weight), f"N: {100 * FOOT_FORCE:.2g} % of the weight"),
-        Entry(
-            "largest_pull", _rounded(max(LARGEST_PULL * weight, 1.0)), "N: 1.5 % of the weight, at least 1"
-        ),
-        Entry(
-            "load_change",
-            {"mass": _rounded(LOAD_AT_REST * mass), "moving_mass": _rounded(LOAD_MOVING * mass)},
-            "kg: 2.5 and 5 % of the mass",
-        ),
-        Entry("hand_over_rate", _rounded(HAND_OVER * mass), "kg/s"),
-        Entry("rest", {"acceleration": 0.2}, "m/s^2: a dwell of the crawl, loaded, counts as rest"),
-    )
+    return Entry("rate", RATE_HZ), Entry("trunk", survey.trunk)
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

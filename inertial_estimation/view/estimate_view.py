@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.located_cause import Cause
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import BaseEstimate, ContactLoad, Decision, InertialEstimate, JointReading
 from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk

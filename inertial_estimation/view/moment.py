@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import (
     Array,
     BaseState,

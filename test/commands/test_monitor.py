@@ -10,10 +10,10 @@ pytest.importorskip("rich")
 from rich.console import Console
 
 from inertial_estimation.commands.monitor_view import band, monitor_view
-from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
-from inertial_estimation.estimators.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
+from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
+from inertial_estimation.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
 
 NOW = 100.0
 LINKS = ("torso_2_link", "arm_left_5_link")

@@ -14,7 +14,6 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
-from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.standing_trunk import (
     ROBOT,
@@ -30,6 +29,7 @@ from inertial_estimation.experiments.standing_trunk import (
 from inertial_estimation.experiments.tournois_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent
+from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
 from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors
@@ -14,7 +14,7 @@ from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import FIGURES
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries
-from inertial_estimation.signals import Decision, HealthLevel, LinkInertia, OrientationSample
+from inertial_estimation.signals import Decision, LinkInertia, OrientationSample
 
 pytest.importorskip("matplotlib")
 from inertial_estimation.plots.inertia_figures import (
@@ -96,14 +96,8 @@ def trunk() -> PayloadSeries:
     mass = np.linspace(61.0, 71.0, N)
     com, sigma = np.outer(mass - 61.0, [-0.01, 0.005, 0.0]), np.full((N, 3), np.inf)
     sigma[150:, :2] = 1e-3
-    events = tuple(
-        PayloadEvent(int(STAMPS[k]), kind, level, kind)
-        for k, kind, level in (
-            (100, "loaded", HealthLevel.WARN),
-            (200, "refused", HealthLevel.ERROR),
-            (250, "loaded", HealthLevel.WARN),
-        )
-    )
+    found = ((100, "loaded"), (200, "refused"), (250, "loaded"))
+    events = tuple(PayloadEvent(int(STAMPS[k]), kind, kind) for k, kind in found)
     held = (np.arange(N) > 100) & (np.arange(N) < 200)
     return PayloadSeries(
         *("trunk", STAMPS, mass, np.full(N, 0.1), com, sigma, mass, com, np.zeros((N, 3, 3)), mass - 61.0),

@@ -12,7 +12,7 @@ from inertial_estimation.configuration.config_file import load_config_file, pars
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import (
     BagRecording,

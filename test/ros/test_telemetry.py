@@ -15,7 +15,6 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
-from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
@@ -25,6 +24,7 @@ from inertial_estimation.ros.telemetry import TelemetryOutput, figure_message
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
 
 NEW = MarkerTypes(Marker, Point)
 

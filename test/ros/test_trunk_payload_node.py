@@ -21,14 +21,14 @@ from inertial_estimation.configuration.config_file import ConfigFile, load_confi
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
 from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
 )
+from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
+from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.recordings.estimate_messages import figures_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
@@ -189,9 +189,7 @@ def test_a_wrong_name_ends_with_one_line(world, wrong, expected):
 
 
 def test_what_is_told_is_read_again():
-    told = PayloadEvent(
-        7_000_000_001, "loaded", HealthLevel.WARN, "loaded: ...", {"mass measured [kg]": "71"}
-    )
+    told = PayloadEvent(7_000_000_001, "loaded", "loaded: ...", {"mass measured [kg]": "71"})
     msg = event_to_array(told.health, told.stamp_ns, "trunk_payload")
     assert load_change_from_msg(msg) == told
     assert msg.status[0].name == "trunk_payload: load"

@@ -109,12 +109,6 @@ def test_every_body_of_an_arm_is_identified(name: str, tmp_path: Path) -> None:
     assert len(identifier.parameters.bodies) == sum(inertia.mass > 0.0 for inertia in moving)
 
 
-def test_mass_thresholds_follow_the_weight() -> None:
-    text = parameter_text(surveyed("anymal"), "robot.urdf")
-    assert "foot_force: 10.0" in text  # 3.5 % of 299 N
-    assert "load_change: {mass: 0.76, moving_mass: 1.5}" in text  # 2.5 and 5 % of 30.48 kg
-
-
 @pytest.mark.parametrize(
     ("short", "file"),
     [

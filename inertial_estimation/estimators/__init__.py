@@ -1,1 +1,0 @@
-"""Online, causal estimators and the pipelines that feed them aligned measurements."""

@@ -1,0 +1,339 @@
+"""Centre of mass of the trunk from forces: by a recursion (T III-C), or by static poses (T III-A).
+
+A method is pure and fed only while the robot is at rest. The third one is in `orientation_error`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from inertial_estimation.payload.config import ContactForcesConfig
+from inertial_estimation.payload.statics import (
+    StaticMeasurement,
+    net_force,
+    robot_com_across_gravity,
+    unexplained_moment,
+)
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import skew
+
+UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
+
+TOLERANCE_M = 5e-4  # distance from the mean of what is measured at which the recursion has converged (T V)
+LONGEST_STEP = 1.0 / 3.0  # of the settling time: what one sample may stand for, and that mean's memory
+HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small
+PATIENCE_SETTLING_TIMES = 2.0  # settling times after which the noise decides
+LONGEST_SETTLING_TIMES = 10.0  # settling times after which it gives up
+NOISE_SIGMAS = 3.0
+LARGEST_NOISE_M = 2e-3  # that may hide the distance
+FEWEST_SAMPLES = 5  # samples before a scatter means anything
+LARGEST_CORRELATION = 0.999
+
+POSE_DURATION_S = 0.5  # over which the measurement of one static pose is averaged
+PATIENCE_S = 10.0  # at rest, after which a pose that the robot does not take is skipped
+NEW_POSE_SHARE = 0.5  # of the tilt asked for: a pose this far from all others is a new one
+STEADY_POSE_RAD = 0.02  # what the tilt may change within one pose
+LEAST_SPREAD_SHARE = 0.25  # of the tilt asked for; five poses by that tilt have 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComStep:
+    """State of a method after one measurement.
+
+    Attributes:
+        com_B: Centre of mass of the trunk, base frame [m], shape (3,).
+        sigma_B: Standard deviation along the base axes [m], shape (3,); inf where nothing was measured.
+        residual: Of the method, as a distance of centres of mass [m].
+        done: Whether it has converged.
+        refusal: Why it gives up; empty while it does not.
+        tilt: Roll and pitch the base is asked to take [rad]; None: those it had before.
+        to_controller: Whether `com_B` must reach the controller now: the method works through it.
+    """
+
+    com_B: Array
+    sigma_B: Array
+    residual: float
+    done: bool = False
+    refusal: str = ""
+    tilt: tuple[float, float] | None = None
+    to_controller: bool = False
+
+
+class ComMethod(Protocol):
+    """A method for the centre of mass."""
+
+    def start(self, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
+        ...
+
+    def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
+        """Process one measurement that represents h [s] of rest; time between rests is not included."""
+        ...
+
+
+def recursion_gain(settling_time: float, h: float) -> float:
+    """Return beta of x += beta (z - x), by which 95 % of an error is gone in a given time.
+
+    beta = 1 - exp(-3 h / t_a), from t_a = -3 T_s / ln(1 - beta) (T III-B) with the step h [s] as T_s. Steps
+    of any lengths that add up to t_a leave exp(-3) of an error.
+    """
+    return -math.expm1(-3.0 * max(0.0, h) / settling_time)
+
+
+class SampleScatter:
+    """Running mean, covariance and correlation of successive samples of a vector; old ones are forgotten.
+
+    Attributes:
+        count: Number of samples.
+        mean: Shape (n,).
+        covariance: Of one sample about the mean, shape (n, n).
+    """
+
+    def __init__(self, size: int = 3) -> None:
+        self.count = 0
+        self.mean: Array = np.zeros(size)
+        self.covariance: Array = np.zeros((size, size))
+        self._product = 0.0
+        self._last: Array = np.zeros(size)
+
+    def add(self, sample: Array, gain: float) -> None:
+        """Take a sample with its weight once there are many; the first ones count equally."""
+        self.count += 1
+        weight = max(1.0 / self.count, gain)
+        before = sample - self.mean
+        self.mean = self.mean + weight * before
+        self.covariance = (1.0 - weight) * (self.covariance + weight * np.outer(before, before))
+        if self.count > 1:
+            self._product += weight * (float(before @ self._last) - self._product)
+        self._last = sample - self.mean
+
+    def filtered_covariance(self, gain: float) -> Array:
+        """Return the steady covariance of x += beta (z - x) over such samples, shape (n, n).
+
+        beta / (2 - beta) (1 + rho') / (1 - rho') times that of a sample, rho' = (1 - beta) rho and rho the
+        correlation of one sample with the next, since windows that overlap share their noise: exact for
+        noise whose correlation falls as rho^k, too large by up to two for overlapping windows. Until the
+        gain beta has taken over, the mean of all samples so far.
+        """
+        total = float(np.trace(self.covariance))
+        correlation = min(max(self._product / total, 0.0), LARGEST_CORRELATION) if total > 0.0 else 0.0
+        beta = max(gain, 1.0 / max(self.count, 1))
+        rho = (1.0 - beta) * correlation
+        whole: Array = min(1.0, beta / (2.0 - beta) * (1.0 + rho) / (1.0 - rho)) * self.covariance
+        return whole
+
+
+class ContactForceRecursion:
+    """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy (m / m_tr) F x r / F'F`.
+
+    `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `F x r / F'F` the
+    least-norm shift that explains it. Written on the residual its fixed point is r = 0. E_xy drops what lies
+    along gravity, which no force determines, in the world: on a tilted trunk that is no axis of the base. An
+    error of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
+    behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. With `kept` "height" the base's z stays instead,
+    on the same vertical line: loads move it least.
+
+    It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured (over a third
+    of the settling time), for a fifth of the settling time; or, after two settling times, when the two do not
+    differ by more than a noise of less than four tolerances. The deviations are those of the noise alone: an
+    offset of a torque or a foot shifts every sample alike. They are infinite along the axis nearest to
+    gravity.
+
+    Attributes:
+        com_B: Centre of mass of the trunk, base frame [m], shape (3,).
+    """
+
+    def __init__(self, config: ContactForcesConfig) -> None:
+        self._config = config
+        self.start(np.zeros(3), 1.0)
+
+    def start(self, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
+        self.com_B: Array = np.array(com_B, dtype=float)
+        self._trunk_mass = trunk_mass
+        self._elapsed = self._inside = 0.0
+        self._scatter, self._recent = SampleScatter(), SampleScatter()
+
+    def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
+        """Process one measurement that represents h [s] of rest."""
+        t_a = self._config.settling_time
+        h = min(max(h, 0.0), LONGEST_STEP * t_a)
+        gain, recent_gain = recursion_gain(t_a, h), recursion_gain(LONGEST_STEP * t_a, h)
+        shift_B = self._shift(measurement)
+        self._scatter.add(self.com_B + shift_B, gain)
+        self._recent.add(self.com_B + shift_B, recent_gain)
+        self.com_B = self.com_B + gain * shift_B
+        self._elapsed += h
+        distance = float(np.linalg.norm(self._recent.mean - self.com_B))
+        self._inside = self._inside + h if distance < TOLERANCE_M else 0.0
+        hidden = measurement.R_WB[2] ** 2 > UNOBSERVED_COS_SQUARED
+        variance = np.diag(self._scatter.filtered_covariance(gain))
+        sigma = np.where(hidden | (self._scatter.count < FEWEST_SAMPLES), math.inf, np.sqrt(variance))
+        done, refusal = self._inside >= HOLD_SHARE * t_a, ""
+        if not done and self._elapsed >= PATIENCE_SETTLING_TIMES * t_a:
+            noise = math.sqrt(float(np.trace(self._recent.filtered_covariance(recent_gain))))
+            done = distance < NOISE_SIGMAS * noise and noise < LARGEST_NOISE_M
+            if not done and self._elapsed >= LONGEST_SETTLING_TIMES * t_a:
+                refusal = (
+                    f"after {self._elapsed:.1f} s the measured centre of mass still moves: it is "
+                    f"{1e3 * distance:.1f} mm from the estimate and scatters by {1e3 * noise:.1f} mm, "
+                    f"expected {1e3 * TOLERANCE_M:.1f} mm"
+                )
+        return ComStep(self.com_B, sigma, distance, done, refusal)
+
+    def _shift(self, measurement: StaticMeasurement) -> Array:
+        """Return the measured less the supposed centre of mass across gravity, base frame [m]."""
+        scale = (self._trunk_mass + measurement.legs_mass) / self._trunk_mass
+        F, r = net_force(measurement), unexplained_moment(measurement, self.com_B, self._trunk_mass)
+        across_W = scale * (skew(F) @ r)[:2] / float(F @ F)
+        shift: Array = across_W @ measurement.R_WB[:2]
+        up_B = measurement.R_WB[2]
+        if self._config.kept == "height" and up_B[2] ** 2 > UNOBSERVED_COS_SQUARED:
+            shift = shift - shift[2] / up_B[2] * up_B
+        return shift
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseLine:
+    """Constraint by one pose: the trunk's centre of mass lies on a line along the ground's force.
+
+    It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with
+    n = F/|F| the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of one
+    size; this one is in metres and leaves out the component along gravity, which holds no unknown.
+
+    Attributes:
+        direction_B: n, unit vector along the force, base frame, shape (3,).
+        point_B: The point of the line nearest to the base origin [m], shape (3,).
+    """
+
+    direction_B: Array
+    point_B: Array
+
+    @classmethod
+    def of(cls, measurement: StaticMeasurement, trunk_mass: float) -> "PoseLine":
+        """Return the line of one measurement of a trunk of a mass [kg]."""
+        whole_W, F = robot_com_across_gravity(measurement), net_force(measurement)
+        n_W = F / float(np.linalg.norm(F))
+        legs, legs_W = measurement.legs_mass, measurement.legs_com_W
+        legs_across_W = legs_W - float(n_W @ legs_W) * n_W
+        point_W = ((trunk_mass + legs) * whole_W - legs * legs_across_W) / trunk_mass
+        return cls(n_W @ measurement.R_WB, point_W @ measurement.R_WB)
+
+    @classmethod
+    def mean(cls, lines: Sequence["PoseLine"]) -> "PoseLine":
+        """Return the mean of the lines of one pose."""
+        n = np.sum([line.direction_B for line in lines], axis=0)
+        n = n / float(np.linalg.norm(n))
+        point = np.mean([line.point_B for line in lines], axis=0)
+        return cls(n, point - float(point @ n) * n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseSolution:
+    """The point nearest to all lines.
+
+    Attributes:
+        com_B: Centre of mass of the trunk [m], shape (3,); along an unobserved direction that of before.
+        sigma_B: Standard deviation from the residuals [m], shape (3,); inf along an unobserved axis.
+        residual: Deviation of one pose's equation [m]; NaN where the poses do not overdetermine the solution.
+        spread: Smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad].
+    """
+
+    com_B: Array
+    sigma_B: Array
+    residual: float
+    spread: float
+
+
+def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: float) -> PoseSolution:
+    """Return the point with the least sum of squared distances to the lines, one or more.
+
+    Singular values of the stacked matrix below `least_spread` sqrt(n) count as zero; along directions that no
+    line shows the centre of mass of before is kept. The covariance is s^2 (A'A)^-1 with s^2 the squared
+    distances over 2 n less the number of unknowns found: each line gives two equations, all of one weight.
+    """
+    n = np.array([line.direction_B for line in lines])
+    A = (np.eye(3) - n[:, :, None] * n[:, None, :]).reshape(-1, 3)
+    b = np.concatenate([line.point_B for line in lines])
+    U, s, Vt = linear_algebra.svd(A, full_matrices=False)
+    scale = math.sqrt(len(lines))
+    seen = s > least_spread * scale
+    com = before_B + Vt[seen].T @ (U[:, seen].T @ (b - A @ before_B) / s[seen])
+    freedom = 2 * len(lines) - int(seen.sum())
+    left = b - A @ com
+    residual = math.sqrt(float(left @ left) / freedom) if freedom else math.nan
+    sigma = residual * np.sqrt(np.sum((Vt[seen] / s[seen, None]) ** 2, axis=0)) if freedom else np.inf
+    hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNOBSERVED_COS_SQUARED
+    return PoseSolution(com, np.where(hidden, math.inf, sigma), residual, float(s[-1]) / scale)
+
+
+class StaticPoses:
+    """Asks for a level base, roll and pitch to both sides, and solves for all three components (T 11).
+
+    What counts is the tilt the base takes, not the one asked for: a new pose is any that differs from those
+    before by half the tilt, so a robot without posture controller may be tilted by hand. A pose that does
+    not come is left out; at the end the spread of the poses decides. The deviations come from what the poses
+    contradict each other: an error all poses share is not in them.
+
+    Attributes:
+        poses: One line for each pose.
+    """
+
+    def __init__(self, tilt: float) -> None:
+        """Take the tilt asked for [rad]."""
+        self._tilt = tilt
+        self.start(np.zeros(3), 1.0)
+
+    def start(self, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
+        t = self._tilt
+        self._asked = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
+        self._start_B: Array = np.array(com_B, dtype=float)
+        self._trunk_mass = trunk_mass
+        self.poses: list[PoseLine] = []
+        self._solution = PoseSolution(self._start_B, np.full(3, math.inf), math.nan, 0.0)
+        self._waited = self._lasted = 0.0
+        self._lines: list[PoseLine] = []  # of the pose that is measured
+
+    def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
+        """Process one measurement that represents h [s] of rest."""
+        if self._asked:
+            self._take(PoseLine.of(measurement, self._trunk_mass), h)
+        least, spread, refusal = LEAST_SPREAD_SHARE * self._tilt, self._solution.spread, ""
+        if not self._asked and spread <= least:
+            refusal = (
+                f"the base did not tilt: {len(self.poses)} poses spread by {spread:.3f} rad, expected more "
+                f"than {least:.3f} rad to tell all three components; tilt it, or take another method"
+            )
+        solution, done = self._solution, not self._asked and not refusal
+        tilt = self._asked[0] if self._asked else None
+        return ComStep(solution.com_B, solution.sigma_B, solution.residual, done, refusal, tilt)
+
+    def _take(self, line: PoseLine, h: float) -> None:
+        if any(_apart(line, pose) < NEW_POSE_SHARE * self._tilt for pose in self.poses):
+            self._lines, self._waited = [], self._waited + h
+            if self._waited > PATIENCE_S:
+                self._next()
+            return
+        if not self._lines or _apart(line, self._lines[0]) > STEADY_POSE_RAD:
+            self._lines, self._lasted = [line], 0.0
+            return
+        self._lines.append(line)
+        self._lasted += h
+        if self._lasted >= POSE_DURATION_S:
+            self.poses.append(PoseLine.mean(self._lines))
+            self._solution = nearest_point(self.poses, self._start_B, LEAST_SPREAD_SHARE * self._tilt)
+            self._next()
+
+    def _next(self) -> None:
+        self._lines, self._waited = [], 0.0
+        self._asked.pop(0)
+
+
+def _apart(a: PoseLine, b: PoseLine) -> float:
+    """Return the angle between two lines [rad], for small ones."""
+    return float(np.linalg.norm(a.direction_B - b.direction_B))

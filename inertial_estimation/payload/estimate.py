@@ -1,0 +1,123 @@
+"""Result of the identification of the trunk at one instant, and its figures as telemetry."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from inertial_estimation.inertial.estimate_defect import have_finite_numbers, inertia_defect
+from inertial_estimation.payload.config import METHODS
+from inertial_estimation.signals import Array, BaseReference, LinkInertia
+from inertial_estimation.telemetry import AGE, mass_names, mass_values
+
+
+class Phase(Enum):
+    """What the identification is doing.
+
+    Attributes:
+        WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
+            the mass in motion too.
+        SETTLING: The robot is requested to hold still and is not yet at rest.
+        MASS: The mass is averaged.
+        COM: The centre of mass is identified by the chosen method.
+        RETURNING: Done; what was published moves to the result, the base back to its posture.
+    """
+
+    WATCHING = "watching"
+    SETTLING = "settling"
+    MASS = "mass"
+    COM = "com"
+    RETURNING = "returning"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadChange:
+    """A change of the trunk's load, found at rest or, a heavy one, in motion.
+
+    Attributes:
+        stamp_ns: When it was found [ns].
+        kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
+        mass_before: Trunk mass expected: in force, or last reported where that was not identified [kg].
+        mass_measured: Trunk mass measured [kg].
+        shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,); zero
+            where found in motion, in which it is not measurable.
+    """
+
+    stamp_ns: int
+    kind: str
+    mass_before: float
+    mass_measured: float
+    shift_B: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadEstimate:
+    """Trunk and payload after one step.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state it is made of [ns].
+        trunk: Inertia of the trunk a controller should use; moves to the estimate at a capped rate.
+        estimate: The identification's own value.
+        payload: The load: estimate less nominal (its mass may be negative).
+        phase: What is under way.
+        method: "static_poses", "orientation_error" or "contact_forces".
+        at_rest: Whether the robot is at rest.
+        mass_sigma: Standard deviation of the mass [kg]; inf before it was ever measured.
+        com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where never measured.
+        residual: How far the last measurements were from the result, as a centre of mass [m]; NaN before.
+        converged: Whether the last identification came to its end, its result published.
+        hold: Whether the robot is requested to stand still on all its feet.
+        reference: Where the base is asked to be, until another is given; None: nothing is asked.
+        change: A load change, once: in the step in which it was found, or the next that is published.
+        refusal: Why the last identification was given up; empty if it was not.
+    """
+
+    stamp_ns: int
+    trunk: LinkInertia
+    estimate: LinkInertia
+    payload: LinkInertia
+    phase: Phase
+    method: str
+    at_rest: bool
+    mass_sigma: float
+    com_sigma_B: Array
+    residual: float
+    converged: bool
+    hold: bool
+    reference: BaseReference | None = None
+    change: LoadChange | None = None
+    refusal: str = ""
+
+    @property
+    def defect(self) -> str:
+        """What is not finite or physically inconsistent, as a phrase; empty if nothing is."""
+        if not have_finite_numbers([self.estimate]):
+            return "the estimate of the trunk is not finite"
+        return inertia_defect([self.trunk])
+
+
+PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place
+
+
+class PayloadTelemetry:
+    """The figures of an estimate of the trunk.
+
+    Attributes:
+        names: Of the figures.
+    """
+
+    def __init__(self, trunk: str) -> None:
+        """Name them, with the link of the trunk."""
+        flags = ("at_rest", "hold", "converged", "refused")
+        self.names = (*mass_names(trunk), "phase", "method", *flags, "residual [m]", AGE)
+
+    def values(self, estimate: PayloadEstimate, age_s: float) -> list[float]:
+        """Return the figures of an estimate of an age [s], in the order of their names."""
+        sigmas = (estimate.mass_sigma, *estimate.com_sigma_B.tolist())
+        flags = (estimate.at_rest, estimate.hold, estimate.converged, bool(estimate.refusal))
+        return [
+            *mass_values(estimate.estimate, estimate.trunk, estimate.payload, sigmas),
+            float(PHASES.index(estimate.phase.value)),
+            float(METHODS.index(estimate.method)),
+            *map(float, flags),
+            estimate.residual,
+            age_s,
+        ]

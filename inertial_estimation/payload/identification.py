@@ -1,0 +1,463 @@
+"""The identification procedure: phases that requests, load changes and lost inputs drive (T V-C).
+
+Each phase holds the data that exist only while it lasts. It takes one observation after the other and returns
+the phase that comes next, mostly itself: watching, settling, mass, centre of mass, return, watching.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.payload.com_methods import ComMethod, ComStep, ContactForceRecursion, StaticPoses
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.estimate import LoadChange, Phase
+from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
+from inertial_estimation.payload.orientation_error import OrientationError
+from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
+from inertial_estimation.payload.rest import WINDOW_S, has_lasted
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
+from inertial_estimation.signals import BaseReference
+
+MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
+MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
+TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
+TILT_RESPONSE_S = 1.0  # by when the base has begun to move to another tilt, if it moves at all
+SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
+POSTURE_REACHED_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
+
+MethodFactory = Callable[[str, TrunkPayloadConfig], ComMethod]
+COM_METHODS: dict[str, Callable[[TrunkPayloadConfig], ComMethod]] = {
+    "static_poses": lambda config: StaticPoses(config.tilt),
+    "orientation_error": lambda config: OrientationError(config.orientation_error, config.tilt),
+    "contact_forces": lambda config: ContactForceRecursion(config.contact_forces),
+}
+
+
+def make_method(name: str, config: TrunkPayloadConfig) -> ComMethod:
+    """Build a method for the centre of mass from the parameters in force.
+
+    Raises:
+        ConfigurationError: If there is no such method.
+    """
+    if name not in COM_METHODS:
+        raise ConfigurationError(f"no method '{name}', expected one of: {listing(COM_METHODS)}")
+    return COM_METHODS[name](config)
+
+
+class RequestedPosture:
+    """Asks for roll and pitch at the height the base had, and for its old posture in the end.
+
+    Attributes:
+        reference: The posture asked for; None: nothing is asked.
+        undisturbed: The posture of the robot without an unknown load; None: not known.
+    """
+
+    def __init__(self) -> None:
+        self.reference: BaseReference | None = None
+        self.undisturbed: BaseReference | None = None
+
+    def keep(self, reading: TrunkReading) -> None:
+        """Keep the posture of a robot that stands undisturbed; one near level counts as level."""
+        level = reading.turned_from((0.0, 0.0)) < POSTURE_REACHED_RAD
+        self.undisturbed = BaseReference(reading.height, *((0.0, 0.0) if level else reading.tilt))
+
+    def ask(self, tilt: tuple[float, float] | None) -> None:
+        """Ask for roll and pitch [rad], or for the posture of before."""
+        before = self.undisturbed or BaseReference(0.0)
+        self.reference = before if tilt is None else BaseReference(before.height, *tilt)
+
+    def ask_back(self) -> None:
+        """Ask for the posture of before, if any posture was asked for."""
+        if self.reference is not None:
+            self.ask(None)
+
+    def reached(self, reading: TrunkReading) -> bool:
+        """Return whether the base has the requested posture."""
+        asked = self.reference
+        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < POSTURE_REACHED_RAD
+
+
+class Identification:
+    """Runs the phases, one observation after the other, and holds what outlives them.
+
+    Attributes:
+        config: The parameters in force; those of a method count from its next start.
+        trunk: The trunk as estimated and as it is to be published.
+        load_changes: Compares measurements with the trunk expected.
+        posture: Requested posture of the base.
+        fallback: Value and expectation that are restored when the identification fails.
+        method: Name of the method under way, or of the last one.
+        converged: Whether the last identification came to its end.
+        refusal: Why the last identification was given up; empty if it was not.
+        passes: Results found since the identification began: one that turns the base is refined.
+    """
+
+    def __init__(
+        self,
+        config: TrunkPayloadConfig,
+        trunk: IdentifiedTrunk,
+        robot_mass: float,
+        make_method: MethodFactory = make_method,
+    ) -> None:
+        """Begin with the nominal trunk of a robot of a mass [kg]."""
+        self.config, self.trunk, self.make_method = config, trunk, make_method
+        nominal = trunk.nominal
+        self.load_changes = LoadChangeDetector(config.load_change, robot_mass, nominal.mass, nominal.com_B)
+        self.posture = RequestedPosture()
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the nominal trunk and watch; after a requested tilt, request the earlier posture."""
+        nominal = self.trunk.nominal
+        self.load_changes.expect(nominal.mass, nominal.com_B)
+        self.trunk.value = self.trunk.target = nominal
+        self.fallback = nominal, self.load_changes.expected
+        self.method, self.converged, self.refusal, self.passes = self.config.method, False, "", 0
+        self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
+        self.posture.undisturbed = None
+        self._phase: PhaseState = _Watching(self)
+        self._restarts = 0
+
+    def set_config(self, config: TrunkPayloadConfig) -> None:
+        """Take other parameters."""
+        self.config = config
+        self.load_changes.set_config(config.load_change)
+
+    @property
+    def phase(self) -> Phase:
+        """The phase under way."""
+        return self._phase.phase
+
+    @property
+    def hold(self) -> bool:
+        """Whether the robot is requested to stand still."""
+        return self.phase is not Phase.WATCHING
+
+    @property
+    def identifying(self) -> bool:
+        """Whether a result is still to come."""
+        return self._phase.identifying
+
+    def start(self, method: str = "") -> None:
+        """Begin, or begin anew, by a method; empty: the configured one."""
+        self._restarts = 0
+        if not self.identifying:
+            self.fallback = self.trunk.value, self.load_changes.expected
+        self._begin(method or self.config.method)
+
+    def cancel(self) -> None:
+        """Give up; the trunk in force before stays."""
+        if self.identifying:
+            self._phase = self._phase.give_up("")
+
+    def interrupt(self) -> None:
+        """Settle anew, as after a gap in the data."""
+        self.load_changes.forget_evidence()
+        if self.identifying:
+            self._begin_anew("inputs were lost")
+
+    def advance_without_input(self, dt: float) -> None:
+        """Let a time [s] pass in which an input is missing; it holds the robot at most `rest.timeout`."""
+        self._phase = self._phase.advance_without_input(dt)
+
+    def update(self, observation: TrunkObservation) -> LoadChange | None:
+        """Take the next observation; return a load change, in the step in which it is found."""
+        self._phase = self._phase.update(observation)
+        change = self._phase.load_change(observation)
+        if change is not None:
+            self._react(at_rest=observation.reading is not None)
+        return change
+
+    def _react(self, *, at_rest: bool) -> None:
+        """React to a load change."""
+        if self._phase.invalidated_by_load_change:
+            value = self.fallback[0] if self.identifying else self.trunk.value
+            self.fallback = value, self.load_changes.expected
+            self._begin_anew("the load changed")
+        elif at_rest and self.load_changes.unidentified is None:
+            self.refusal = ""  # the trunk in force is right again
+        elif self.config.start == "on_change":
+            self.start()
+
+    def _begin_anew(self, cause: str) -> None:
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            self._phase = self._phase.give_up(
+                f"begun anew {MOST_RESTARTS} times without a result, the last time because {cause}"
+            )
+        else:
+            self._begin(self.method)
+
+    def _begin(self, method: str) -> None:
+        self.method, self.converged, self.refusal, self.passes = method, False, "", 0
+        self.posture.ask_back()
+        self.trunk.value = self.trunk.target = self.fallback[0]
+        self.load_changes.forget_evidence()
+        self._phase = _Weighing(self)
+
+    def fall_back(self) -> None:
+        """Restore estimate, published value and what is expected at rest."""
+        self.trunk.value = self.trunk.target = self.fallback[0]
+        self.load_changes.expected = self.fallback[1]
+
+
+class PhaseState(ABC):
+    """One phase of an identification.
+
+    Attributes:
+        phase: Its name.
+        identifying: Whether a result is still to come.
+    """
+
+    phase: Phase
+    identifying: ClassVar[bool] = True
+
+    def __init__(self, run: Identification) -> None:
+        self._run = run
+        self._waited = 0.0  # without a measurement [s]
+
+    @property
+    def invalidated_by_load_change(self) -> bool:
+        """Whether a load change restarts the identification."""
+        return self.identifying
+
+    @abstractmethod
+    def update(self, observation: TrunkObservation) -> "PhaseState":
+        """Take the next observation and return the phase that follows."""
+
+    def advance_without_input(self, dt: float) -> "PhaseState":
+        """Let a time [s] pass in which an input is missing and return the phase that follows."""
+        return self._wait(dt, "an input is missing")
+
+    def give_up(self, refusal: str) -> "PhaseState":
+        """Restore the trunk from before the identification for a reason, and return to watching."""
+        self._run.refusal = refusal
+        self._run.fall_back()
+        self._run.posture.ask_back()
+        return _Returning(self._run, None)
+
+    def load_change(self, observation: TrunkObservation) -> LoadChange | None:
+        """Return a load change in the step in which it is found, by the observation `update` was given."""
+        reading, run = observation.reading, self._run
+        if reading is None or run.trunk.implausible(reading.mass):
+            return None
+        tilted = self._tilted_since_weighed(reading)
+        return run.load_changes.update_at_rest(
+            reading, observation.dt, observation.stamp_ns, mass_only=tilted
+        )
+
+    def _tilted_since_weighed(self, _reading: TrunkReading) -> bool:
+        return False
+
+    def _wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
+        self._waited += dt
+        limit = self._run.config.rest.timeout
+        return self if self._waited <= limit else self.give_up(f"{what} for {limit:g} s{why}")
+
+    def _wait_for_rest(self, observation: TrunkObservation) -> "PhaseState":
+        return self._wait(observation.dt, "not at rest, or not measurable,", f": {observation.why_not}")
+
+
+class _Watching(PhaseState):
+    """Nothing is identified; the trunk is compared with what is expected, at rest and in motion."""
+
+    phase = Phase.WATCHING
+    identifying = False
+
+    def update(self, observation: TrunkObservation) -> PhaseState:
+        return self
+
+    def advance_without_input(self, dt: float) -> PhaseState:
+        return self
+
+    def load_change(self, observation: TrunkObservation) -> LoadChange | None:
+        """Return a load change; the posture of an undisturbed robot is stored as the one to return to."""
+        change = super().load_change(observation)
+        run, reading, mass = self._run, observation.reading, observation.moving_mass
+        detector = run.load_changes
+        if reading is None:
+            if mass is None or run.trunk.implausible(mass):
+                return None
+            return detector.update_in_motion(mass, observation.dt, observation.stamp_ns)
+        undisturbed = change is None and not detector.suspicious and detector.unidentified is None
+        if undisturbed and not run.trunk.implausible(reading.mass):
+            run.posture.keep(reading)
+        return change
+
+
+class _Weighing(PhaseState):
+    """The robot is requested to hold still; while it then stays at rest, its mass is averaged."""
+
+    phase = Phase.SETTLING
+
+    def __init__(self, run: Identification) -> None:
+        super().__init__(run)
+        self._readings: list[TrunkReading] = []
+        self._duration = 0.0
+
+    def update(self, observation: TrunkObservation) -> PhaseState:
+        """Average a reading; the rest begins anew where there is none."""
+        reading, run = observation.reading, self._run
+        if reading is None:
+            self.phase, self._readings, self._duration = Phase.SETTLING, [], 0.0
+            run.load_changes.forget_evidence()
+            return self._wait_for_rest(observation)
+        self.phase = Phase.MASS
+        run.posture.undisturbed = run.posture.undisturbed or BaseReference(reading.height)
+        self._readings.append(reading)
+        self._duration += observation.dt
+        masses = np.array([one.mass for one in self._readings])
+        com_B = np.mean([one.com_B for one in self._readings], axis=0)
+        mass = float(masses.mean())
+        run.load_changes.expected = Expectation(
+            mass, run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
+        )
+        if not has_lasted(self._duration, run.config.mass_duration):
+            return self
+        reason = run.trunk.implausible(mass)
+        if reason:
+            return self.give_up(reason)
+        n = len(masses)
+        independent = min(max(self._duration / WINDOW_S, 1.0), n)  # windows that overlap share their noise
+        sigma = float(masses.std(ddof=1)) / math.sqrt(independent) if n > 1 else math.inf
+        before_B = run.fallback[0].com_B
+        run.trunk.value = TrunkValue(mass, before_B, sigma)
+        method = run.make_method(run.method, run.config)
+        method.start(before_B.copy(), mass)
+        return _ComIdentification(run, method, reading.tilt)
+
+    def load_change(self, observation: TrunkObservation) -> LoadChange | None:
+        """Return a load change while the mass is averaged; before, it is about to be measured anyway."""
+        return super().load_change(observation) if self.phase is Phase.MASS else None
+
+
+class _ComIdentification(PhaseState):
+    """The centre of mass is identified by a method, at the tilts it requests."""
+
+    phase = Phase.COM
+
+    def __init__(self, run: Identification, method: ComMethod, weighed_at: tuple[float, float]) -> None:
+        super().__init__(run)
+        self._method, self._weighed_at = method, weighed_at
+        self._elapsed = 0.0
+        self._step: ComStep | None = None
+        self._since_request: float | None = None  # at rest since a tilt was asked for; None: it has moved
+
+    def update(self, observation: TrunkObservation) -> PhaseState:
+        """Pass measurements at rest to the method, once the base has the requested tilt."""
+        self._elapsed += observation.dt
+        if self._elapsed > TIMEOUT_S:
+            left = math.nan if self._step is None else 1e3 * self._step.residual
+            said = f", {left:.1f} mm are left" if math.isfinite(left) else ""
+            return self.give_up(f"'{self._run.method}' has not converged in {TIMEOUT_S:g} s{said}")
+        if not observation.at_rest:
+            self._since_request = None  # the base is on its way
+        elif self._since_request is not None:
+            self._since_request += observation.dt
+        reading = observation.reading
+        if reading is None:
+            return self._wait_for_rest(observation)
+        about_to_move = self._since_request is not None and self._since_request < TILT_RESPONSE_S
+        handing_over = self._step is not None and self._step.to_controller and not observation.arrived
+        if about_to_move or handing_over:
+            return self
+        self._waited = 0.0
+        return self._take(self._method.update(reading.measurement, observation.dt), reading)
+
+    def _take(self, step: ComStep, reading: TrunkReading) -> PhaseState:
+        run = self._run
+        if step.refusal or not np.isfinite(step.com_B).all():
+            return self.give_up(step.refusal or f"'{run.method}' gives what is no number")
+        if step.tilt != (None if self._step is None else self._step.tilt):
+            run.posture.ask(step.tilt)
+            self._since_request = 0.0
+        self._step = step
+        trunk = run.trunk
+        trunk.value = trunk.found(step, reading.measurement.R_WB[2])
+        if step.to_controller or step.done:
+            trunk.target = trunk.value
+        if not step.done:
+            return self
+        run.passes += 1
+        run.posture.ask_back()
+        return _Returning(run, reading.tilt, self._weighed_at)
+
+    def _tilted_since_weighed(self, reading: TrunkReading) -> bool:
+        return reading.turned_from(self._weighed_at) > SAME_POSTURE_RAD
+
+
+class _Returning(PhaseState):
+    """The base moves to its posture, what is published to the result, found at a tilt (None: of none)."""
+
+    phase = Phase.RETURNING
+    identifying = False
+
+    def __init__(
+        self,
+        run: Identification,
+        found_at: tuple[float, float] | None,
+        weighed_at: tuple[float, float] | None = None,
+    ) -> None:
+        super().__init__(run)
+        self._found_at, self._weighed_at = found_at, weighed_at
+
+    @property
+    def invalidated_by_load_change(self) -> bool:
+        """Whether there is a result that a load change invalidates."""
+        return self._found_at is not None
+
+    def update(self, observation: TrunkObservation) -> PhaseState:
+        """Wait for hand-over and posture, then watch, or refine a result that has turned the base."""
+        reading, posture = observation.reading, self._run.posture
+        if not observation.arrived:
+            return self
+        if reading is None and self._found_at is None and posture.reference is None:
+            return self._finish(None)
+        if reading is not None and posture.reached(reading):
+            return self._refine(reading) if self._has_moved(reading) else self._finish(reading)
+        return self.advance_without_input(observation.dt)
+
+    def advance_without_input(self, dt: float) -> PhaseState:
+        """Let a time [s] pass without rest or an input; after `rest.timeout` the return ends."""
+        self._waited += dt
+        return self._finish(None) if self._waited > self._run.config.rest.timeout else self
+
+    def _tilted_since_weighed(self, reading: TrunkReading) -> bool:
+        return self._weighed_at is None or reading.turned_from(self._weighed_at) > SAME_POSTURE_RAD
+
+    def _has_moved(self, reading: TrunkReading) -> bool:
+        """Whether the result has led to another posture, in which it can be found more exactly.
+
+        Under the load the base stood tilted, and an unknown height of the centre of mass showed across
+        gravity.
+        """
+        run = self._run
+        if self._found_at is None or run.posture.reference is not None or run.passes >= MOST_PASSES:
+            return False
+        return reading.turned_from(self._found_at) > SAME_POSTURE_RAD
+
+    def _refine(self, reading: TrunkReading) -> PhaseState:
+        """Identify again, from the result; if that fails, the result stays."""
+        run = self._run
+        detector = run.load_changes
+        detector.expect(
+            detector.expected.mass, run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
+        )
+        run.fallback = run.trunk.value, detector.expected
+        return _Weighing(run)
+
+    def _finish(self, reading: TrunkReading | None) -> PhaseState:
+        run = self._run
+        detector, run.converged = run.load_changes, self._found_at is not None
+        if run.converged:
+            com_B = detector.expected.com_B
+            if reading is not None:
+                com_B = run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
+            detector.expect(detector.expected.mass, com_B)
+        run.posture.reference = None
+        detector.forget_evidence()
+        return _Watching(run)

@@ -1,0 +1,226 @@
+"""Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.inputs.alignment import AlignedSample, Stepper
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
+from inertial_estimation.inputs.sensors import ContactSource
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
+from inertial_estimation.payload.identification import Identification, make_method
+from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObserver
+from inertial_estimation.payload.report import payload_health
+from inertial_estimation.payload.rest import RestDetector, StateWindow
+from inertial_estimation.payload.statics import TrunkStatics
+from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
+from inertial_estimation.signals import BaseState, Health, seconds
+
+
+class TrunkPayloadPipeline(TakesReadings):
+    """Trunk mass and centre of mass of a legged robot, identified at rest.
+
+    Attributes:
+        config: The parameters in force.
+        robot: The robot.
+        trunk: Name of the trunk's link.
+        identification: Phases and values, to inspect.
+        inputs: What takes the readings, as values or as messages.
+        checks: Checks of the data against the description.
+    """
+
+    def __init__(self, config: TrunkPayloadConfig, urdf: str) -> None:
+        """Build from parameters and the text of a URDF.
+
+        Raises:
+            ConfigurationError: If the robot has no two contacts, its base is fixed, the trunk is no link of
+                the base, or the legs have too few joints to determine their forces.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        self.config = config
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, contacts = setup.robot, setup.contacts
+        self.trunk = config.trunk or self.robot.base_link
+        if len(contacts) < FEWEST_FEET:
+            raise ConfigurationError(
+                f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
+                f"{FEWEST_FEET} or more feet to stand on"
+            )
+        statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
+        estimated = statics.estimates_forces
+        self.inputs = RobotInputs(
+            *(setup, config.robot),
+            driver=JOINTS,
+            rate=config.rate,
+            efforts=statics.leg_joints if estimated else False,
+            sources={} if estimated else dict.fromkeys(setup.contact_names, ContactSource.WRENCH),
+            base_state=True,
+            corrections=joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, self.robot),
+        )
+        window, rest = StateWindow(setup, self.inputs), RestDetector(config.rest, self.robot.joint_names)
+        self._observer = TrunkObserver(window, rest, TrunkMeasurer(statics))
+        self.checks = LiveChecks(setup, config.robot, self.inputs)
+        publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
+        nominal = publisher.nominal
+        trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
+        self.identification = Identification(config, trunk, self.robot.total_mass)
+        self._changes: dict[str, int] = {}  # load changes, counted by kind
+        self._withheld: list[LoadChange] = []  # found while an input was stale, to be reported later
+        self._stepper: Stepper[PayloadEstimate] = Stepper(
+            self.inputs,
+            on_step=self._step,
+            on_gap=self._resume,
+            on_restart=self._forget,
+            on_failure=self._recover,
+            defect=lambda estimate: estimate.defect,
+            on_withheld=lambda estimate: self._withheld.extend([estimate.change] if estimate.change else []),
+        )
+        self._last_ns: int | None = None  # last step with a full window
+        self._without_ns: int | None = None  # last step without a full window
+        self._without_joints_ns: int | None = None  # last tick without joint states
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Add an orientation and velocity of the base."""
+        self.inputs.push_orientation(BASE_STATE, state)
+
+    def tick(self, now_ns: int) -> list[PayloadEstimate]:
+        """Execute every step whose inputs are complete.
+
+        Args:
+            now_ns: Current time on the clock of the stamps [ns]; used only to withhold what is old.
+
+        Returns:
+            The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
+        """
+        estimates = self._stepper.tick(now_ns)
+        for k, estimate in enumerate(estimates):
+            if estimate.change is None and self._withheld:
+                estimates[k] = replace(estimate, change=self._withheld.pop(0))
+        missing = not estimates and JOINTS in self.inputs.aligner.missing(now_ns)
+        if missing and self._without_joints_ns is not None:
+            passed = max(now_ns - self._without_joints_ns, 0)
+            self.identification.advance_without_input(seconds(passed))
+        self._without_joints_ns = now_ns if missing else None
+        return estimates
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Say how inputs and identification are."""
+        inputs, missing = self.inputs.health(now_ns), self.inputs.aligner.missing(now_ns)
+        joints = self.inputs.joints
+        assert joints is not None
+        if JOINTS in missing:
+            (trouble,) = (entry.message for entry in inputs if entry.name == JOINTS)
+            missing = [f"{name} ({trouble})" if trouble and name == JOINTS else name for name in missing]
+        notes = (self._observer.window.axes.note, self._stepper.health_note(now_ns))
+        figures = {f"load changes: {kind}": str(n) for kind, n in self._changes.items()}
+        entry = payload_health(
+            *(self.identification, self._observer.measurer, self._observer.rest.why_not or None, missing),
+            *("; ".join(filter(None, notes)), {**figures, "joint velocities": joints.velocity_source}),
+        )
+        return [*inputs, self.checks.health(), entry]
+
+    def identify(self, method: str = "") -> str:
+        """Begin an identification; returns what happens next, as a sentence.
+
+        Args:
+            method: Its name; empty: as configured.
+
+        Raises:
+            ConfigurationError: If there is no such method.
+        """
+        make_method(method or self.config.method, self.config)
+        again = "anew " if self.identification.identifying else ""
+        self.identification.start(method)
+        return (
+            f"identification by '{self.identification.method}' begins {again}as soon as the robot is at rest "
+            f"on {FEWEST_FEET} or more feet, given up after {self.config.rest.timeout:g} s without rest"
+        )
+
+    def cancel(self) -> None:
+        """Give up the identification under way; what was in force before stays."""
+        self.identification.cancel()
+
+    def reset(self) -> None:
+        """Return to the nominal trunk and drop all buffered readings."""
+        self._stepper.clear()
+        self._changes.clear()
+        self._withheld.clear()
+        self._forget()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change a parameter that may change while running.
+
+        Args:
+            name: Dotted name.
+            value: New value; that of a method takes effect at the next identification.
+
+        Raises:
+            ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
+        """
+        self.config = config = replace_runtime_value(self.config, name, value)
+        self._observer.rest.config = config.rest
+        self.identification.set_config(config)
+        self.inputs.aligner.timeout = config.robot.inputs.timeout
+
+    def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
+        elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
+        if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
+            self._observer.window.clear()
+        state = self._observer.window.state_at(sample)
+        if state is None:
+            self._lose_window()
+            if self._without_ns is not None:
+                self.identification.advance_without_input(seconds(sample.time_ns - self._without_ns))
+            self._without_ns = sample.time_ns
+            return None
+        self._without_ns, self._last_ns = None, sample.time_ns
+        dt = 1.0 / self.config.rate if elapsed is None else elapsed
+        observation = self._observer.observe(sample.stamp_ns, state, dt, arrived=self._publisher.arrived)
+        change = None if observation is None else self.identification.update(observation)
+        if change is not None:
+            self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
+        return self._estimate(sample.stamp_ns, dt, change)
+
+    def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
+        identification, at_rest = self.identification, not self._observer.rest.why_not
+        value = identification.trunk.value
+        trunk = self._publisher.publish(identification.trunk.target, dt)
+        estimate, payload = self._publisher.report(value)
+        return PayloadEstimate(
+            *(stamp_ns, trunk, estimate, payload, identification.phase, identification.method, at_rest),
+            *(value.mass_sigma, value.com_sigma_B, value.residual, identification.converged),
+            *(identification.hold, identification.posture.reference, change, identification.refusal),
+        )
+
+    def _lose_window(self) -> None:
+        """Restart the detection of rest with an empty window of readings."""
+        self._observer.lose_rest()
+        self._last_ns = None
+
+    def _resume(self) -> None:
+        """Go on after a gap with the trunk in force."""
+        self._without_ns = None
+        self._observer.window.clear()
+        self._lose_window()
+        self.identification.interrupt()
+
+    def _forget(self) -> None:
+        self._resume()
+        self._observer.measurer.reset()
+        self._publisher.reset()
+        self.identification.reset()
+
+    def _recover(self) -> None:
+        """Continue after a failed step with the trunk in force, or the nominal one if that is not finite."""
+        value = self.identification.trunk.value
+        if np.isfinite([value.mass, *value.com_B.tolist()]).all():
+            self._resume()
+        else:
+            self._forget()

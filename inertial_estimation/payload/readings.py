@@ -1,0 +1,204 @@
+"""Readings of the trunk: at rest its mass and centre of mass, in motion its mass alone; what is refused."""
+
+import math
+from dataclasses import dataclass
+
+from inertial_estimation.errors import listing
+from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
+from inertial_estimation.payload.statics import (
+    StaticMeasurement,
+    TrunkStatics,
+    trunk_com_across_gravity,
+    trunk_mass,
+)
+from inertial_estimation.signals import Array
+
+OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
+FEWEST_FEET = 2  # that carry
+FOOT_SHARE = 0.035  # of the weight, from which a foot carries
+PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign ...
+LEAST_PULL = 1.0  # ... at least that much, the noise of a force [N]
+LARGEST_TILT_RAD = 0.7  # of the base, beyond which the robot has fallen
+LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
+LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
+SMALLEST_TRUNK = 0.1  # mass below which the centre of mass of the trunk is not determined [kg]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkReading:
+    """One static measurement of the trunk.
+
+    Attributes:
+        measurement: Forces and lever arms.
+        mass: Of the trunk, sum f_z / g less the legs (T 7) [kg].
+        com_B: Centre of mass of the trunk across gravity (T 17), base frame [m], shape (3,).
+        roll: Of the base [rad].
+        pitch: Of the base [rad].
+        height: Of the base origin above the standing feet [m].
+    """
+
+    measurement: StaticMeasurement
+    mass: float
+    com_B: Array
+    roll: float
+    pitch: float
+    height: float
+
+    @property
+    def tilt(self) -> tuple[float, float]:
+        """Roll and pitch of the base [rad]."""
+        return self.roll, self.pitch
+
+    def turned_from(self, tilt: tuple[float, float]) -> float:
+        """Return how far the base is from a roll and pitch [rad]."""
+        return math.dist(self.tilt, tilt)
+
+
+class TrunkMeasurer:
+    """Measures, and refuses what cannot be: feet that pull, fewer than two that carry, a fallen robot.
+
+    The forces of all feet are summed, those below the limit too: a lifted foot gives zero by itself.
+
+    Attributes:
+        trouble: Why the last measurement was refused; empty if it was accepted.
+        forces: Vertical force of each foot at the last measurement by name [N].
+        source: Source of the forces, for messages.
+    """
+
+    def __init__(self, statics: TrunkStatics) -> None:
+        self._statics = statics
+        self.source = "joint torques" if statics.estimates_forces else "wrench"
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last measurement."""
+        self.trouble = ""
+        self.forces: dict[str, float] = {}
+
+    def read(self, state: MeanState) -> TrunkReading | None:
+        """Measure the trunk of a robot at rest; None where it is refused, which `trouble` explains."""
+        if _fallen(state):
+            tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))
+            self.trouble = f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
+            return None
+        measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
+        names = (contact.name for contact in self._statics.contacts)
+        self.forces = dict(zip(names, measurement.forces_W[:, 2].tolist(), strict=True))
+        mass = trunk_mass(measurement)
+        self.trouble = self._refusal(measurement, mass)
+        if self.trouble:
+            return None
+        com_B = trunk_com_across_gravity(measurement, mass)
+        standing = measurement.forces_W[:, 2] >= FOOT_SHARE * self._statics.weight
+        height = -float(measurement.points_W[standing, 2].mean())
+        return TrunkReading(measurement, mass, com_B, state.roll, state.pitch, height)
+
+    def _refusal(self, measurement: StaticMeasurement, mass: float) -> str:
+        if measurement.silent:
+            limbs = listing(measurement.silent)
+            return f"all torques of the limb of {limbs} are exactly zero: do its sensors read?"
+        if measurement.singular:
+            limbs = listing(measurement.singular)
+            return f"the limb of {limbs} is stretched: its torques do not tell its force; bend it"
+        weight = self._statics.weight
+        least, pull = FOOT_SHARE * weight, -max(PULL_SHARE * weight, LEAST_PULL)
+        pulling = [f"'{name}' ({force:.0f} N)" for name, force in self.forces.items() if force < pull]
+        if pulling:
+            return f"the ground would pull at {listing(pulling)}: check the sign of its {self.source}"
+        standing = [name for name, force in self.forces.items() if force >= least]
+        if len(standing) < FEWEST_FEET:
+            who = f"only '{standing[0]}'" if standing else "no foot"
+            expected = f"expected {FEWEST_FEET} or more of {listing(self.forces)}"
+            return f"{who} carries {least:.0f} N, {expected}; is the robot on a stand?"
+        return implausible_mass(mass, mass) if mass < SMALLEST_TRUNK else ""
+
+    def weigh(self, state: MeanState) -> float | None:
+        """Weigh the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs [kg].
+
+        Only the vertical acceleration of the base is known: what legs do besides is an error, of about a
+        kilogram for HyQ crawling. None where the robot flies or has fallen, or it cannot be measured.
+        """
+        if _fallen(state):
+            return None
+        measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
+        felt = measurement.gravity + state.vertical_acceleration
+        if measurement.singular or measurement.silent or felt < LEAST_GRAVITY * measurement.gravity:
+            return None
+        return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
+
+
+def _fallen(state: MeanState) -> bool:
+    return float(state.R_WB[2, 2]) < math.cos(LARGEST_TILT_RAD)
+
+
+def implausible_mass(mass: float, nominal: float) -> str:
+    """Say why a trunk of a nominal mass cannot weigh what was measured [kg]; empty if it can."""
+    if mass < SMALLEST_TRUNK:
+        return f"the trunk would weigh {mass:.2f} kg: the feet carry no more than the legs; is it on a stand?"
+    if mass > LARGEST_FACTOR * nominal:
+        cause = "check unit and sign of torques or wrenches, and the masses of the robot description"
+    elif mass < nominal / LARGEST_FACTOR:
+        cause = "does a stand or a hoist carry the robot, or does a foot's sensor read nothing?"
+    else:
+        return ""
+    return f"the trunk would weigh {mass:.2f} kg, nominal {nominal:.2f} kg: {cause}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkObservation:
+    """State of the robot and its trunk in one step.
+
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        dt: Time since the last step [s].
+        at_rest: Whether the robot is at rest.
+        reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
+        why_not: Why there is no reading.
+        arrived: Whether the published trunk has reached its target.
+        moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
+    """
+
+    stamp_ns: int
+    dt: float
+    at_rest: bool
+    reading: TrunkReading | None
+    why_not: str
+    arrived: bool
+    moving_mass: float | None = None
+
+
+class TrunkObserver:
+    """Averages the inputs and detects rest in every step, and measures the trunk a few times a window.
+
+    Attributes:
+        window: Means of the inputs.
+        rest: Detects rest.
+        measurer: Measures the trunk.
+    """
+
+    def __init__(self, window: StateWindow, rest: RestDetector, measurer: TrunkMeasurer) -> None:
+        """Begin without rest."""
+        self.window, self.rest, self.measurer = window, rest, measurer
+        self._elapsed = 0.0
+
+    def lose_rest(self) -> None:
+        """Detect rest anew."""
+        self.rest.reset()
+        self._elapsed = 0.0
+
+    def observe(
+        self, stamp_ns: int, state: MeanState, dt: float, *, arrived: bool
+    ) -> TrunkObservation | None:
+        """Take the means of a step after a time [s]; return an observation, in the steps in which one is due.
+
+        `arrived` says whether the published trunk has reached its target.
+        """
+        at_rest = self.rest.update(state, dt)
+        self._elapsed += dt
+        if not has_lasted(self._elapsed, OBSERVATION_S):
+            return None
+        elapsed, self._elapsed = self._elapsed, 0.0
+        reading = self.measurer.read(state) if at_rest else None
+        why_not = "" if reading else self.rest.why_not or self.measurer.trouble
+        weighed = None if at_rest else self.measurer.weigh(state)
+        return TrunkObservation(stamp_ns, elapsed, at_rest, reading, why_not, arrived, weighed)

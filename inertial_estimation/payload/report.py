@@ -1,0 +1,183 @@
+"""What the identification reports: its events, each once, and its health."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+
+from inertial_estimation.errors import listing
+from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.payload.identification import Identification
+from inertial_estimation.payload.readings import TrunkMeasurer
+from inertial_estimation.signals import Array, Health, HealthLevel
+
+NAME = "payload"  # part of the node whose health is reported
+LOAD = "load"  # part of the node whose state an event is
+KIND = "kind"  # key of the kind among the values of a published event
+LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
+UNCONFIRMED = (Phase.SETTLING, Phase.MASS)  # a load change is seen but its mass not averaged yet
+UNDER_WAY = (*UNCONFIRMED, Phase.COM)
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadEvent:
+    """One event.
+
+    Attributes:
+        stamp_ns: Stamp of the measurement it was seen in [ns].
+        kind: "loaded", "unloaded", "shifted" (found), "identified", "refused" or "cancelled".
+        message: One sentence.
+        values: Figures by name, as text.
+    """
+
+    stamp_ns: int
+    kind: str
+    message: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def level(self) -> HealthLevel:
+        """OK for a result, WARN for what is not identified yet, ERROR for a refusal."""
+        return LEVELS.get(self.kind, HealthLevel.WARN)
+
+    @property
+    def health(self) -> Health:
+        """The event as the state of the part `load`, as it is published: its kind is the first value."""
+        return Health(LOAD, self.level, self.message, {KIND: self.kind, **self.values})
+
+
+class PayloadEvents:
+    """Finds the events in the estimates, given in order and without gaps."""
+
+    def __init__(self) -> None:
+        self._under_way = False
+        self._refusal = ""
+
+    def begin(self) -> None:
+        """Note that an identification was asked for; it may be cancelled before the next estimate."""
+        self._under_way = True
+
+    def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
+        """Return what happened in one step; mostly nothing."""
+        events: list[PayloadEvent] = []
+        if estimate.phase in UNDER_WAY:
+            self._under_way = True
+        else:
+            kind, message = self._end(estimate)
+            if kind:
+                events.append(PayloadEvent(estimate.stamp_ns, kind, message, _result(estimate)))
+            if kind or estimate.phase is Phase.WATCHING:
+                self._under_way = False
+            self._refusal = estimate.refusal
+        if estimate.change is not None:
+            events.append(_found(estimate.change))
+        return events
+
+    def _end(self, estimate: PayloadEstimate) -> tuple[str, str]:
+        """Return kind and message of how an identification has ended; empty if none has."""
+        if estimate.refusal and (self._under_way or estimate.refusal != self._refusal):
+            return "refused", f"identification refused: {estimate.refusal}"
+        if self._under_way and estimate.converged:
+            return "identified", _identified(estimate)
+        if self._under_way and not estimate.refusal and estimate.phase is Phase.WATCHING:
+            return "cancelled", "identification cancelled, what was in force before stays"
+        return "", ""
+
+
+def _found(change: LoadChange) -> PayloadEvent:
+    message = f"{change.kind}: {_masses(change)}"
+    values = {"mass before [kg]": change.mass_before, "mass measured [kg]": change.mass_measured}
+    if change.shift_B.any():  # else found in motion: it is not known
+        x, y, z = 1e3 * change.shift_B
+        message += f", centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
+        values |= dict(_vector("shift", change.shift_B))
+    return PayloadEvent(change.stamp_ns, change.kind, message, _texts(values))
+
+
+def _identified(estimate: PayloadEstimate) -> str:
+    com = zip("xyz", estimate.estimate.com_L.tolist(), estimate.com_sigma_B.tolist(), strict=True)
+    parts = [
+        f"{axis} {value:.4f}" if isfinite(sigma) else f"{axis} not measured" for axis, value, sigma in com
+    ]
+    mass = f"trunk {estimate.estimate.mass:.2f} kg"
+    return f"identified by {estimate.method}: {mass}, centre of mass {', '.join(parts)} [m]"
+
+
+def _result(estimate: PayloadEstimate) -> dict[str, str]:
+    values = {
+        "mass [kg]": estimate.estimate.mass,
+        "mass sigma [kg]": estimate.mass_sigma,
+        **dict(_vector("com", estimate.estimate.com_L)),
+        **dict(_vector("com sigma", estimate.com_sigma_B)),
+        "residual [m]": estimate.residual,
+    }
+    return {"method": estimate.method, **_texts(values)}
+
+
+def _vector(name: str, values: Array) -> Iterator[tuple[str, float]]:
+    return ((f"{name} {axis} [m]", value) for axis, value in zip("xyz", values.tolist(), strict=True))
+
+
+def _texts(values: Mapping[str, float]) -> dict[str, str]:
+    return {name: f"{value:.6g}" for name, value in values.items()}
+
+
+def _masses(change: LoadChange) -> str:
+    return f"trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
+
+
+def payload_health(
+    identification: Identification,
+    measurer: TrunkMeasurer,
+    observed: str | None,
+    missing: Sequence[str],
+    failures: str,
+    figures: Mapping[str, str],
+) -> Health:
+    """Return what the identification does and what hinders it, the worst first.
+
+    `observed` says why the robot, not at rest, is not measured; None: it is at rest. `missing` names inputs
+    that do not arrive, `failures` says which steps failed lately, `figures` are more values by name.
+    """
+    detector, unidentified = identification.load_changes, identification.load_changes.unidentified
+    trouble = measurer.trouble if observed is None else ""
+    doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
+    hindered = f"{doing}: {observed or trouble}" if observed or trouble else doing
+    identifying = identification.identifying
+    unconfirmed = identifying and identification.phase in UNCONFIRMED
+    change = "" if unidentified is None else _masses(unidentified)
+    kind = "" if unidentified is None else unidentified.kind
+    lone = "" if detector.lone_foot is None else list(measurer.forces)[detector.lone_foot]
+    sensor = f"the force at '{lone}' alone has changed, as by no load: check its {measurer.source}"
+    refusal = f"identification given up: {identification.refusal}"
+    table: tuple[tuple[object, HealthLevel, str], ...] = (
+        (missing, HealthLevel.STALE, f"waiting for {listing(missing)}"),
+        (failures, HealthLevel.WARN, failures),
+        (lone, HealthLevel.WARN, sensor),
+        (unconfirmed and change, HealthLevel.WARN, f"{doing}: {change}, not confirmed yet"),
+        (identifying and trouble, HealthLevel.WARN, hindered),
+        (identifying, HealthLevel.OK, hindered),  # to move is part of it
+        (identification.refusal, HealthLevel.WARN, refusal),
+        (change, HealthLevel.WARN, f"not identified: {kind}, {change}"),
+        (trouble, HealthLevel.WARN, trouble),
+        (True, HealthLevel.OK, identification.phase.value),
+    )
+    level, message = next((level, message) for applies, level, message in table if applies)
+    return Health(NAME, level, message, {**_values(identification, measurer, observed), **figures})
+
+
+def _values(identification: Identification, measurer: TrunkMeasurer, observed: str | None) -> dict[str, str]:
+    value = identification.trunk.value
+    x, y, z = value.com_B.tolist()
+    values = {
+        "phase": identification.phase.value,
+        "method": identification.method,
+        "at rest": "yes" if observed is None else f"no: {observed}",
+        "trunk mass [kg]": f"{value.mass:.3f}",
+        "mass sigma [kg]": f"{value.mass_sigma:.3g}",
+        "mass published [kg]": f"{identification.trunk.target.mass:.3f}",
+        "com [m]": f"{x:.4f} {y:.4f} {z:.4f}",
+        "residual [m]": f"{value.residual:.3g}",
+        "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",
+    }
+    values |= {f"force {name} [N]": f"{force:.1f}" for name, force in measurer.forces.items()}
+    return values | ({"refusal": identification.refusal} if identification.refusal else {})

@@ -1,0 +1,266 @@
+"""Static measurement of the trunk: forces of the ground, mass and centre of mass at rest (T 7-11, 17).
+
+Forces of the ground come from the feet's sensors or from the torques of the legs,
+f = -pinv(J') (tau - g) (T V-B), with only the rows of the contact's own limb: the base's rows contain
+the unknown trunk, while the gravity torques of a limb depend only on its own links, which are known.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew, skews
+
+POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
+SOLE_UNKNOWNS = 6
+LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaticMeasurement:
+    """Forces and lever arms of one instant, in axes parallel to the world's (z up), origin at the base.
+
+    Attributes:
+        R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
+        points_W: Contact points relative to the base origin [m], shape (n, 3).
+        forces_W: Forces of the ground on the robot [N], shape (n, 3).
+        legs_mass: Mass of all bodies but the trunk's [kg].
+        legs_com_W: Centre of mass of all bodies but the trunk, relative to the base origin [m], shape (3,).
+        moment_W: Sum of the moments of the ground about the contact points [Nm], shape (3,); zero of point
+            feet.
+        gravity: Magnitude of gravity [m/s^2].
+        singular: Names of contacts whose limb is stretched so far that its torques do not determine the
+            force along it; that component is zero.
+        silent: Names of contacts whose limb's torques are all exactly zero, as of disconnected sensors.
+    """
+
+    R_WB: Array
+    points_W: Array
+    forces_W: Array
+    legs_mass: float
+    legs_com_W: Array
+    moment_W: Array = field(default_factory=lambda: np.zeros(3))
+    gravity: float = STANDARD_GRAVITY
+    singular: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+def net_force(measurement: StaticMeasurement) -> Array:
+    """Return the total ground reaction force F = sum f_i [N], shape (3,)."""
+    F: Array = measurement.forces_W.sum(axis=0)
+    return F
+
+
+def net_moment(measurement: StaticMeasurement) -> Array:
+    """Return the moment of the ground about the base origin, mu = sum p_i x f_i [Nm], shape (3,)."""
+    levers = skews(measurement.points_W)
+    mu: Array = measurement.moment_W + (levers @ measurement.forces_W[:, :, None]).sum(axis=0)[:, 0]
+    return mu
+
+
+def robot_mass(measurement: StaticMeasurement) -> float:
+    """Return the mass the ground carries, m = sum f_z / g [kg] (T 7)."""
+    return float(measurement.forces_W[:, 2].sum()) / measurement.gravity
+
+
+def trunk_mass(measurement: StaticMeasurement) -> float:
+    """Return the mass of the trunk's body, m_tr = m - m_l [kg]; not positive if the feet carry too little."""
+    return robot_mass(measurement) - measurement.legs_mass
+
+
+def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk_mass: float) -> Array:
+    """Return r = mu - c x F, the moment of the ground about an assumed centre of mass [Nm] (T 8), shape (3,).
+
+    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground forces
+    rotate the robot about c: r > 0 about x means that the true centre of mass is farther along y, r > 0
+    about y that it is less far along x.
+    """
+    legs = measurement.legs_mass
+    c = (trunk_mass * (measurement.R_WB @ trunk_com_B) + legs * measurement.legs_com_W) / (trunk_mass + legs)
+    r: Array = net_moment(measurement) - skew(c) @ net_force(measurement)
+    return r
+
+
+def robot_com_across_gravity(measurement: StaticMeasurement) -> Array:
+    """Return the part of the robot's centre of mass across the ground's force, c = F x mu / F'F (T 17).
+
+    It solves c x F = mu with the least norm. The part along F (gravity) is not observable and zero.
+    Relative to the base origin, axes parallel to the world's [m], shape (3,).
+    """
+    F = net_force(measurement)
+    c: Array = skew(F) @ net_moment(measurement) / float(F @ F)
+    return c
+
+
+def trunk_com_across_gravity(measurement: StaticMeasurement, trunk_mass: float) -> Array:
+    """Return the part of the trunk's centre of mass across gravity, base frame [m] (T 11, 17), shape (3,).
+
+    m_tr c_tr = m c - m_l c_l with m = m_tr + m_l, taken across the vertical. What lies along it is not
+    observable in one pose and left out: R_WB of the result has no vertical component.
+    """
+    legs = measurement.legs_mass
+    whole = (trunk_mass + legs) * robot_com_across_gravity(measurement)
+    c_W = (whole - legs * measurement.legs_com_W) / trunk_mass
+    c_W[2] = 0.0
+    com: Array = measurement.R_WB.T @ c_W
+    return com
+
+
+def across_gravity(x_B: Array, R_WB: Array) -> Array:
+    """Return the part of a vector across gravity, base frame, shape (3,)."""
+    up_B = R_WB[2]
+    across: Array = x_B - float(up_B @ x_B) * up_B
+    return across
+
+
+class TrunkStatics:
+    """Turns joints, tilt and torques or wrenches at rest into a `StaticMeasurement`.
+
+    Attributes:
+        contacts: The contacts, in the order of the measurements.
+        legs_mass: Mass of all bodies but the trunk's [kg].
+        weight: Of the nominal robot [N].
+        estimates_forces: Whether forces of the ground are made from joint torques.
+        leg_joints: Joints between the base and any contact, by their positions in the robot's order.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        contacts: Sequence[ContactFrames],
+        trunk_link: str,
+        ground_forces: str = "estimated",
+    ) -> None:
+        """Resolve frames and limbs; the legs of the robot are taken as known.
+
+        Raises:
+            ConfigurationError: If the base is fixed or there is no contact; the trunk is no part of the base;
+                a limb has fewer than three joints, those of a sole, or two contacts (`estimated`).
+            ~inertial_estimation.errors.ModelError: If a frame or link does not exist.
+        """
+        self.contacts = tuple(contacts)
+        self.estimates_forces = ground_forces == "estimated"
+        _check_base(robot, self.contacts, trunk_link)
+        self._robot = robot
+        self._model = robot.model.copy()
+        self._model.inertias[BASE_JOINT] = pin.Inertia.Zero()  # the legs remain
+        self._data = self._model.createData()
+        self.legs_mass = float(sum(inertia.mass for inertia in self._model.inertias))
+        gravity = float(np.linalg.norm(robot.model.gravity.linear))
+        self._gravity, self.weight = gravity, gravity * robot.total_mass
+        self._points = [robot.frame_id(contact.frame) for contact in self.contacts]
+        self._sensors = [robot.frame_id(contact.wrench_frame) for contact in self.contacts]
+        self._limbs = [_limb(robot, contact) for contact in self.contacts]
+        self.leg_joints = frozenset().union(*self._limbs)
+        if self.estimates_forces:
+            _check_limbs(robot, self.contacts, self._limbs)
+
+    def measure(
+        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_F: Array | None = None
+    ) -> StaticMeasurement:
+        """Measure once, at rest.
+
+        Args:
+            R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            tau: Joint torques [Nm], shape (n_joints,); needed where forces are estimated.
+            wrenches_F: Force then torque of the ground about each wrench frame's origin, in its axes
+                [N, Nm], shape (n_contacts, 6); needed where forces are measured.
+
+        Raises:
+            MeasurementError: If the input that it needs is missing.
+        """
+        given = tau if self.estimates_forces else wrenches_F
+        if given is None:
+            what = "joint torques" if self.estimates_forces else "wrenches of the contacts"
+            raise MeasurementError(f"no {what}, from which the ground reaction forces are computed")
+        model, data = self._model, self._data
+        configuration = self._robot.configuration(q)
+        configuration[3:7] = quaternion_from_rotation(R_WB)
+        pin.centerOfMass(model, data, configuration, False)
+        points = np.array([pin.updateFramePlacement(model, data, f).translation for f in self._points])
+        moment, singular, silent = np.zeros(3), tuple[str, ...](), tuple[str, ...]()
+        if self.estimates_forces:
+            forces, singular = self._estimated(configuration, given)
+            silent = self._named(not given[limb].any() for limb in self._limbs)
+        else:
+            forces, moment = self._measured(points, given)
+        return StaticMeasurement(
+            *(R_WB, points, forces, self.legs_mass, data.com[0].copy()),
+            *(moment, self._gravity, singular, silent),
+        )
+
+    def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
+        """Return the forces by J' f = g - tau of each limb, and the contacts with a singular limb."""
+        model, data = self._model, self._data
+        excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - tau
+        pin.computeJointJacobians(model, data)
+        forces, singular = [], []
+        for frame, limb in zip(self._points, self._limbs, strict=True):
+            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3, 6:][:, limb]
+            U, s, Vt = linear_algebra.svd(J.T, full_matrices=False)
+            weak = s < LEAST_LEVER * s[0]
+            forces.append(Vt.T @ (U.T @ excess[limb] / np.where(weak, np.inf, s)))
+            singular.append(weak.any())
+        return np.array(forces), self._named(singular)
+
+    def _measured(self, points: Array, wrenches_F: Array) -> tuple[Array, Array]:
+        """Return the forces and the sum of their moments about the contact points."""
+        forces, moment = np.zeros((len(points), 3)), np.zeros(3)
+        for i, frame in enumerate(self._sensors):
+            T_WS = pin.updateFramePlacement(self._model, self._data, frame)
+            forces[i], torque = wrenches_F[i].reshape(2, 3) @ T_WS.rotation.T
+            moment += torque + skew(T_WS.translation - points[i]) @ forces[i]
+        return forces, moment
+
+    def _named(self, chosen: Iterable[bool]) -> tuple[str, ...]:
+        return tuple(c.name for c, is_chosen in zip(self.contacts, chosen, strict=True) if is_chosen)
+
+
+def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link: str) -> None:
+    if not robot.floating_base:
+        raise ConfigurationError("the trunk of a robot on legs is a floating base, this base is fixed")
+    if not contacts:
+        raise ConfigurationError("no contacts are given; a legged robot stands on two or more")
+    if robot.link_body(trunk_link).joint_id != BASE_JOINT:
+        fixed = [link for link in robot.link_names if robot.link_body(link).joint_id == BASE_JOINT]
+        raise ConfigurationError(
+            f"trunk '{trunk_link}' moves against the base, expected a link fixed to it: {listing(fixed)}"
+        )
+
+
+def _limb(robot: RobotModel, contact: ContactFrames) -> list[int]:
+    """Return the joints between the base and a contact, by their positions in the robot's order."""
+    joint = robot.model.frames[robot.frame_id(contact.frame)].parentJoint
+    return [robot.joint_index(robot.model.names[j]) for j in robot.model.supports[joint] if j > BASE_JOINT]
+
+
+def _check_limbs(robot: RobotModel, contacts: Sequence[ContactFrames], limbs: Sequence[list[int]]) -> None:
+    owner: dict[int, str] = {}
+    for contact, limb in zip(contacts, limbs, strict=True):
+        if len(limb) < POINT_UNKNOWNS:
+            raise ConfigurationError(
+                f"the limb of contact '{contact.name}' has {len(limb)} joints, "
+                f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_UNKNOWNS} or more to "
+                "determine its force"
+            )
+        if len(limb) >= SOLE_UNKNOWNS:
+            raise ConfigurationError(
+                f"the limb of contact '{contact.name}' has {len(limb)} joints and may stand on a sole, which "
+                "also transmits a moment; expected a point foot with fewer, or 'ground_forces' measured"
+            )
+        for j in limb:
+            if j in owner:
+                raise ConfigurationError(
+                    f"contacts '{owner[j]}' and '{contact.name}' share joint '{robot.joint_names[j]}', "
+                    "expected one contact per limb to determine their forces from joint torques"
+                )
+            owner[j] = contact.name

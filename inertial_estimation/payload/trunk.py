@@ -1,0 +1,207 @@
+"""The trunk as identified: mass and centre of mass with their uncertainty, and the inertia they make."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.inertial.hand_over import HandOver
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.payload.com_methods import ComStep
+from inertial_estimation.payload.readings import implausible_mass
+from inertial_estimation.payload.statics import across_gravity
+from inertial_estimation.signals import Array, LinkInertia, frozen_array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+REACH_M = 1.0  # farthest that a load can be from the nominal centre of mass of the trunk
+NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
+LEAST_VERTICAL_SQUARED = 0.5  # of u_z^2: a base tilted further has another axis along gravity
+HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
+ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrunkValue:
+    """A trunk as identified; by default it has not been measured yet.
+
+    Attributes:
+        mass: [kg].
+        com_B: Centre of mass, base frame [m], shape (3,).
+        mass_sigma: Standard deviation of the mass [kg]; inf before it was measured.
+        com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where not measured.
+        residual: How far measurements were from it, as a centre of mass [m]; NaN before.
+    """
+
+    mass: float
+    com_B: Array
+    mass_sigma: float = math.inf
+    com_sigma_B: Array = field(default_factory=lambda: np.full(3, math.inf))
+    residual: float = math.nan
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "com_B", frozen_array("com_B", self.com_B, (3,)))
+        object.__setattr__(self, "com_sigma_B", frozen_array("com_sigma_B", self.com_sigma_B, (3,)))
+
+
+@dataclass(slots=True, eq=False)
+class IdentifiedTrunk:
+    """The trunk throughout its identification.
+
+    Attributes:
+        nominal: The trunk of the robot description, not measured.
+        size: Its radius of gyration [m].
+        value: The estimate; changes while an identification runs.
+        target: Value to be published; follows the estimate once that is usable.
+    """
+
+    nominal: TrunkValue
+    size: float
+    value: TrunkValue
+    target: TrunkValue
+
+    def implausible(self, mass: float) -> str:
+        """Say why the trunk cannot have a mass [kg]; empty if it can."""
+        return implausible_mass(mass, self.nominal.mass)
+
+    def completed_along_gravity(self, com_B: Array, R_WB: Array) -> Array:
+        """Return a centre of mass [m] whose part along gravity, which no force shows, is the estimate's."""
+        known = self.value.com_B
+        return across_gravity(com_B, R_WB) + known - across_gravity(known, R_WB)
+
+    def found(self, step: ComStep, up_B: Array) -> TrunkValue:
+        """Return the estimate with the centre of mass that a method has found, on a base with the vertical u.
+
+        The height of the load over the nominal centre of mass has the prior N(0, size^2) [m], which moves the
+        trunk's by |m - m_nom| / m as much.
+        """
+        weighed, nominal = self.value, self.nominal
+        height = self.size * abs(weighed.mass - nominal.mass) / weighed.mass
+        sigma_B = deviation_with_height(step.sigma_B, step.com_B - nominal.com_B, up_B, height)
+        return TrunkValue(weighed.mass, step.com_B, weighed.mass_sigma, sigma_B, step.residual)
+
+
+def deviation_with_height(sigma_B: Array, shift_B: Array, up_B: Array, height_sigma: float) -> Array:
+    """Return the standard deviation of a centre of mass whose height was not measured [m], shape (3,).
+
+    No force shows where along gravity a centre of mass lies: with u the vertical in the base frame, the true
+    one is c + s u with s unknown. Its height has the prior N(0, height_sigma^2) about the nominal one, from
+    which it was identified to be shift_B away, so that s u_z = height - shift_z, and
+
+        sigma_i'^2 = sigma_i^2 + (height_sigma^2 + shift_z^2) (u_i / u_z)^2:
+
+    a height off by h displaces the other components by h tan(tilt). sigma_B is that of the noise, inf where
+    nothing was measured; without such an axis the height is known, and nothing is added.
+    """
+    if np.isfinite(sigma_B).all():
+        return sigma_B
+    along = math.hypot(height_sigma, float(shift_B[2]))
+    slope = up_B / math.sqrt(max(float(up_B[2]) ** 2, LEAST_VERTICAL_SQUARED))
+    total: Array = np.hypot(sigma_B, along * slope)
+    return total
+
+
+def trunk_inertia(
+    nominal: InertialParameters, mass: float, com: Array, reach: float = REACH_M
+) -> InertialParameters:
+    """Return the trunk that nominal trunk and load make together, physically consistent, in a frame F.
+
+    Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass where the
+    shift of the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
+    moments about the centre of mass
+
+        Sigma = Sigma_nom + (m_nom m_p / m) s s'.
+
+    s is cut at `reach` [m], so that it stays finite and continuous as m_p goes to zero. A trunk lighter than
+    nominal keeps its radii, Sigma = (m / m_nom) Sigma_nom. Both agree at m_p = 0, both are consistent.
+
+    Raises:
+        InconsistentInertiaError: If the mass is not positive, or mass or centre of mass are not finite.
+    """
+    if not (mass > 0.0 and np.isfinite(mass) and np.isfinite(com).all()):
+        raise InconsistentInertiaError(
+            f"loaded trunk has mass {mass:.6g} kg at {com} m, expected a positive mass and finite numbers"
+        )
+    nominal = nominal.made_consistent("trunk")
+    inertia = nominal.inertia_Fcm
+    load = mass - nominal.mass
+    if load <= 0.0:
+        return InertialParameters(mass, com, inertia * (mass / nominal.mass))
+    shift = mass * (com - nominal.com_F)  # m_p s
+    distance = float(np.linalg.norm(shift))
+    s = shift * (reach / distance if distance > reach * load else 1.0 / load)
+    point = nominal.mass * load / mass * (float(s @ s) * np.eye(3) - np.outer(s, s))
+    return InertialParameters(mass, com, inertia + point)
+
+
+def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialParameters) -> LinkInertia:
+    """Return what the load adds: loaded less nominal trunk, about its own centre of mass.
+
+    Its mass may be negative; a load of no mass is at the origin.
+    """
+    difference = loaded.vector - nominal.vector
+    if abs(difference[0]) < NEGLIGIBLE_LOAD_KG:
+        difference[:4] = 0.0
+    return link_inertia(link, InertialParameters.from_vector(difference))
+
+
+def link_inertia(link: str, parameters: InertialParameters) -> LinkInertia:
+    """Return parameters in the frame of a link as its inertia."""
+    return LinkInertia(link, parameters.mass, parameters.com_F, parameters.inertia_Fcm)
+
+
+class TrunkPublisher:
+    """Moves what is published to its target at a capped rate; builds an inertia only when it changes.
+
+    Attributes:
+        nominal: The trunk of the robot description, not measured.
+        size: Its radius of gyration [m].
+        arrived: Whether the target is published.
+    """
+
+    def __init__(self, robot: RobotModel, link: str) -> None:
+        """Begin with the nominal trunk, the body of a link of the base."""
+        self._body = BodyReference.of_link(robot, link)
+        self.size = self._body.length
+        self._T_BL = robot.link_body(link).T_JL
+        self._from_link = linear_algebra.inv(self._body.to_link)
+        self._hand_over = HandOver(self._body.nominal_C[None], HAND_OVER_SHARE * robot.total_mass)
+        self._parameters = InertialParameters.from_vector(self._body.to_link @ self._body.nominal_C)
+        self.nominal = TrunkValue(self._parameters.mass, self._T_BL.act(np.array(self._parameters.com_F)))
+        self.reset()
+
+    def reset(self) -> None:
+        """Publish the nominal trunk at once."""
+        self._hand_over.reset()
+        self.arrived = True
+        self._target: TrunkValue | None = None
+        self._target_C: Array = self._body.nominal_C
+        self._published = link_inertia(self._body.link, self._parameters)
+        self._value: TrunkValue | None = None
+        self._reported = self._published, self._published
+
+    def publish(self, target: TrunkValue, dt: float) -> LinkInertia:
+        """Move towards a target for a time [s]; return what a controller should use now."""
+        if target is not self._target:
+            self._target, self.arrived = target, False
+            self._target_C = self._from_link @ self._loaded(target).vector
+        if not self.arrived:
+            published_C = self._hand_over.advance(self._target_C[None], dt)[0]
+            left = float(np.abs(published_C - self._target_C).max())
+            self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
+            parameters = InertialParameters.from_vector(self._body.to_link @ published_C)
+            self._published = link_inertia(self._body.link, parameters)
+        return self._published
+
+    def report(self, value: TrunkValue) -> tuple[LinkInertia, LinkInertia]:
+        """Return the inertia of an estimate, and the payload: less nominal."""
+        if value is not self._value:
+            self._value, loaded = value, self._loaded(value)
+            payload = payload_inertia(self._body.link, self._parameters, loaded)
+            self._reported = link_inertia(self._body.link, loaded), payload
+        return self._reported
+
+    def _loaded(self, value: TrunkValue) -> InertialParameters:
+        return trunk_inertia(self._parameters, value.mass, self._T_BL.actInv(np.array(value.com_B)))

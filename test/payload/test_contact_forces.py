@@ -1,0 +1,172 @@
+"""Recursion on contact forces: fixed point, settling time, tilted trunks, noise, convergence, refusals."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.standing_robot import Standing
+
+from inertial_estimation.payload.com_methods import ContactForceRecursion, SampleScatter, recursion_gain
+from inertial_estimation.payload.config import ContactForcesConfig
+
+H = 0.004
+SCENE = Standing()
+STATICS = SCENE.statics()
+LEVEL = SCENE.measure(STATICS)
+
+
+def run(method, measurement, duration, h=H):
+    for _ in range(round(duration / h)):
+        step = method.update(measurement, h)
+        if step.done or step.refusal:
+            break
+    return step
+
+
+def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForceRecursion:
+    method = ContactForceRecursion(ContactForcesConfig(**values))
+    method.start(np.array(com), SCENE.mass if mass is None else mass)
+    return method
+
+
+@given(beta=st.floats(1e-4, 0.99), h=st.floats(1e-3, 1.0))
+def test_gain_is_that_of_the_settling_time_and_leaves_five_percent(beta, h) -> None:
+    t_a = -3.0 * h / math.log1p(-beta)  # T III-B
+    assert recursion_gain(t_a, h) == pytest.approx(beta, rel=1e-9)
+    assert (1.0 - beta) ** (t_a / h) == pytest.approx(0.05, abs=0.001)
+
+
+@given(steps=st.lists(st.floats(1e-3, 0.2), min_size=3, max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_what_is_left_of_an_error_depends_on_time_alone(steps) -> None:
+    measurement = LEVEL
+    method, once = started(settling_time=1.0), started(settling_time=1.0)
+    for h in steps:
+        irregular = method.update(measurement, h)
+    for _ in range(100):
+        regular = once.update(measurement, sum(steps) / 100)
+    np.testing.assert_allclose(irregular.com_B, regular.com_B, atol=1e-9)
+
+
+@pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.15, -0.25)])
+def test_fixed_point_has_no_bias(tilt) -> None:
+    measurement = SCENE.measure(STATICS, tilt)
+    method = started(SCENE.com + np.array([0.08, -0.05, 0.0]), kept="height")
+    for _ in range(800):
+        step = method.update(measurement, 0.3)
+    np.testing.assert_allclose(step.com_B, SCENE.com, atol=1e-6)
+
+
+@given(roll=st.floats(-0.5, 0.5), pitch=st.floats(-0.5, 0.5))
+@settings(max_examples=20, deadline=None)
+def test_nothing_moves_along_gravity_on_a_tilted_trunk(roll, pitch) -> None:
+    measurement = SCENE.measure(STATICS, (roll, pitch))
+    start = np.array([0.1, -0.05, 0.07])
+    method = started(start, kept="gravity")
+    for _ in range(150):
+        step = method.update(measurement, 0.2)
+    up_B = measurement.R_WB[2]
+    assert up_B @ step.com_B == pytest.approx(up_B @ start, abs=1e-12)
+    across = np.eye(3) - np.outer(up_B, up_B)
+    np.testing.assert_allclose(across @ step.com_B, across @ SCENE.com, atol=1e-7)
+
+
+def test_settles_in_the_time_asked_for_and_says_so() -> None:
+    measurement = LEVEL
+    method = started(settling_time=1.0)
+    start = np.linalg.norm(SCENE.com[:2])
+    step = run(method, measurement, 1.0)
+    assert np.linalg.norm(step.com_B[:2] - SCENE.com[:2]) == pytest.approx(math.exp(-3.0) * start, rel=0.01)
+    assert not step.done
+    step = run(method, measurement, 2.0)
+    assert step.done
+    assert np.linalg.norm(step.com_B[:2] - SCENE.com[:2]) < 5e-4
+    assert step.residual < 5e-4
+    assert np.isinf(step.sigma_B[2])
+
+
+def noisy(rng, sigma):
+    forces = LEVEL.forces_W + sigma * rng.standard_normal((4, 3))
+    return dataclasses.replace(LEVEL, forces_W=forces)
+
+
+def test_stated_deviation_is_the_scatter_of_repeated_runs() -> None:
+    """Two-sided chi-square bound, 99.9 %, 40 runs of white noise, x and y each."""
+    rng = np.random.default_rng(3)
+    errors, sigmas = [], []
+    for _ in range(40):
+        method = started(SCENE.com, settling_time=0.5)
+        for _ in range(250):
+            step = method.update(noisy(rng, 2.0), H)
+        errors.append((step.com_B - SCENE.com)[:2])
+        sigmas.append(step.sigma_B[:2])
+    normalised = np.sum((np.array(errors) / np.array(sigmas)) ** 2, axis=0)
+    assert np.all((normalised > 17.9) & (normalised < 73.4)), normalised
+
+
+def test_noise_does_not_keep_it_from_ending_and_its_deviation_tells() -> None:
+    rng = np.random.default_rng(0)
+    method = started(SCENE.com + np.array([0.05, 0.0, 0.0]), settling_time=0.5)
+    for _ in range(1500):
+        step = method.update(noisy(rng, 3.0), H)
+        if step.done:
+            break
+    assert step.done
+    assert np.all(np.abs(step.com_B - SCENE.com)[:2] < 5.0 * step.sigma_B[:2])
+    assert np.all(step.sigma_B[:2] < 0.005)
+
+
+def test_overlapping_windows_state_no_smaller_deviation_than_they_have() -> None:
+    """Means over 12 samples repeat their noise: the mean of many is as uncertain as it is."""
+    rng, scatter_of_mean = np.random.default_rng(1), []
+    stated = []
+    for _ in range(100):
+        white = rng.standard_normal(612)
+        means = np.convolve(white, np.full(12, 1 / 12), mode="valid")
+        scatter, x, gain = SampleScatter(1), 0.0, 0.02
+        for k, value in enumerate(means):
+            scatter.add(np.array([value]), gain)
+            x += max(gain, 1.0 / (k + 1)) * (value - x)
+        scatter_of_mean.append(x)
+        stated.append(scatter.filtered_covariance(gain)[0, 0])
+    true = np.var(scatter_of_mean)
+    assert true < np.mean(stated) < 4.0 * true
+
+
+def sliding(distance):
+    """Feet that slide forward under the robot; the measured centre of mass goes with them."""
+    return dataclasses.replace(LEVEL, points_W=LEVEL.points_W + np.array([distance, 0.0, 0.0]))
+
+
+def test_slow_drift_is_in_the_stated_deviation() -> None:
+    speed, method = 0.02, started(SCENE.com, settling_time=0.5)
+    for k in range(2000):
+        step = method.update(sliding(speed * H * k), H)
+        if step.done:
+            break
+    whole = (SCENE.mass + LEVEL.legs_mass) / SCENE.mass
+    lag = SCENE.com[0] + whole * speed * H * k - step.com_B[0]
+    assert 1e-3 < lag < 2.0 * step.sigma_B[0]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("speed", [0.1, 0.3])
+    def test_moving_measurement_is_given_up(self, speed) -> None:
+        method = started(SCENE.com, settling_time=0.5)
+        for k in range(2000):
+            step = method.update(sliding(speed * H * k), H)
+            if step.refusal:
+                break
+            assert not step.done
+        assert "still moves" in step.refusal
+
+    def test_noise_that_hides_the_answer_is_refused(self) -> None:
+        rng, method = np.random.default_rng(5), started(settling_time=0.5)
+        for _ in range(2000):
+            step = method.update(noisy(rng, 40.0), H)
+            if step.refusal:
+                break
+        assert "scatters by" in step.refusal

@@ -1,0 +1,204 @@
+"""Forces of the ground, mass and centre of mass at rest against recursive Newton-Euler of a loaded robot."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.standing_robot import HYQ, QUADRUPEDS, Standing, moment_about_base
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.payload.statics import (
+    TrunkStatics,
+    net_force,
+    robot_com_across_gravity,
+    robot_mass,
+    trunk_com_across_gravity,
+    trunk_mass,
+    unexplained_moment,
+)
+
+ANGLE = st.floats(-0.5, 0.5)
+BOTH = pytest.mark.parametrize("ground_forces", ["estimated", "measured"])
+
+
+@pytest.mark.parametrize("kind", QUADRUPEDS, ids=lambda kind: kind[0])
+@BOTH
+def test_forces_mass_and_centre_of_mass_are_those_of_the_loaded_robot(kind, ground_forces) -> None:
+    scene = Standing(kind, load=0.1 if kind[0] == "solo12" else 5.0, point=(-0.1, 0.05, 0.1), spread=0.1)
+    tilt, yaw = (0.15, -0.2), 2.0
+    measurement = scene.measure(scene.statics(ground_forces=ground_forces), tilt, yaw)
+    R_WB, read = scene.readings(tilt, yaw)
+    model, data = scene.robot.model, scene.robot.model.createData()
+    q = scene.robot.configuration(scene.q)
+    q[3:7] = pin.Quaternion(R_WB).coeffs()
+    pin.framesForwardKinematics(model, data, q)
+    for i, foot in enumerate(scene.feet):
+        pose = data.oMf[scene.robot.frame_id(foot)]
+        np.testing.assert_allclose(measurement.points_W[i], pose.translation, atol=1e-12)
+        np.testing.assert_allclose(measurement.forces_W[i], pose.rotation @ read.wrenches_C[i, :3], atol=1e-8)
+    assert robot_mass(measurement) == pytest.approx(scene.robot.total_mass + scene.load, rel=1e-9)
+    assert trunk_mass(measurement) == pytest.approx(scene.mass, rel=1e-9)
+    assert measurement.singular == ()
+    hidden = R_WB.T @ np.diag([0.0, 0.0, 1.0]) @ R_WB
+    found = trunk_com_across_gravity(measurement, scene.mass)
+    np.testing.assert_allclose(found, scene.com - hidden @ scene.com, atol=1e-9)
+
+
+@given(roll=ANGLE, pitch=ANGLE, along=st.floats(-0.5, 0.5))
+@settings(max_examples=30, deadline=None)
+def test_nothing_is_left_to_explain_anywhere_on_the_vertical_line_through_the_truth(
+    roll, pitch, along
+) -> None:
+    scene = Standing()
+    measurement = scene.measure(scene.statics(), (roll, pitch))
+    somewhere = scene.com + along * measurement.R_WB[2]
+    np.testing.assert_allclose(unexplained_moment(measurement, somewhere, scene.mass), 0.0, atol=1e-8)
+
+
+@given(shift=st.tuples(*3 * [st.floats(-0.3, 0.3)]), roll=ANGLE)
+@settings(max_examples=30, deadline=None)
+def test_unexplained_moment_is_the_weight_of_the_trunk_times_the_shift(shift, roll) -> None:
+    scene = Standing()
+    measurement = scene.measure(scene.statics(), (roll, 0.1))
+    lever_W = measurement.R_WB @ np.array(shift)
+    weight = scene.mass * measurement.gravity
+    expected = weight * np.array([-lever_W[1], lever_W[0], 0.0])  # c_hat ahead of c: it pitches backward
+    moment = unexplained_moment(measurement, scene.com + np.array(shift), scene.mass)
+    np.testing.assert_allclose(moment, expected, atol=1e-7)
+
+
+def test_yaw_turns_all_vectors_and_changes_no_result() -> None:
+    scene = Standing(spread=0.2)
+    statics = scene.statics()
+    first, turned = (scene.measure(statics, (0.1, 0.2), yaw) for yaw in (0.0, 1.3))
+    Rz = turned.R_WB @ first.R_WB.T
+    np.testing.assert_allclose(net_force(turned), Rz @ net_force(first), atol=1e-9)
+    np.testing.assert_allclose(moment_about_base(turned), Rz @ moment_about_base(first), atol=1e-9)
+    whole = robot_com_across_gravity(first)
+    np.testing.assert_allclose(robot_com_across_gravity(turned), Rz @ whole, atol=1e-9)
+    trunk = trunk_com_across_gravity(first, scene.mass)
+    np.testing.assert_allclose(trunk_com_across_gravity(turned, scene.mass), trunk, atol=1e-9)
+
+
+@BOTH
+def test_three_feet_carry_the_robot_and_the_lifted_one_nothing(ground_forces) -> None:
+    down = HYQ[1][:3]
+    carried = Standing(feet=down, load=3.0, point=(0.1, 0.05, 0.0))
+    everyone = Standing(load=3.0, point=(0.1, 0.05, 0.0))
+    _R, read = carried.readings()
+    wrenches = np.vstack([read.wrenches_C, np.zeros(6)])
+    R_WB, _ = everyone.readings()
+    statics = everyone.statics(ground_forces=ground_forces)
+    measurement = statics.measure(R_WB, everyone.q, read.tau, wrenches)
+    np.testing.assert_allclose(measurement.forces_W[3], 0.0, atol=1e-9)
+    found = trunk_com_across_gravity(measurement, trunk_mass(measurement))
+    np.testing.assert_allclose(found[:2], everyone.com[:2], atol=1e-9)
+
+
+def test_wrong_leg_masses_shift_the_trunk_by_what_they_weigh() -> None:
+    """Heavier legs than believed: the trunk is charged with the excess, robot and balance stay right."""
+    scene = Standing()
+    heavier = scene.robot.model.copy()
+    for j in range(2, heavier.njoints):
+        inertia = heavier.inertias[j]
+        heavier.inertias[j] = pin.Inertia(1.1 * inertia.mass, inertia.lever, 1.1 * inertia.inertia)
+    true = Standing()
+    true.sensors._model = heavier.copy()
+    body = scene.robot.link_body("trunk")
+    load = pin.Inertia(10.0, np.array([-0.75, 0.4, 0.0]), np.zeros((3, 3)))
+    true.sensors._model.appendBodyToJoint(body.joint_id, load, body.T_JL)
+    true.sensors._data = true.sensors._model.createData()
+    R_WB, read = true.readings()
+    measurement = scene.statics(ground_forces="measured").measure(R_WB, scene.q, None, read.wrenches_C)
+    legs = measurement.legs_mass
+    assert trunk_mass(measurement) == pytest.approx(scene.mass + 0.1 * legs, rel=1e-9)
+    found = trunk_com_across_gravity(measurement, trunk_mass(measurement))
+    expected = (scene.mass * scene.com + 0.1 * legs * measurement.legs_com_W) / (scene.mass + 0.1 * legs)
+    np.testing.assert_allclose(found[:2], expected[:2], atol=1e-9)
+
+
+def test_wrench_in_another_frame_with_a_moment_says_the_same() -> None:
+    """A sensor in the shank feels force and moment; the foot it reports is the same point foot."""
+    scene = Standing()
+    shank = [ContactFrames(foot, foot, foot.replace("foot", "lowerleg")) for foot in scene.feet]
+    R_WB, read = scene.readings((0.1, 0.0))
+    at_feet = scene.statics(ground_forces="measured").measure(R_WB, scene.q, None, read.wrenches_C)
+    moved = []
+    for foot, wrench in zip(shank, read.wrenches_C, strict=True):
+        T_SF = scene.robot.fixed_transform(foot.wrench_frame, foot.frame)
+        moved.append(T_SF.act(pin.Force(wrench)).vector)
+    statics = TrunkStatics(scene.robot, shank, scene.trunk, "measured")
+    in_shanks = statics.measure(R_WB, scene.q, None, np.array(moved))
+    np.testing.assert_allclose(in_shanks.forces_W, at_feet.forces_W, atol=1e-9)
+    np.testing.assert_allclose(moment_about_base(in_shanks), moment_about_base(at_feet), atol=1e-9)
+    np.testing.assert_allclose(in_shanks.moment_W, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("knee", [0.0, 1e-9, 0.05])
+def test_stretched_knee_is_named_and_the_others_stay_right(knee) -> None:
+    scene = Standing()
+    first = [scene.robot.joint_index(f"lf_{joint}_joint") for joint in ("haa", "hfe", "kfe")]
+    scene.q[first] = -0.2, 0.3, knee
+    R_WB, read = scene.readings()
+    measurement = scene.statics().measure(R_WB, scene.q, read.tau)
+    assert measurement.singular == ("lf_foot",)
+    assert np.isfinite(measurement.forces_W).all()
+    expected = [read.wrenches_C[i, :3] for i in range(1, 4)]
+    data = scene.robot.model.createData()
+    pin.framesForwardKinematics(scene.robot.model, data, scene.robot.configuration(scene.q))
+    for i, force in enumerate(expected, start=1):
+        R = data.oMf[scene.robot.frame_id(scene.feet[i])].rotation
+        np.testing.assert_allclose(measurement.forces_W[i], R @ force, atol=1e-8)
+
+
+class TestRefusals:
+    def test_limb_with_too_few_joints_is_named_with_them(self) -> None:
+        scene = Standing()
+        contacts = [*scene.contacts[1:], ContactFrames("lf_hip", "lf_hipassembly", "lf_hipassembly")]
+        with pytest.raises(ConfigurationError, match=r"'lf_hip' has 1 joints.*lf_haa_joint.*expected 3"):
+            TrunkStatics(scene.robot, contacts, scene.trunk)
+        TrunkStatics(scene.robot, contacts, scene.trunk, "measured")
+
+    def test_unknown_names(self) -> None:
+        scene = Standing()
+        with pytest.raises(ModelError, match="no link 'torso'"):
+            TrunkStatics(scene.robot, scene.contacts, "torso")
+        with pytest.raises(ModelError, match="no frame 'fl_foot'"):
+            TrunkStatics(scene.robot, [ContactFrames("fl", "fl_foot", "fl_foot")], "trunk")
+
+    def test_trunk_that_moves_against_the_base_and_base_that_does_not_move(self) -> None:
+        scene = Standing()
+        with pytest.raises(ConfigurationError, match="moves against the base"):
+            TrunkStatics(scene.robot, scene.contacts, "lf_upperleg")
+        fixed = RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=False)
+        with pytest.raises(ConfigurationError, match="floating base"):
+            TrunkStatics(fixed, scene.contacts, "trunk")
+        with pytest.raises(ConfigurationError, match="no contacts"):
+            TrunkStatics(scene.robot, [], "trunk")
+
+    def test_a_leg_with_joints_enough_for_a_sole(self) -> None:
+        talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+        sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
+        with pytest.raises(ConfigurationError, match="'left' has 6 joints and may stand on a sole"):
+            TrunkStatics(talos, sole, "base_link")
+        TrunkStatics(talos, sole, "base_link", "measured")
+
+    def test_two_contacts_on_one_limb(self) -> None:
+        scene = Standing()
+        twice = [*scene.contacts, ContactFrames("lf_shank", "lf_lowerleg", "lf_lowerleg")]
+        with pytest.raises(ConfigurationError, match="'lf_foot' and 'lf_shank' share joint"):
+            TrunkStatics(scene.robot, twice, "trunk")
+        TrunkStatics(scene.robot, twice, "trunk", "measured")
+
+    def test_values_that_are_missing(self) -> None:
+        scene = Standing()
+        R_WB, read = scene.readings()
+        statics, sensed = scene.statics(), scene.statics(ground_forces="measured")
+        with pytest.raises(MeasurementError, match="no joint torques"):
+            statics.measure(R_WB, scene.q, None, read.wrenches_C)
+        with pytest.raises(MeasurementError, match="no wrenches"):
+            sensed.measure(R_WB, scene.q, read.tau)

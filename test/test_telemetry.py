@@ -1,0 +1,150 @@
+"""Every figure has a name, and every name the figure it promises."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.inertial.residual_bias import ResidualBias
+from inertial_estimation.payload.config import METHODS
+from inertial_estimation.payload.estimate import PHASES, PayloadEstimate, PayloadTelemetry, Phase
+from inertial_estimation.signals import (
+    BaseEstimate,
+    BaseState,
+    Decision,
+    InertialEstimate,
+    LinkEstimate,
+    LinkInertia,
+)
+from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+from inertial_estimation.telemetry import (
+    AGE,
+    GATE_DECISIONS,
+    InertialTelemetry,
+    TiltTelemetry,
+)
+
+ROLL, PITCH, YAW = 0.2, -0.3, 0.9
+
+
+def base_estimate(contacts=("right",)):
+    R_WB = rotation_from_roll_pitch_yaw(ROLL, PITCH, YAW)
+    state = BaseState(7, quaternion_from_rotation(R_WB), np.zeros(3), np.zeros(3), np.zeros(3))
+    x = R_WB[2]
+    P = 0.01**2 * (np.eye(3) - np.outer(x, x)) + 0.05**2 * np.outer(x, x)
+    bias, innovation = np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6])
+    variances = (0.001**2, 0.002**2)
+    return BaseEstimate(state, x, bias, contacts, innovation, True, False, P, variances, at_rest=True)
+
+
+def link_estimate(link, mass, *, sigma=0.1):
+    here = LinkInertia(link, mass, np.array([0.1, 0.2, 0.3]), np.eye(3))
+    payload = LinkInertia(link, mass - 2.0, np.zeros(3), np.eye(3))
+    published = LinkInertia(link, mass - 0.5, np.zeros(3), np.eye(3))
+    covariance = np.diag([sigma**2, 0.01**2, 0.02**2, 0.03**2, *6 * [1.0]])
+    return LinkEstimate(published, here, payload, covariance)
+
+
+def inertial_estimate(**changes):
+    links = (link_estimate("hand", 3.0), link_estimate("torso", 20.0))
+    estimate = InertialEstimate(
+        *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, Decision.REOPENED, np.ones(20), 13),
+        friction={"elbow/coulomb": 1.5},
+        noise={"noise.torque": (2.0, 1.5)},
+    )
+    return replace(estimate, **changes)
+
+
+def payload_estimate(**changes):
+    trunk = link_estimate("trunk", 70.0)
+    sigma = np.array([0.01, 0.02, np.inf])
+    estimate = PayloadEstimate(
+        *(7, trunk.published, trunk.estimate, trunk.payload, Phase.COM, "orientation_error"),
+        *(True, 0.3, sigma, math.nan, False, True),
+    )
+    return replace(estimate, **changes)
+
+
+def figures(telemetry, estimate, age_s=0.02):
+    return dict(zip(telemetry.names, telemetry.values(estimate, age_s), strict=True))
+
+
+def test_tilt_figures_say_what_the_estimate_says():
+    found = figures(TiltTelemetry(("left", "right")), base_estimate())
+    assert found["tilt/roll [rad]"] == pytest.approx(ROLL)
+    assert found["tilt/pitch [rad]"] == pytest.approx(PITCH)
+    assert found["yaw/angle [rad]"] == pytest.approx(YAW)
+    assert found["tilt/sigma [rad]"] == pytest.approx(0.01 * math.sqrt(2.0))  # of both axes
+    assert found["yaw/sigma [rad]"] == pytest.approx(0.05)
+    assert [found[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz"] == [0.1, 0.2, 0.3]
+    assert found["gyro_bias_sigma/horizontal [rad s^-1]"] == pytest.approx(0.001)
+    assert found["gyro_bias_sigma/vertical [rad s^-1]"] == pytest.approx(0.002)
+    assert [found[f"velocity_innovation/{axis} [m s^-1]"] for axis in "xyz"] == [0.4, 0.5, 0.6]
+    assert (found["contacts/left"], found["contacts/right"]) == (0.0, 1.0)
+    assert (found["aided/velocity"], found["aided/gravity"], found["at_rest"]) == (1.0, 0.0, 1.0)
+    assert found[AGE] == 0.02
+
+
+def test_inertial_figures_say_what_the_estimate_says():
+    found = figures(
+        InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",)), inertial_estimate()
+    )
+    assert (found["mass/hand [kg]"], found["mass/torso [kg]"]) == (3.0, 20.0)
+    assert (found["mass_published/hand [kg]"], found["mass_nominal/torso [kg]"]) == (2.5, 2.0)
+    assert found["mass_sigma/torso [kg]"] == pytest.approx(0.1)
+    assert [found[f"com_{axis}/hand [m]"] for axis in "xyz"] == [0.1, 0.2, 0.3]
+    assert [found[f"com_sigma_{axis}/hand [m]"] for axis in "xyz"] == pytest.approx([0.01, 0.02, 0.03])
+    assert (found["nis"], found["nis_bound"], found["gate/accepted"]) == (5.0, 10.8, 1.0)
+    assert GATE_DECISIONS[int(found["gate/decision"])] is Decision.REOPENED
+    assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
+    assert (found["friction/elbow/coulomb"], found[AGE]) == (1.5, 0.02)
+    assert (found["noise_seen/noise.torque"], found["noise_used/noise.torque"]) == (2.0, 1.5)
+
+
+def test_payload_figures_say_what_the_estimate_says():
+    found = figures(PayloadTelemetry("trunk"), payload_estimate(refusal="no rest"))
+    assert (found["mass/trunk [kg]"], found["mass_published/trunk [kg]"]) == (70.0, 69.5)
+    assert (found["mass_sigma/trunk [kg]"], found["com_sigma_z/trunk [m]"]) == (0.3, math.inf)
+    assert PHASES[int(found["phase"])] == "com"
+    assert METHODS[int(found["method"])] == "orientation_error"
+    assert (found["at_rest"], found["hold"], found["converged"], found["refused"]) == (1.0, 1.0, 0.0, 1.0)
+    assert math.isnan(found["residual [m]"])
+    assert figures(PayloadTelemetry("trunk"), payload_estimate())["refused"] == 0.0
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_every_phase_has_its_number(phase):
+    found = figures(PayloadTelemetry("trunk"), payload_estimate(phase=phase))
+    assert PHASES[int(found["phase"])] == phase.value
+
+
+def test_every_decision_of_filter_and_calibration_has_a_number():
+    decided = [Decision.ACCEPTED, Decision.REJECTED, Decision.REOPENED]
+    bias = ResidualBias(1, window=0.1, rest_speed=0.1)
+    bias.start()
+    decided += [bias.feed(np.zeros(1), speed, 0.06) for speed in (1.0, 0.0, 0.0)]
+    decided += [Decision.DISABLED, Decision.UNRESOLVABLE]  # of the pipeline
+    decided += [Decision.FROZEN, Decision.PUSHED]  # of the supervisor
+    assert set(decided) == set(GATE_DECISIONS)
+    telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",))
+    for decision in decided:
+        found = figures(telemetry, inertial_estimate(decision=decision))
+        assert GATE_DECISIONS[int(found["gate/decision"])] == decision
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        TiltTelemetry(("left", "right")).names,
+        InertialTelemetry(("hand",), ("elbow/coulomb",), ("noise.torque",)).names,
+        PayloadTelemetry("trunk").names,
+    ],
+)
+def test_names_are_paths_that_a_plotter_can_take_apart(names):
+    assert len(set(names)) == len(names)
+    for name in names:
+        path, _, unit = name.partition(" [")
+        assert "/" not in unit, f"'{name}' would be split within its unit"
+        assert " " not in path
+        assert not path.startswith("/")
