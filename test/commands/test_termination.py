@@ -7,13 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from inertial_estimation import compilation
 from inertial_estimation.commands import termination
 from inertial_estimation.commands.main import main
 from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
@@ -328,14 +326,11 @@ def test_a_signal_while_functions_are_compiled_ends_a_command_with_its_own_code(
     """Numba converts what is raised while it works."""
 
     def run(_args):
-        context = compilation._contexts[0]
-        with context():
-            try:
-                signal.raise_signal(signal.SIGTERM)
-            except Terminated as error:
-                raise RuntimeError("lowering failed") from error
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except Terminated as error:
+            raise RuntimeError("lowering failed") from error
 
-    monkeypatch.setattr(compilation, "_contexts", [nullcontext])
     module = importlib.import_module("inertial_estimation.commands.main")
     monkeypatch.setattr(module, "_load", lambda *_: SimpleNamespace(run=run))
     parser = SimpleNamespace(parse_args=lambda _: SimpleNamespace())
