@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -274,8 +275,8 @@ class InertialEstimator:
         if self._since_block >= 0.5 * self.config.window - 1e-4:
             dt = min(self._since_block, self.config.window)
             self._since_block = 0.0
-            columns = self.supervisor.columns(equation, at_rest=speed < REST_SPEED)
-            self.supervisor.feed(BankBlock(replace(block, dt=dt), columns, equation))
+            causes = partial(self.supervisor.table.columns, equation, at_rest=speed < REST_SPEED)
+            self.supervisor.feed(BankBlock(replace(block, dt=dt), causes, equation))
         return self._counted(outcome)
 
     def _counted(self, outcome: StepOutcome) -> StepOutcome:
@@ -363,7 +364,7 @@ class InertialEstimator:
             assert old.equation is not None
             equation = self.model.measurement.restated(old.equation, self.believed())
             rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
-            waiting[i] = BankBlock(rows, old.columns, equation)
+            waiting[i] = BankBlock(rows, old.causes, equation)
         return True
 
     def _note_bodies(self) -> None:

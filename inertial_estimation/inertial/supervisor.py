@@ -17,7 +17,6 @@ from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdi
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
 from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
@@ -252,10 +251,6 @@ class Supervisor:
     def table(self) -> CauseTable:
         """The table of causes."""
         return self._bank.table
-
-    def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
-        """Return the columns of the causes in an equation; see `CauseTable.columns`."""
-        return self._bank.table.columns(equation, at_rest=at_rest)
 
     def feed(self, block: BankBlock) -> None:
         """Take the next block.
