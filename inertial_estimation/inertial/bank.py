@@ -66,8 +66,9 @@ class _Whitened:
     def __init__(self, block: "BankBlock", before: "BankBlock | None", noise: NoiseScale) -> None:
         rho = noise.correlation[noise.groups]
         root = np.sqrt(1.0 - rho**2)
-        self._of, self._before = _state(noise), before
-        self.W = linear_algebra.inv(linear_algebra.cholesky(noise.doubted(block.rows.noise)))
+        self._at_rest, self._before = block.rows.at_rest, before
+        self._of = _state(noise, at_rest=self._at_rest)
+        self.W = linear_algebra.inv(linear_algebra.cholesky(noise.doubted(block.rows)))
         self.white, self.lasting, self.new = dict[str, Array](), dict[str, Array](), dict[str, Array]()
         self.own = dict[tuple[bool, str], Array]()
         for row in TABLE:
@@ -88,11 +89,12 @@ class _Whitened:
 
     def holds(self, before: "BankBlock | None", noise: NoiseScale) -> bool:
         """Whether it is still that of a block after another one with some noise."""
-        return before is self._before and bool((np.abs(_state(noise) - self._of) < WHITENED_AGAIN).all())
+        change = np.abs(_state(noise, at_rest=self._at_rest) - self._of)
+        return before is self._before and bool((change < WHITENED_AGAIN).all())
 
 
-def _state(noise: NoiseScale) -> Array:
-    return np.concatenate((0.5 * np.log(noise.variance) + np.log(noise.doubt), noise.correlation))
+def _state(noise: NoiseScale, *, at_rest: bool) -> Array:
+    return np.concatenate((0.5 * np.log(noise.variance), [np.log(noise.doubt(at_rest=at_rest))], noise.correlation))
 
 
 @dataclass(eq=False)

@@ -13,8 +13,8 @@ from inertial_estimation.spatial import linear_algebra
 
 Mask = NDArray[np.bool_]
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
-SMALLEST_DECREASE = 1e-3  # of the cost, expected of a step, at which the minimum counts as reached: 0.05 sigma
-MOST_STEPS = 12  # of one update; the next one goes on from there
+SMALLEST_DECREASE = 0.02  # of the cost, expected of a step, at which the minimum counts as reached: 0.2 sigma
+MOST_STEPS = 4  # of one update; the next one goes on from there
 HALVINGS = 8  # of a step that does not lower the cost
 
 

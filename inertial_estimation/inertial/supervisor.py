@@ -381,7 +381,7 @@ class Supervisor:
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate."""
         last = [block.rows for block in list(self.waiting)[-AGREED:]]
-        noises = [self._filter.noise.doubted(rows.noise) for rows in last]
+        noises = [self._filter.noise.doubted(rows) for rows in last]
         return len(last) == AGREED and self._are_calm(last, noises)
 
     def _are_calm(self, blocks: Sequence[RowBlock], noises: Sequence[Array]) -> bool:
