@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import gammaln, log_ndtr
 
 from inertial_estimation.inertial.hypotheses import (
     NOISE_FACTORS,
@@ -331,7 +331,7 @@ class Bank:
         ]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), window)
-        larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
+        larger = [*(self._larger_noise(factor, window) for factor in NOISE_FACTORS), self._impacts(window)]
         least = max(SKIPPED, WORTH * found[0].log_odds) if found else 0.0
         worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
@@ -490,6 +490,24 @@ class Bank:
             misfit=float(squares.mean()),
             worst_row=float(squares.mean(axis=0).max()),
         )
+
+    @staticmethod
+    def _impacts(window: _Window) -> Hypothesis:
+        """Return the hypothesis of noise that varies: each block has Student's t with a scale of its own."""
+        K, m = window.r.shape
+        squares = window.rest**2
+        known = float((window.r * window.rest).sum() - squares.sum())
+        of_blocks = squares.sum(axis=1)
+        log_p = -0.5 * (FREEDOM + m) * float(np.log1p(of_blocks / FREEDOM).sum()) - 0.5 * known
+        log_p += K * _student_constant(m) - m * _student_constant(K)
+        relative = squares * ((FREEDOM + m) / (FREEDOM + of_blocks))[:, None]
+        misfit, worst = float(relative.mean()), float(relative.mean(axis=0).max())
+        return Hypothesis(Kind.NOISE, log_odds=log_p, misfit=misfit, worst_row=worst)
+
+
+def _student_constant(n: int) -> float:
+    """Return the logarithm of the constant of Student's t of n dimensions, over pi^(-n / 2)."""
+    return float(gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * np.log(FREEDOM))
 
 
 def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
