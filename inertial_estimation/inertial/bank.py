@@ -106,12 +106,14 @@ class BankBlock:
         causes: Computes the columns of all causes, where the bank looks at them.
         equation: The measurement that the rows are of; None where no further body is estimated later.
         whitened: Columns as the bank has whitened them last.
+        deviation: Innovation of each row over its standard deviation when it came, shape (m,).
     """
 
     rows: RowBlock
     causes: Callable[[], CauseColumns]
     equation: LinearEquation | None = None
     whitened: _Whitened | None = field(default=None, repr=False)
+    deviation: Array | None = field(default=None, repr=False)
 
     @cached_property
     def columns(self) -> CauseColumns:
@@ -331,7 +333,7 @@ class Bank:
         ]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), window)
-        larger = [*(self._larger_noise(factor, window) for factor in NOISE_FACTORS), self._impacts(window)]
+        larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
         least = max(SKIPPED, WORTH * found[0].log_odds) if found else 0.0
         worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
@@ -449,8 +451,7 @@ class Bank:
                 rest, log_det = window.explained(B)
                 log_odds -= 0.5 * log_det
         squares = rest**2
-        log_odds -= 0.5 * (FREEDOM + K) * float(np.log1p(squares.sum(axis=0) / FREEDOM).sum())
-        log_odds -= 0.5 * float((window.r * rest).sum() - squares.sum())
+        log_odds += _log_density(squares) - 0.5 * float((window.r * rest).sum() - squares.sum())
         since = squares[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else squares
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
         return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
@@ -481,8 +482,7 @@ class Bank:
         squares = window.rest**2
         known = float((window.r * window.rest).sum() - squares.sum())
         squares = squares / factor**2
-        log_p = -0.5 * (FREEDOM + K) * float(np.log1p(squares.sum(axis=0) / FREEDOM).sum())
-        log_p -= 0.5 * known + (K * m + NOISE_POWER) * np.log(factor)
+        log_p = _log_density(squares) - 0.5 * known - (K * m + NOISE_POWER) * np.log(factor)
         return Hypothesis(
             Kind.NOISE,
             log_odds=log_p,
@@ -491,18 +491,20 @@ class Bank:
             worst_row=float(squares.mean(axis=0).max()),
         )
 
-    @staticmethod
-    def _impacts(window: _Window) -> Hypothesis:
-        """Return the hypothesis of noise that varies: each block has Student's t with a scale of its own."""
-        K, m = window.r.shape
-        squares = window.rest**2
-        known = float((window.r * window.rest).sum() - squares.sum())
-        of_blocks = squares.sum(axis=1)
-        log_p = -0.5 * (FREEDOM + m) * float(np.log1p(of_blocks / FREEDOM).sum()) - 0.5 * known
-        log_p += K * _student_constant(m) - m * _student_constant(K)
-        relative = squares * ((FREEDOM + m) / (FREEDOM + of_blocks))[:, None]
-        misfit, worst = float(relative.mean()), float(relative.mean(axis=0).max())
-        return Hypothesis(Kind.NOISE, log_odds=log_p, misfit=misfit, worst_row=worst)
+
+def _log_density(squares: Array) -> float:
+    """Return the logarithm of the density of whitened residuals, over that of a common constant.
+
+    Student's t, with one scale of each row in the window or one of each block (impacts of feet), either of
+    them as likely.
+
+    Args:
+        squares: Of the residuals, shape (K, m).
+    """
+    K, m = squares.shape
+    rows = -0.5 * (FREEDOM + K) * float(np.log1p(squares.sum(axis=0) / FREEDOM).sum()) + m * _student_constant(K)
+    blocks = -0.5 * (FREEDOM + m) * float(np.log1p(squares.sum(axis=1) / FREEDOM).sum()) + K * _student_constant(m)
+    return float(np.logaddexp(rows, blocks))
 
 
 def _student_constant(n: int) -> float:

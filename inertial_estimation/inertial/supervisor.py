@@ -7,16 +7,15 @@ onset are learned at once.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
-from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
@@ -27,7 +26,8 @@ LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
 CONTEXT = 2  # blocks before the onset of an event that it keeps
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
-JUDGED_EVERY = 4  # blocks, of those that agree with the estimate
+QUIET_ROW = 9.0  # the same of one row in one block, or in the mean of those that wait: a cause needs more
+JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
 HELD = 0.5  # probability of no event below which blocks wait
 EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
@@ -268,7 +268,7 @@ class Supervisor:
         if len(self.waiting) < 2:
             return
         self.progress.unjudged += 1
-        if self.phase is Phase.LEARNING and self.progress.unjudged < JUDGED_EVERY and self._is_calm(block):
+        if self.phase is Phase.LEARNING and self._is_calm(block) and self.progress.unjudged < JUDGED_EVERY:
             self._learn_old()
             return
         self.progress.unjudged = 0
@@ -295,9 +295,16 @@ class Supervisor:
             self._learn(self.waiting.popleft())
 
     def _is_calm(self, block: BankBlock) -> bool:
-        """Whether a block agrees so well that causes need not be looked for in it alone."""
-        rows = block.rows
-        return self.found is None and self._are_calm([rows], [self._filter.noise.scaled(rows.noise)])
+        """Whether a block agrees, alone and in the mean of those that wait, so well that no cause can be found."""
+        noise, rows = self._filter.noise, block.rows
+        variance = noise.scaled(rows.noise).diagonal() + self._filter.predicted_variance(rows)
+        block.deviation = self._filter.innovation(rows) / np.sqrt(variance)
+        waiting = [b.deviation for b in self.waiting if b.deviation is not None]
+        rho = noise.correlation[noise.groups]
+        of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
+        squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean
+        calm = all(float(q.mean()) < CALM and float(q.max()) < QUIET_ROW for q in squares)
+        return calm and self.found is None
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
@@ -380,18 +387,14 @@ class Supervisor:
 
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate."""
-        last = [block.rows for block in list(self.waiting)[-AGREED:]]
-        noises = [self._filter.noise.doubted(rows) for rows in last]
-        return len(last) == AGREED and self._are_calm(last, noises)
-
-    def _are_calm(self, blocks: Sequence[RowBlock], noises: Sequence[Array]) -> bool:
-        """Whether the mean squares of normalised innovations are small, of all rows and of each."""
+        filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
         squares = [
-            self._filter.innovation(rows) ** 2 / (R.diagonal() + self._filter.predicted_variance(rows))
-            for rows, R in zip(blocks, noises, strict=True)
+            filter_.innovation(rows) ** 2
+            / (filter_.noise.doubted(rows).diagonal() + filter_.predicted_variance(rows))
+            for rows in last
         ]
         mean = np.mean(squares, axis=0)
-        return float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
     def _learn(self, block: BankBlock) -> None:
         self._filter.learn(block.rows)
