@@ -334,7 +334,8 @@ class Bank:
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), window)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
-        least = max(SKIPPED, WORTH * found[0].log_odds) if found else 0.0
+        best = found[0].log_odds if found else SKIPPED
+        least = max(SKIPPED, min(WORTH * best, best + SKIPPED))
         worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
             return Verdict((replace(nominal, log_odds=0.0),), np.ones(1))

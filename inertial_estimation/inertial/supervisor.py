@@ -386,11 +386,18 @@ class Supervisor:
             self.waiting.popleft()
 
     def _agrees(self) -> bool:
-        """Whether the raw residuals of the last blocks agree with the estimate."""
+        """Whether the raw residuals of the last blocks agree with the estimate.
+
+        While a cause is certain that explains them, by the noise as known; else by the largest that is likely.
+        """
+        explained = self.found is not None and self.found.certain and fits(self.found.hypothesis)
         filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
         squares = [
             filter_.innovation(rows) ** 2
-            / (filter_.noise.doubted(rows).diagonal() + filter_.predicted_variance(rows))
+            / (
+                (filter_.noise.scaled(rows.noise) if explained else filter_.noise.doubted(rows)).diagonal()
+                + filter_.predicted_variance(rows)
+            )
             for rows in last
         ]
         mean = np.mean(squares, axis=0)
