@@ -40,7 +40,7 @@ from inertial_estimation.spatial import linear_algebra
 
 COMPARED, WORTH = 12, 0.5  # causes that are compared by Student's t, and share of the best one's log odds
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
-ONSETS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18])  # blocks since an onset, and the whole window
+ONSETS = np.array([*range(1, 13), 14, 16, 18])  # blocks since an onset, and the whole window
 OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
 KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
 WHITENED_AGAIN = 0.02  # change of a log scale or a correlation of the noise for which a block is

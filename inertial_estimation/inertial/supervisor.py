@@ -23,7 +23,7 @@ FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the 
 AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
-CONTEXT = 2  # blocks before the onset of an event that it keeps
+CONTEXT = 4  # blocks before the onset of an event that it keeps: they tell model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
 QUIET_ROW = 9.0  # the same of one row in one block, or in the mean of those that wait: a cause needs more
@@ -354,7 +354,7 @@ class Supervisor:
             self.waiting.popleft()
             onset -= 1
         while len(self.waiting) > LONGEST_WINDOW:
-            self.waiting.popleft()
+            del self.waiting[CONTEXT]
 
     def _believed(self, found: FoundCause) -> bool:
         h = found.hypothesis
