@@ -43,7 +43,7 @@ SKIPPED = -4.0  # log odds of the best cause against none, below which none is t
 ONSETS = np.array([*range(1, 13), 14, 16, 18])  # blocks since an onset, and the whole window
 OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
 KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
-WHITENED_AGAIN = 0.02  # change of a log scale or a correlation of the noise for which a block is
+WHITENED_AGAIN = 0.1  # change of a log scale or a correlation of the noise for which a block is
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it
@@ -325,12 +325,14 @@ class Bank:
         window = _Window(blocks, posterior, noise)
         dt, late = blocks[-1].rows.dt, held_s if held_s > PUSH_S else 0.0
         found = [
-            replace(h, log_odds=h.log_odds - lasting(h, late))
+            h
             for row in TABLE
             if row.after_s <= held_s or (row.kind is Kind.VARYING and self.expected.any())
             for h in self._gaussian(row, window, dt)
             if row.after_s <= held_s or self.expected[h.index]
         ]
+        if late:
+            found = [replace(h, log_odds=h.log_odds - lasting(h, late)) for h in found]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(Hypothesis(Kind.NOMINAL), window)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
@@ -364,8 +366,9 @@ class Bank:
             first = columns[0]
             own[0] = np.matmul(first, first.transpose(0, 2, 1))
             lengths = np.append(K, ONSETS[ONSETS < K][::-1])
+            since = (np.arange(K) >= K - lengths[:, None]).astype(float)
             own, cross, slope = (
-                np.add.reduceat(part, K - lengths)[::-1].cumsum(axis=0)[::-1] for part in (own, cross, slope)
+                (since @ part.reshape(K, -1)).reshape(-1, *part.shape[1:]) for part in (own, cross, slope)
             )
         gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope)
         if not row.constant:
@@ -523,11 +526,13 @@ def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
     Returns:
         g' A^-1 g, log det A, the first unknown and its standard deviation if A^-1 is the covariance, all (...).
     """
-    A, g, square, log_det = A.copy(), g.copy(), 0.0, 0.0
-    for i in range(A.shape[-1] - 1, -1, -1):
-        pivot, value = A[..., i, i], g[..., i]
-        ratio = A[..., :i, i] / pivot[..., None]
-        square, log_det = square + value**2 / pivot, log_det + np.log(pivot)
-        A[..., :i, :i] -= ratio[..., None] * A[..., None, i, :i]
-        g[..., :i] -= ratio * value[..., None]
-    return square, log_det, value / pivot, pivot**-0.5
+    # the axes of the unknowns come first, so that operations run along the others
+    A, g = np.moveaxis(A, (-2, -1), (0, 1)).copy(), np.moveaxis(g, -1, 0).copy()
+    square, determinant = 0.0, 1.0
+    for i in range(len(A) - 1, -1, -1):
+        pivot, value = A[i, i], g[i]
+        ratio = A[:i, i] / pivot
+        square, determinant = square + value**2 / pivot, determinant * pivot
+        A[:i, :i] -= ratio[:, None] * A[None, i, :i]
+        g[:i] -= ratio * value
+    return square, np.log(determinant), value / pivot, pivot**-0.5
