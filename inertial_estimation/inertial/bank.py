@@ -59,8 +59,7 @@ class _Whitened:
         W: Inverse of the Cholesky factor of the noise, shape (m, m).
         white: Columns of all causes whitened by W, by name, shape (n, d, m).
         lasting: The same of amplitudes that stay the same, less what the block before tells of them.
-        new: The same of amplitudes that are new in every block.
-        own: Products of `lasting` and of `new` with themselves, by whether they last and name, (n, d, d).
+        own: Products of `lasting` with themselves, by name, shape (n, d, d).
     """
 
     def __init__(self, block: "BankBlock", before: "BankBlock | None", noise: NoiseScale) -> None:
@@ -69,8 +68,7 @@ class _Whitened:
         self._at_rest, self._before = block.rows.at_rest, before
         self._of = _state(noise, at_rest=self._at_rest)
         self.W = linear_algebra.inv(linear_algebra.cholesky(noise.doubted(block.rows)))
-        self.white, self.lasting, self.new = dict[str, Array](), dict[str, Array](), dict[str, Array]()
-        self.own = dict[tuple[bool, str], Array]()
+        self.white, self.lasting, self.own = dict[str, Array](), dict[str, Array](), dict[str, Array]()
         for row in TABLE:
             name = row.columns
             if name not in self.white:
@@ -78,14 +76,10 @@ class _Whitened:
                 turned = getattr(block.columns, name).transpose(0, 2, 1).reshape(n * d, m)
                 self.white[name] = (turned @ self.W.T).reshape(n, d, m)
             white = self.white[name]
-            if not row.constant:
-                self.new[name] = white / root
-            elif before is None or before.whitened is None:
-                self.lasting[name] = white
-            else:
-                self.lasting[name] = (white - rho * before.whitened.white[name]) / root
-            part = self.lasting[name] if row.constant else self.new[name]
-            self.own[row.constant, name] = np.matmul(part, part.transpose(0, 2, 1))
+            if row.constant:
+                known = 0.0 if before is None or before.whitened is None else before.whitened.white[name]
+                part = self.lasting[name] = white if before is None else (white - rho * known) / root
+                self.own[name] = np.matmul(part, part.transpose(0, 2, 1))
 
     def holds(self, before: "BankBlock | None", noise: NoiseScale) -> bool:
         """Whether it is still that of a block after another one with some noise."""
@@ -238,19 +232,22 @@ class _Window:
 
     def of_row(self, row: Row) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
-        parts = [block.lasting if row.constant else block.new for block in self.blocks]
-        first = {} if not row.constant else {0: self.blocks[0].white[row.columns]}
-        return np.array([first.get(k, part[row.columns]) for k, part in enumerate(parts)])
+        if not row.constant:
+            return np.array([block.white[row.columns] for block in self.blocks]) / self.root
+        first, *others = self.blocks
+        return np.array([first.white[row.columns], *(block.lasting[row.columns] for block in others)])
 
     def since(self, h: "Hypothesis") -> Array:
         """Return the whitened columns of a cause since its onset, zero before, shape (K, m, d)."""
         assert h.row is not None
         K, name = len(self.blocks), h.row.columns
         onset = K - h.blocks
-        parts = [(b.lasting if h.row.constant else b.new)[name][h.index] for b in self.blocks]
+        parts = [(b.lasting if h.row.constant else b.white)[name][h.index] for b in self.blocks]
         found: Array = np.array(parts).transpose(0, 2, 1)
         found[:onset] = 0.0
-        if h.row.constant:
+        if not h.row.constant:
+            found /= self.root[:, None]
+        else:
             first = self.blocks[onset].white[name][h.index].T
             found[onset] = first / self.root[:, None] if onset else first
         return found
@@ -355,16 +352,15 @@ class Bank:
         K, n, d, m = columns.shape
         if not n:
             return []
-        own = np.array([block.own[row.constant, row.columns] for block in window.blocks])
         by_block = columns.reshape(K, n * d, m)
         cross = np.concatenate(
             (by_block * window.offset[:, None, :], np.matmul(by_block, window.F)), axis=2
         ).reshape(K, n, d, -1)
         slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
-        lengths = np.arange(K, 0, -1)
+        lengths, first = np.arange(K, 0, -1), columns[: 1 if row.constant else K]
+        own = np.matmul(first, first.swapaxes(-1, -2))
         if row.constant:
-            first = columns[0]
-            own[0] = np.matmul(first, first.transpose(0, 2, 1))
+            own = np.concatenate((own, [block.own[row.columns] for block in window.blocks[1:]]))
             lengths = np.append(K, ONSETS[ONSETS < K][::-1])
             since = (np.arange(K) >= K - lengths[:, None]).astype(float)
             own, cross, slope = (
