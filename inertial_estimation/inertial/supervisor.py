@@ -311,8 +311,9 @@ class Supervisor:
         delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
         if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
-        while len(self.waiting) > delay:
-            self._learn(self.waiting.popleft())
+        old = [self.waiting.popleft() for _ in range(len(self.waiting) - delay)]
+        if old:
+            self._learn(*old)
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._event.held_s += block.rows.dt
@@ -370,9 +371,9 @@ class Supervisor:
         since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
         self.phase = Phase.LEARNING
-        for block in since:
-            self._learn(block)
-            self._filter.expect(body)
+        self._filter.solve()
+        self._learn(*since)
+        self._filter.expect(body)
         self.loads.last_kg = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
@@ -403,11 +404,12 @@ class Supervisor:
         mean = np.mean(squares, axis=0)
         return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
-    def _learn(self, block: BankBlock) -> None:
-        self._filter.learn(block.rows)
+    def _learn(self, *blocks: BankBlock) -> None:
+        self._filter.learn(*(block.rows for block in blocks))
+        duration = sum(block.rows.dt for block in blocks)
         for body in list(self.loads.varying):
-            self._follow(body, block.rows.dt)
-        self.progress.learned_s += block.rows.dt
+            self._follow(body, duration)
+        self.progress.learned_s += duration
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, until its mass has stood still for long enough."""
