@@ -88,7 +88,9 @@ class _Whitened:
 
 
 def _state(noise: NoiseScale, *, at_rest: bool) -> Array:
-    return np.concatenate((0.5 * np.log(noise.variance), [np.log(noise.doubt(at_rest=at_rest))], noise.correlation))
+    return np.concatenate(
+        (0.5 * np.log(noise.variance), [np.log(noise.doubt(at_rest=at_rest))], noise.correlation)
+    )
 
 
 @dataclass(eq=False)
@@ -389,7 +391,9 @@ class Bank:
         if row.kind in (Kind.LOAD, Kind.PRESS):
             Q = self._load_precision(_eliminated(inner, g)[2], body)
             inner = G + Q
-            log_prior = self.table.log_det_spread[body] + 3.0 * np.log(Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0])
+            log_prior = self.table.log_det_spread[body] + 3.0 * np.log(
+                Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0]
+            )
         square, log_det, mass, sigma = _eliminated(inner, g)
         if row.kind is Kind.LOAD:
             log_prior = log_prior + 2.0 * self._log_mass(mass, sigma, body)
@@ -422,7 +426,9 @@ class Bank:
         """
         Q = np.zeros((*np.shape(mass), 4, 4))
         Q[..., 0, 0] = 1.0
-        Q[..., 1:, 1:] = self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
+        Q[..., 1:, 1:] = (
+            self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
+        )
         return Q
 
     def _precision(self, h: Hypothesis, G: Array, g: Array) -> Array:
@@ -502,8 +508,12 @@ def _log_density(squares: Array) -> float:
         squares: Of the residuals, shape (K, m).
     """
     K, m = squares.shape
-    rows = -0.5 * (FREEDOM + K) * float(np.log1p(squares.sum(axis=0) / FREEDOM).sum()) + m * _student_constant(K)
-    blocks = -0.5 * (FREEDOM + m) * float(np.log1p(squares.sum(axis=1) / FREEDOM).sum()) + K * _student_constant(m)
+    rows = -0.5 * (FREEDOM + K) * float(
+        np.log1p(squares.sum(axis=0) / FREEDOM).sum()
+    ) + m * _student_constant(K)
+    blocks = -0.5 * (FREEDOM + m) * float(
+        np.log1p(squares.sum(axis=1) / FREEDOM).sum()
+    ) + K * _student_constant(m)
     return float(np.logaddexp(rows, blocks))
 
 
@@ -520,7 +530,7 @@ def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
         g: Shape (..., d).
 
     Returns:
-        g' A^-1 g, log det A, the first unknown and its standard deviation if A^-1 is the covariance, all (...).
+        g' A^-1 g, log det A, the first unknown, and its standard deviation for A^-1 as covariance, all (...).
     """
     # the axes of the unknowns come first, so that operations run along the others
     A, g = np.moveaxis(A, (-2, -1), (0, 1)).copy(), np.moveaxis(g, -1, 0).copy()

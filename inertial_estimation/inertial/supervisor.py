@@ -295,7 +295,7 @@ class Supervisor:
             self._learn(self.waiting.popleft())
 
     def _is_calm(self, block: BankBlock) -> bool:
-        """Whether a block agrees, alone and in the mean of those that wait, so well that no cause can be found."""
+        """Whether a block agrees, alone and in the mean of those that wait, too well for a cause."""
         noise, rows = self._filter.noise, block.rows
         variance = noise.scaled(rows.noise).diagonal() + self._filter.predicted_variance(rows)
         block.deviation = self._filter.innovation(rows) / np.sqrt(variance)
@@ -389,7 +389,7 @@ class Supervisor:
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate.
 
-        While a cause is certain that explains them, by the noise as known; else by the largest that is likely.
+        By the noise as known while a certain cause explains them, else by the largest that is likely.
         """
         explained = self.found is not None and self.found.certain and fits(self.found.hypothesis)
         filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
