@@ -235,7 +235,8 @@ class _Window:
     def of_row(self, row: Row) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
         if not row.constant:
-            return np.array([block.white[row.columns] for block in self.blocks]) / self.root
+            new: Array = np.array([block.white[row.columns] for block in self.blocks]) / self.root
+            return new
         first, *others = self.blocks
         return np.array([first.white[row.columns], *(block.lasting[row.columns] for block in others)])
 
@@ -387,7 +388,7 @@ class Bank:
             g: Shape (..., d).
             body: Bodies that the last axis but those stands for.
         """
-        inner, log_prior = G + np.eye(G.shape[-1]), 0.0
+        inner, log_prior = G + np.eye(G.shape[-1]), np.zeros(())
         if row.kind in (Kind.LOAD, Kind.PRESS):
             Q = self._load_precision(_eliminated(inner, g)[2], body)
             inner = G + Q
@@ -534,7 +535,7 @@ def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
     """
     # the axes of the unknowns come first, so that operations run along the others
     A, g = np.moveaxis(A, (-2, -1), (0, 1)).copy(), np.moveaxis(g, -1, 0).copy()
-    square, determinant = 0.0, 1.0
+    square, determinant = np.zeros(g.shape[1:]), np.ones(g.shape[1:])
     for i in range(len(A) - 1, -1, -1):
         pivot, value = A[i, i], g[i]
         ratio = A[:i, i] / pivot

@@ -228,8 +228,8 @@ class EstimationModel:
             sign = smooth_sign(v, self.config.coulomb_law.smoothing_speed) if state is None else state[joints]
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
-        v = equation.state.v if equation.state is not None else None
-        at_rest = v is not None and float(np.abs(v).max(initial=0.0)) < REST_SPEED
+        speeds = np.full(1, np.inf) if equation.state is None else np.abs(equation.state.v)
+        at_rest = float(speeds.max(initial=0.0)) < REST_SPEED
         return RowBlock(A, equation.value, R, dt, time_ns, at_rest)
 
     @cached_property

@@ -322,13 +322,15 @@ class Supervisor:
         self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
         self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
         varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
-        if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
+        over = self._event.held_s > (AGREED - 0.5) * block.rows.dt and self._agrees()
+        gone = varying_only_now or (over and best.kind is Kind.VARYING)
+        if best.kind in LOADS and self._believed(self.found) and not gone:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
         nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
-        if self._event.held_s > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
+        if over or (nothing and self._event.held_s > (AGREED - 0.5) * block.rows.dt):
             self._end(1)
             return
         if (
@@ -389,9 +391,10 @@ class Supervisor:
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate.
 
-        By the noise as known while a certain cause explains them, else by the largest that is likely.
+        By the noise as known while a certain cause that lasts explains them, else by the largest that is likely.
         """
-        explained = self.found is not None and self.found.certain and fits(self.found.hypothesis)
+        best = None if self.found is None or not self.found.certain else self.found.hypothesis
+        explained = best is not None and best.row is not None and best.row.constant and fits(best)
         filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
         squares = [
             filter_.innovation(rows) ** 2
