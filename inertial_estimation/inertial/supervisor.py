@@ -391,7 +391,7 @@ class Supervisor:
     def _agrees(self) -> bool:
         """Whether the raw residuals of the last blocks agree with the estimate.
 
-        By the noise as known while a certain cause that lasts explains them, else by the largest that is likely.
+        By the noise as known while a certain cause that lasts explains them, else by the largest one.
         """
         best = None if self.found is None or not self.found.certain else self.found.hypothesis
         explained = best is not None and best.row is not None and best.row.constant and fits(best)
