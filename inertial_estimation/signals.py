@@ -345,7 +345,6 @@ class Decision(Enum):
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
-        UNRESOLVABLE: Floating point cannot relate its numbers to the state.
         FROZEN: Learning is suspended by the watch, since no load explains the data.
         PUSHED: Learning waits while a push, or a fault of one input, explains the data.
     """
@@ -357,7 +356,6 @@ class Decision(Enum):
     WAITING_FOR_REST = "waiting for rest"
     CALIBRATING = "calibrating"
     CALIBRATED = "calibrated"
-    UNRESOLVABLE = "unresolvable"
     FROZEN = "frozen"
     PUSHED = "pushed"
     __hash__ = object.__hash__  # not of the name, as every step counts one

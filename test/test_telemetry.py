@@ -124,7 +124,7 @@ def test_every_decision_of_filter_and_calibration_has_a_number():
     bias = ResidualBias(1, window=0.1, rest_speed=0.1)
     bias.start()
     decided += [bias.feed(np.zeros(1), speed, 0.06) for speed in (1.0, 0.0, 0.0)]
-    decided += [Decision.DISABLED, Decision.UNRESOLVABLE]  # of the pipeline
+    decided += [Decision.DISABLED]  # of the pipeline
     decided += [Decision.FROZEN, Decision.PUSHED]  # of the supervisor
     assert set(decided) == set(GATE_DECISIONS)
     telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",))

@@ -2,22 +2,25 @@
 
 Residuals r of K blocks, whitened by their noise and by the correlation of one block with the next, are
 
-    r = H dx + B c + e,    dx ~ N(0, P), c ~ N(0, 1)
+    r = Z z + B c + e,    z ~ N(0, 1), c ~ N(0, Q^-1)
 
-with H = A dphi/dx the sensitivity to what the filter knows, and B the columns of a cause since onset. With
-S = 1 + H P H', G = B' S^-1 B and g = B' S^-1 r the evidence of the cause over none is, for Gaussian noise,
+with Z what is not known: H dx of the filter, and an offset of each row; and B the columns of a cause since
+onset. With S = 1 + Z Z', G = B' S^-1 B and g = B' S^-1 r the evidence of the cause over none is, for Gaussian
+noise,
 
-    1/2 g' (1 + G)^-1 g - 1/2 log det(1 + G)
+    1/2 g' (Q + G)^-1 g - 1/2 log det(Q + G) + 1/2 log det Q
 
-for every cause and onset. The best are then compared with none and with larger noise by errors of each
-row that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss / nu) a row.
+for every cause and onset. S^-1 = 1 - F F' with F of few columns, so that G and B' F are sums over blocks from
+the newest backwards. The best causes are then compared with none and with larger noise by errors of each row
+that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss / nu) a row.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import gammaln, log_ndtr
 
 from inertial_estimation.inertial.hypotheses import (
     NOISE_FACTORS,
@@ -27,7 +30,6 @@ from inertial_estimation.inertial.hypotheses import (
     CauseTable,
     Kind,
     Row,
-    stacked,
 )
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.noise import FREEDOM, NoiseScale
@@ -36,9 +38,12 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-COMPARED = 12  # causes that are compared by Student's t
+COMPARED, WORTH = 12, 0.5  # causes that are compared by Student's t, and share of the best one's log odds
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
+ONSETS = np.array([*range(1, 13), 14, 16, 18])  # blocks since an onset, and the whole window
 OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
+KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
+WHITENED_AGAIN = 0.1  # change of a log scale or a correlation of the noise for which a block is
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it
@@ -47,19 +52,69 @@ OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upward
 SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
 
 
-@dataclass(frozen=True, eq=False)
+class _Whitened:
+    """Columns of the causes in one block, whitened by its noise and against the block before.
+
+    Attributes:
+        W: Inverse of the Cholesky factor of the noise, shape (m, m).
+        white: Columns of all causes whitened by W, by name, shape (n, d, m).
+        lasting: The same of amplitudes that stay the same, less what the block before tells of them.
+        own: Products of `lasting` with themselves, by name, shape (n, d, d).
+    """
+
+    def __init__(self, block: "BankBlock", before: "BankBlock | None", noise: NoiseScale) -> None:
+        rho = noise.correlation[noise.groups]
+        root = np.sqrt(1.0 - rho**2)
+        self._at_rest, self._before = block.rows.at_rest, before
+        self._of = _state(noise, at_rest=self._at_rest)
+        self.W = linear_algebra.inv(linear_algebra.cholesky(noise.doubted(block.rows)))
+        self.white, self.lasting, self.own = dict[str, Array](), dict[str, Array](), dict[str, Array]()
+        for row in TABLE:
+            name = row.columns
+            if name not in self.white:
+                n, m, d = getattr(block.columns, name).shape
+                turned = getattr(block.columns, name).transpose(0, 2, 1).reshape(n * d, m)
+                self.white[name] = (turned @ self.W.T).reshape(n, d, m)
+            white = self.white[name]
+            if row.constant:
+                known = 0.0 if before is None or before.whitened is None else before.whitened.white[name]
+                part = self.lasting[name] = white if before is None else (white - rho * known) / root
+                self.own[name] = np.matmul(part, part.transpose(0, 2, 1))
+
+    def holds(self, before: "BankBlock | None", noise: NoiseScale) -> bool:
+        """Whether it is still that of a block after another one with some noise."""
+        change = np.abs(_state(noise, at_rest=self._at_rest) - self._of)
+        return before is self._before and bool((change < WHITENED_AGAIN).all())
+
+
+def _state(noise: NoiseScale, *, at_rest: bool) -> Array:
+    return np.concatenate(
+        (0.5 * np.log(noise.variance), [np.log(noise.doubt(at_rest=at_rest))], noise.correlation)
+    )
+
+
+@dataclass(eq=False)
 class BankBlock:
     """A block of equations with the columns of its causes.
 
     Attributes:
         rows: The equations.
-        columns: Of all causes.
+        causes: Computes the columns of all causes, where the bank looks at them.
         equation: The measurement that the rows are of; None where no further body is estimated later.
+        whitened: Columns as the bank has whitened them last.
+        deviation: Innovation of each row over its standard deviation when it came, shape (m,).
     """
 
     rows: RowBlock
-    columns: CauseColumns
+    causes: Callable[[], CauseColumns]
     equation: LinearEquation | None = None
+    whitened: _Whitened | None = field(default=None, repr=False)
+    deviation: Array | None = field(default=None, repr=False)
+
+    @cached_property
+    def columns(self) -> CauseColumns:
+        """Columns of all causes."""
+        return self.causes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,58 +169,119 @@ class Verdict:
 
 
 class _Window:
-    """Whitened residuals and sensitivities of some blocks, what the filter does not know projected out."""
+    """Whitened residuals of some blocks, and what is not known of them.
+
+    Attributes:
+        blocks: The blocks, whitened.
+        r: Residuals, shape (K, m).
+        rest: S^-1 r, which is left of them when what is not known explains what it can, shape (K, m).
+        offset: Columns of F for the offsets of the rows, the nonzero entry of each row, shape (K, m).
+        F: Its other columns, shape (K, m, k).
+        H: Columns of Z but for the offsets, shape (K, m, k).
+        log_det: log det S.
+    """
 
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
-        at, rho = posterior.at, noise.correlation[noise.groups]
-        root = np.sqrt(1.0 - rho**2)
-        self.whiteners = linear_algebra.inv(
-            linear_algebra.cholesky(np.array([noise.doubted(b.rows.noise) for b in blocks]))
-        )
+        befores = (None, *blocks[:-1])
+        for block, before in zip(blocks, befores, strict=True):
+            if block.whitened is None or not block.whitened.holds(before, noise):
+                block.whitened = _Whitened(block, before, noise)
+        self.blocks = [block.whitened for block in blocks if block.whitened is not None]
+        self.rho = noise.correlation[noise.groups]
+        self.root = np.sqrt(1.0 - self.rho**2)
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
-        raw = np.matmul(self.whiteners, (value - A @ at.phi)[:, :, None])[:, :, 0]
-        slopes = np.matmul(self.whiteners, A @ at.D)
-        self._rho, self._root = rho, root
-        self.r, self.H = self.uncorrelated(raw), self.uncorrelated(slopes)
-        K, m, n = self.H.shape
-        L = linear_algebra.cholesky(posterior.P + 1e-12 * np.eye(n) * np.trace(posterior.P) / n)
-        sigmas = np.array([np.sqrt(noise.doubted(b.rows.noise).diagonal()) for b in blocks])
-        offsets = self.whiteners * (OFFSET * sigmas[:, None, :])
-        HL = np.concatenate((self.H @ L, self.uncorrelated(offsets)), axis=2)
-        self.HL = HL.reshape(K * m, -1)
-        self.M = linear_algebra.inv(np.eye(n + m) + self.HL.T @ self.HL)
-        self.Sr = self.projected(self.r.ravel()).reshape(K, m)
+        W = np.array([white.W for white in self.blocks])
+        at = posterior.at
+        self.r = self._uncorrelated(np.matmul(W, (value - A @ at.phi)[:, :, None])[:, :, 0])
+        H = self._uncorrelated(np.matmul(W, A @ at.D))
+        K, m, n = H.shape
+        constant = self._uncorrelated(np.ones((K, m)))
+        surplus = 1.0 + OFFSET**2 * (constant**2).sum(axis=0)
+        self.offset = OFFSET * constant / np.sqrt(surplus)
+        H = H.reshape(K * m, n)
+        if K * m < n:
+            P = H @ posterior.P @ H.T
+            root = linear_algebra.cholesky(P + 1e-9 * np.eye(K * m) * max(P.trace(), 1.0))
+        else:
+            root = H @ linear_algebra.cholesky(posterior.P + 1e-12 * np.eye(n) * posterior.P.trace() / n)
+        left = self._without_offsets(root.reshape(K, m, -1)).reshape(K * m, -1)
+        size, turn = np.linalg.eigh(root.T @ left)
+        kept = size > KNOWN
+        self.H = (root @ turn[:, kept]).reshape(K, m, -1)
+        self.F = (left @ (turn[:, kept] / np.sqrt(1.0 + size[kept]))).reshape(K, m, -1)
+        self.log_det = float(np.log(surplus).sum() + np.log1p(size[kept]).sum())
+        self.rest = self.projected(self.r[:, :, None])[:, :, 0]
 
-    def uncorrelated(self, values: Array) -> Array:
+    def _uncorrelated(self, values: Array) -> Array:
         """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the second."""
         shape = (-1, *(1,) * (values.ndim - 2))
-        rho, root = self._rho.reshape(shape), self._root.reshape(shape)
+        rho, root = self.rho.reshape(shape), self.root.reshape(shape)
         found: Array = values.copy()
         found[1:] = (values[1:] - rho * values[:-1]) / root
         return found
 
-    def projected(self, flat: Array) -> Array:
-        """Return S^-1 times values, (K m,) or (K m, d)."""
-        found: Array = flat - self.HL @ (self.M @ (self.HL.T @ flat))
+    def _without_offsets(self, values: Array) -> Array:
+        offset = self.offset[:, :, None]
+        found: Array = values - offset * (offset * values).sum(axis=0)
         return found
 
-    def whitened(self, columns: Array, onset: int, *, constant: bool) -> Array:
-        """Return the columns of one cause since an onset, (K m, d), or d for each block where it varies.
+    def projected(self, values: Array) -> Array:
+        """Return S^-1 times values, shape (K, m, d)."""
+        F = self.F.reshape(self.r.size, -1)
+        flat = values.reshape(self.r.size, -1)
+        found: Array = self._without_offsets(values) - (F @ (F.T @ flat)).reshape(values.shape)
+        return found
+
+    def of_row(self, row: Row) -> Array:
+        """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
+        if not row.constant:
+            new: Array = np.array([block.white[row.columns] for block in self.blocks]) / self.root
+            return new
+        first, *others = self.blocks
+        return np.array([first.white[row.columns], *(block.lasting[row.columns] for block in others)])
+
+    def since(self, h: "Hypothesis") -> Array:
+        """Return the whitened columns of a cause since its onset, zero before, shape (K, m, d)."""
+        assert h.row is not None
+        K, name = len(self.blocks), h.row.columns
+        onset = K - h.blocks
+        parts = [(b.lasting if h.row.constant else b.white)[name][h.index] for b in self.blocks]
+        found: Array = np.array(parts).transpose(0, 2, 1)
+        found[:onset] = 0.0
+        if not h.row.constant:
+            found /= self.root[:, None]
+        else:
+            first = self.blocks[onset].white[name][h.index].T
+            found[onset] = first / self.root[:, None] if onset else first
+        return found
+
+    def explained(self, B: Array) -> tuple[Array, float]:
+        """Return what is left of the residuals by amplitudes that are new in every block.
+
+        (S + B B')^-1 r, with S + B B' = 1 + B B' + Z Z': the first two are of one block each.
 
         Args:
-            columns: Not whitened, shape (K, m, d).
-            onset: First block of it.
-            constant: Whether the amplitudes stay the same.
+            B: Columns of the cause, shape (K, m, d).
+
+        Returns:
+            Shape (K, m), and log det(S + B B') - log det S.
         """
-        K, m, d = columns.shape
-        white = np.matmul(self.whiteners, columns)
-        white[:onset] = 0.0
-        if constant:
-            return self.uncorrelated(white).reshape(K * m, d)
-        wide = np.zeros((K, m, K - onset, d))
-        for k in range(onset, K):
-            wide[k, :, k - onset] = white[k]
-        return self.uncorrelated(wide.reshape(K, m, -1)).reshape(K * m, -1)
+        K, m, d = B.shape
+        inner = np.eye(d) + np.matmul(B.swapaxes(1, 2), B)
+        gain = np.matmul(B, linear_algebra.inv(inner))
+        Z = np.concatenate((self._offsets(), self.H), axis=2)
+        together = np.concatenate((self.r[:, :, None], Z), axis=2)
+        left = (together - np.matmul(gain, np.matmul(B.swapaxes(1, 2), together))).reshape(K * m, -1)
+        unknown = np.eye(Z.shape[2]) + Z.reshape(K * m, -1).T @ left[:, 1:]
+        rest = left[:, 0] - left[:, 1:] @ linear_algebra.solve(unknown, Z.reshape(K * m, -1).T @ left[:, 0])
+        log_det = float(np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(unknown)[1])
+        return rest.reshape(K, m), log_det - self.log_det
+
+    def _offsets(self) -> Array:
+        """Return the columns of Z for the offsets, shape (K, m, m)."""
+        constant = self._uncorrelated(np.full(self.r.shape, OFFSET))
+        found: Array = constant[:, :, None] * np.eye(self.r.shape[1])
+        return found
 
 
 def lasting(h: Hypothesis, held_s: float) -> float:
@@ -207,82 +323,85 @@ class Bank:
             held_s: Time that the event has lasted [s].
         """
         window = _Window(blocks, posterior, noise)
-        dt = blocks[-1].rows.dt
+        dt, late = blocks[-1].rows.dt, held_s if held_s > PUSH_S else 0.0
         found = [
             h
             for row in TABLE
             if row.after_s <= held_s or (row.kind is Kind.VARYING and self.expected.any())
-            for h in self._gaussian(row, blocks, window, dt)
+            for h in self._gaussian(row, window, dt)
             if row.after_s <= held_s or self.expected[h.index]
         ]
-        if held_s > PUSH_S:
-            found = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in found]
+        if late:
+            found = [replace(h, log_odds=h.log_odds - lasting(h, late)) for h in found]
         found.sort(key=lambda h: -h.log_odds)
-        nominal = self._student(Hypothesis(Kind.NOMINAL), blocks, window, 0.0)
+        nominal = self._student(Hypothesis(Kind.NOMINAL), window)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
-        worth = [h for h in found if h.log_odds > SKIPPED][:COMPARED]
+        best = found[0].log_odds if found else SKIPPED
+        least = max(SKIPPED, min(WORTH * best, best + SKIPPED))
+        worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
-            return Verdict(
-                (Hypothesis(Kind.NOMINAL, misfit=nominal.misfit, worst_row=nominal.worst_row),), np.ones(1)
-            )
-        compared = [nominal, *larger, *(self._student(h, blocks, window, dt) for h in worth)]
-        if held_s > PUSH_S:
-            compared = [replace(h, log_odds=h.log_odds - lasting(h, held_s)) for h in compared]
+            return Verdict((replace(nominal, log_odds=0.0),), np.ones(1))
+        compared = [nominal, *larger, *(self._student(h, window, dt, late) for h in worth)]
         compared.sort(key=lambda h: -h.log_odds)
+        if compared[0].row is not None:
+            compared[0] = replace(compared[0], amplitudes=self._amplitudes(compared[0], window))
         logs = np.array([h.log_odds for h in compared])
         p = np.exp(logs - logs.max())
         return Verdict(tuple(compared), p / p.sum())
 
-    def _gaussian(
-        self, row: Row, blocks: Sequence[BankBlock], window: _Window, dt: float
-    ) -> list[Hypothesis]:
+    def _gaussian(self, row: Row, window: _Window, dt: float) -> list[Hypothesis]:
         """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
-        columns = stacked([block.columns for block in blocks], row)
-        K, n, m, d = columns.shape
+        columns = window.of_row(row)
+        K, n, d, m = columns.shape
         if not n:
             return []
-        white = np.matmul(window.whiteners, columns.transpose(0, 2, 1, 3).reshape(K, m, n * d))
+        by_block = columns.reshape(K, n * d, m)
+        cross = np.concatenate(
+            (by_block * window.offset[:, None, :], np.matmul(by_block, window.F)), axis=2
+        ).reshape(K, n, d, -1)
+        slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
+        lengths, first = np.arange(K, 0, -1), columns[: 1 if row.constant else K]
+        own = np.matmul(first, first.swapaxes(-1, -2))
         if row.constant:
-            white = window.uncorrelated(white)
-        turned = np.ascontiguousarray(white.transpose(0, 2, 1))
-        cross = np.matmul(turned, window.HL.reshape(K, m, -1)).reshape(K, n, d, -1)
-        slope = np.matmul(turned, window.Sr[:, :, None]).reshape(K, n, d)
-        parts = turned.reshape(K, n, d, m)
-        own = np.matmul(parts, parts.transpose(0, 1, 3, 2))
-        prior = np.log(dt / row.period_s)
-        if row.constant:
-            own, cross, slope = (np.cumsum(part[::-1], axis=0)[::-1] for part in (own, cross, slope))
-        states = cross.shape[-1]
-        known = np.matmul(cross.reshape(-1, states), window.M).reshape(cross.shape)
-        G = own - np.matmul(known, cross.transpose(0, 1, 3, 2))
-        gain = self._evidence(row, G, slope)
+            own = np.concatenate((own, [block.own[row.columns] for block in window.blocks[1:]]))
+            lengths = np.append(K, ONSETS[ONSETS < K][::-1])
+            since = (np.arange(K) >= K - lengths[:, None]).astype(float)
+            own, cross, slope = (
+                (since @ part.reshape(K, -1)).reshape(-1, *part.shape[1:]) for part in (own, cross, slope)
+            )
+        gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope)
         if not row.constant:
-            gain = np.cumsum(gain[::-1], axis=0)[::-1]
-        gain = gain + prior
+            gain = gain[::-1].cumsum(axis=0)[::-1]
+        gain = gain + np.log(dt / row.period_s)
         if row.columns == "loads":
             gain = gain + self.expected
         onsets = gain.argmax(axis=0)
-        best = gain[onsets, np.arange(n)] + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
-        return [Hypothesis(row.kind, row, i, K - int(onsets[i]), float(best[i])) for i in range(n)]
+        best = gain.max(axis=0) + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
+        return [Hypothesis(row.kind, row, i, int(lengths[onsets[i]]), float(best[i])) for i in range(n)]
 
-    def _evidence(self, row: Row, G: Array, g: Array) -> Array:
-        """Return the Gaussian evidence of amplitudes with the prior of the row, shape (K, n)."""
-        d = G.shape[-1]
-        inner = G + np.eye(d)
-        c = linear_algebra.solve(inner, g[..., None])[..., 0]
+    def _evidence(self, row: Row, G: Array, g: Array, body: int | slice = slice(None)) -> Array:
+        """Return the Gaussian evidence of amplitudes with the prior of the row, shape (...).
+
+        Args:
+            row: Row of the table.
+            G: Shape (..., d, d).
+            g: Shape (..., d).
+            body: Bodies that the last axis but those stands for.
+        """
+        inner, log_prior = G + np.eye(G.shape[-1]), np.zeros(())
         if row.kind in (Kind.LOAD, Kind.PRESS):
-            Q = self._load_precision(c[..., 0])
+            Q = self._load_precision(_eliminated(inner, g)[2], body)
             inner = G + Q
-            c = linear_algebra.solve(inner, g[..., None])[..., 0]
-            log_prior = np.linalg.slogdet(Q)[1]
-            if row.kind is Kind.LOAD:
-                log_prior = log_prior + 2.0 * self._log_mass(c[..., 0], inner)
-        else:
-            log_prior = 0.0
-        gain: Array = 0.5 * (g * c).sum(axis=-1) - 0.5 * (np.linalg.slogdet(inner)[1] - log_prior)
+            log_prior = self.table.log_det_spread[body] + 3.0 * np.log(
+                Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0]
+            )
+        square, log_det, mass, sigma = _eliminated(inner, g)
+        if row.kind is Kind.LOAD:
+            log_prior = log_prior + 2.0 * self._log_mass(mass, sigma, body)
+        gain: Array = 0.5 * (square - log_det + log_prior)
         return gain
 
-    def _log_mass(self, mass: Array, inner: Array, body: int | slice = slice(None)) -> Array:
+    def _log_mass(self, mass: Array, sigma: Array, body: int | slice) -> Array:
         """Return the log probability of the mass of loads, relative to either sign alike.
 
         A load has a positive mass, and one that comes off at most what the body carries; rarely the body
@@ -290,10 +409,9 @@ class Bank:
 
         Args:
             mass: In expected loads, shape (...,).
-            inner: Inverse covariance of the amplitudes, shape (..., 4, 4).
+            sigma: Its standard deviation, shape (...,).
             body: Bodies that the last axis stands for.
         """
-        sigma = np.sqrt(linear_algebra.inv(inner)[..., 0, 0])
         unit = self.table.load_size[0]
         lost = (1.0 + LOST) * self.carried[body] / unit
         own = lost + OWN_MASS * self.table.candidates.masses[body] / unit
@@ -302,80 +420,126 @@ class Bank:
         )
         return logs
 
-    def _load_precision(self, mass: Array, body: int | None = None) -> Array:
+    def _load_precision(self, mass: Array, body: int | slice) -> Array:
         """Return the inverse covariance of mass and first moment of loads of about some mass, (..., 4, 4).
 
         A load sits on its body: its first moment has the covariance m^2 `spread`.
         """
-        spread = self.table.spread if body is None else self.table.spread[body]
-        m2 = np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
-        Q = np.zeros((*mass.shape, 4, 4))
+        Q = np.zeros((*np.shape(mass), 4, 4))
         Q[..., 0, 0] = 1.0
-        Q[..., 1:, 1:] = linear_algebra.inv(m2 * spread)
+        Q[..., 1:, 1:] = (
+            self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
+        )
         return Q
 
-    def _student(self, h: Hypothesis, blocks: Sequence[BankBlock], window: _Window, dt: float) -> Hypothesis:
+    def _precision(self, h: Hypothesis, G: Array, g: Array) -> Array:
+        """Return the inverse covariance of the prior of the amplitudes of a lasting cause, shape (d, d)."""
+        Q: Array = np.eye(len(g))
+        if h.kind in (Kind.LOAD, Kind.PRESS):
+            Q = self._load_precision(_eliminated(G + Q, g)[2], h.index)
+        return Q
+
+    def _student(self, h: Hypothesis, window: _Window, dt: float = 1.0, late: float = 0.0) -> Hypothesis:
         """Return a hypothesis with its evidence by Student's t of each row."""
         K, m = window.r.shape
-        r, penalty, log_det, amplitudes = window.r.ravel(), 0.0, 0.0, None
-        row = h.row
+        rest, log_odds, row = window.rest, 0.0, h.row
         if row is not None:
-            columns = np.array([getattr(block.columns, row.columns)[h.index] for block in blocks])
-            B = window.whitened(columns, K - h.blocks, constant=row.constant)
-            SB = window.projected(B)
-            G, g = B.T @ SB, SB.T @ r
-            Q = np.eye(len(G))
-            c = linear_algebra.solve(G + Q, g)
-            if h.kind in (Kind.LOAD, Kind.PRESS):
-                Q = self._load_precision(c[:1], h.index)[0]
-                c = linear_algebra.solve(G + Q, g)
-            expected = self.expected[h.index] if row.columns == "loads" else 0.0
-            penalty = float(c @ Q @ c) - 2.0 * (np.log(dt / row.period_s) + expected)
-            log_det = float(np.linalg.slogdet(G + Q)[1] - np.linalg.slogdet(Q)[1])
-            if h.kind is Kind.LOAD:
-                log_det -= 2.0 * float(self._log_mass(c[0], G + Q, h.index))
-            amplitudes = (
-                self._reported(window, B, Q, m * min(K - h.blocks + STRADDLING, K - 1))
-                if row.constant
-                else c[-columns.shape[2] :]
-            )
-            r = r - B @ c
-        dx = window.M @ (window.HL.T @ r)
-        penalty += float(dx @ dx)
-        rest = (r - window.HL @ dx).reshape(K, m) ** 2
-        log_p = -0.5 * (FREEDOM + K) * np.log1p(rest.sum(axis=0) / FREEDOM).sum() - 0.5 * (penalty + log_det)
-        since = rest[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else rest
+            B = window.since(h)
+            log_odds = np.log(dt / row.period_s) - lasting(h, late)
+            log_odds += self.expected[h.index] if row.columns == "loads" else 0.0
+            if row.constant:
+                flat, SB = B.reshape(K * m, -1), window.projected(B)
+                projected = SB.reshape(K * m, -1)
+                G, g = flat.T @ projected, projected.T @ window.r.ravel()
+                inner = G + self._precision(h, G, g)
+                log_odds += float(self._evidence(row, G, g, h.index) - 0.5 * _eliminated(inner, g)[0])
+                rest = rest - SB @ linear_algebra.solve(inner, g)
+            else:
+                rest, log_det = window.explained(B)
+                log_odds -= 0.5 * log_det
+        squares = rest**2
+        log_odds += _log_density(squares) - 0.5 * float((window.r * rest).sum() - squares.sum())
+        since = squares[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else squares
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
-        return Hypothesis(h.kind, row, h.index, h.blocks, float(log_p), amplitudes, misfit, worst)
+        return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
 
-    @staticmethod
-    def _reported(window: _Window, B: Array, Q: Array, first: int) -> Array:
-        """Return the amplitudes for messages: without model errors, from rows whose windows hold no onset.
+    def _amplitudes(self, h: Hypothesis, window: _Window) -> Array:
+        """Return the amplitudes of a cause for messages.
 
-        Args:
-            window: The residuals.
-            B: Whitened columns, shape (K m, d).
-            Q: Inverse covariance of the amplitudes' prior, shape (d, d).
-            first: First of these rows.
+        Those that last are without model errors, from rows whose windows hold no onset.
         """
-        B, r, known = B[first:], window.r.ravel()[first:], window.HL[first:, : window.H.shape[2]]
-        M = linear_algebra.inv(np.eye(known.shape[1]) + known.T @ known)
-        SB = B - known @ (M @ (known.T @ B))
+        assert h.row is not None
+        B = window.since(h)
+        if not h.row.constant:
+            found: Array = B[-1].T @ window.explained(B)[0][-1]
+            return found
+        K, m, d = B.shape
+        first = min(K - h.blocks + STRADDLING, K - 1)
+        B, r = B[first:].reshape(-1, d), window.r[first:].ravel()
+        H = window.H[first:].reshape(len(r), -1)
+        SB = B - H @ linear_algebra.solve(np.eye(H.shape[1]) + H.T @ H, H.T @ B)
+        flat = window.projected(window.since(h)).reshape(K * m, -1)
+        Q = self._precision(h, window.since(h).reshape(K * m, -1).T @ flat, flat.T @ window.r.ravel())
         return linear_algebra.solve(B.T @ SB + Q, SB.T @ r)
 
     @staticmethod
     def _larger_noise(factor: float, window: _Window) -> Hypothesis:
         """Return the hypothesis of larger noise in all rows of the window."""
         K, m = window.r.shape
-        r = window.r.ravel()
-        dx = window.M @ (window.HL.T @ r)
-        rest = (r - window.HL @ dx).reshape(K, m) ** 2 / factor**2
-        log_p = -0.5 * (FREEDOM + K) * np.log1p(rest.sum(axis=0) / FREEDOM).sum()
-        log_p += -0.5 * float(dx @ dx) - K * m * np.log(factor) - NOISE_POWER * np.log(factor)
+        squares = window.rest**2
+        known = float((window.r * window.rest).sum() - squares.sum())
+        squares = squares / factor**2
+        log_p = _log_density(squares) - 0.5 * known - (K * m + NOISE_POWER) * np.log(factor)
         return Hypothesis(
             Kind.NOISE,
-            log_odds=float(log_p),
+            log_odds=log_p,
             factor=factor,
-            misfit=float(rest.mean()),
-            worst_row=float(rest.mean(axis=0).max()),
+            misfit=float(squares.mean()),
+            worst_row=float(squares.mean(axis=0).max()),
         )
+
+
+def _log_density(squares: Array) -> float:
+    """Return the logarithm of the density of whitened residuals, over that of a common constant.
+
+    Student's t, with one scale of each row in the window or one of each block (impacts of feet), either of
+    them as likely.
+
+    Args:
+        squares: Of the residuals, shape (K, m).
+    """
+    K, m = squares.shape
+    rows = -0.5 * (FREEDOM + K) * float(
+        np.log1p(squares.sum(axis=0) / FREEDOM).sum()
+    ) + m * _student_constant(K)
+    blocks = -0.5 * (FREEDOM + m) * float(
+        np.log1p(squares.sum(axis=1) / FREEDOM).sum()
+    ) + K * _student_constant(m)
+    return float(np.logaddexp(rows, blocks))
+
+
+def _student_constant(n: int) -> float:
+    """Return the logarithm of the constant of Student's t of n dimensions, over pi^(-n / 2)."""
+    return float(gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * np.log(FREEDOM))
+
+
+def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
+    """Eliminate the unknowns of A x = g, the first one last; A positive definite.
+
+    Args:
+        A: Shape (..., d, d).
+        g: Shape (..., d).
+
+    Returns:
+        g' A^-1 g, log det A, the first unknown, and its standard deviation for A^-1 as covariance, all (...).
+    """
+    # the axes of the unknowns come first, so that operations run along the others
+    A, g = np.moveaxis(A, (-2, -1), (0, 1)).copy(), np.moveaxis(g, -1, 0).copy()
+    square, determinant = np.zeros(g.shape[1:]), np.ones(g.shape[1:])
+    for i in range(len(A) - 1, -1, -1):
+        pivot, value = A[i, i], g[i]
+        ratio = A[:i, i] / pivot
+        square, determinant = square + value**2 / pivot, determinant * pivot
+        A[:i, :i] -= ratio[:, None] * A[None, i, :i]
+        g[:i] -= ratio * value
+    return square, np.log(determinant), value / pivot, pivot**-0.5

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
-from inertial_estimation.inertial.model import DRIFT_S, EstimationModel
+from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.residual_bias import ResidualBias
@@ -25,7 +26,6 @@ from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, seconds
 from inertial_estimation.spatial import linear_algebra
 
-REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 QUANTILE = 0.999  # of the NIS that is reported as its bound
 HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
 FOLLOWED_S = 0.1  # in which it reaches an expected load that varies, and goes with it then [s]
@@ -221,7 +221,7 @@ class InertialEstimator:
     def set_config(self, config: InertialPipelineConfig) -> None:
         """Take parameters of which only those that may change while running differ."""
         self.config = config
-        self.noise.adapt(config.adapt_noise)
+        self.noise.adapting = config.adapt_noise
         if isinstance(self.filter, LogCholeskyEkf):
             self.filter.gated, self.filter.reopen_after = config.gate.enabled, config.gate.reopen_after
 
@@ -275,8 +275,8 @@ class InertialEstimator:
         if self._since_block >= 0.5 * self.config.window - 1e-4:
             dt = min(self._since_block, self.config.window)
             self._since_block = 0.0
-            columns = self.supervisor.columns(equation, at_rest=speed < REST_SPEED)
-            self.supervisor.feed(BankBlock(replace(block, dt=dt), columns, equation))
+            causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
+            self.supervisor.feed(BankBlock(replace(block, dt=dt), causes, equation))
         return self._counted(outcome)
 
     def _counted(self, outcome: StepOutcome) -> StepOutcome:
@@ -363,7 +363,7 @@ class InertialEstimator:
             assert old.equation is not None
             equation = self.model.measurement.restated(old.equation, self.believed())
             rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
-            waiting[i] = BankBlock(rows, old.columns, equation)
+            waiting[i] = BankBlock(rows, old.causes, equation)
         return True
 
     def _note_bodies(self) -> None:

@@ -59,17 +59,18 @@ class InformationFilter:
         variance: Array = np.einsum("ij,jk,ik->i", H, self.posterior.P, H)
         return variance
 
-    def learn(self, block: RowBlock) -> None:
-        """Learn from one block.
+    def learn(self, *blocks: RowBlock) -> None:
+        """Learn from blocks, and move to the most probable state once.
 
         Args:
-            block: The equations.
+            blocks: The equations.
         """
-        weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
         before = self.data.copy()
-        self.data.discount(float(np.exp(-block.dt / self.memory)))
-        self.data.add(block, weights)
-        self._drift(block.dt)
+        for block in blocks:
+            weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
+            self.data.discount(float(np.exp(-block.dt / self.memory)))
+            self.data.add(block, weights)
+            self._drift(block.dt)
         try:
             self.solve()
         except NumericalError:

@@ -4,7 +4,7 @@ A hypothesis is a row of the table: what its amplitudes do to the rows, how larg
 it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -14,6 +14,7 @@ from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 LOAD_SHARE = 0.05  # expected load, as share of the robot's mass; a push has its weight
 REACH = 0.05  # of the place of a load beyond the body's own mass, per axis [m]
@@ -116,6 +117,7 @@ class CauseTable:
         wrench_size: Expected size of force [N] and moment [Nm] of a push, shape (6,).
         spread: Covariance of the place of a load about the centre of mass of each body, axes of the joint, in
             squared units of `lever`, shape (n, 3, 3).
+        inverse_spread, log_det_spread: Its inverse, shape (n, 3, 3), and the log determinant of that, (n,).
         lever: Unit of the distance of a load from the centre of mass [m].
         inputs: Names of inputs with six components, and of those with one.
     """
@@ -139,6 +141,8 @@ class CauseTable:
         gyration = float(np.trace(candidates.spreads, axis1=1, axis2=2).max(initial=0.0))
         self.lever = lever = float(np.sqrt(gyration + REACH**2))
         self.spread: Array = (candidates.spreads + REACH**2 * np.eye(3)) / lever**2
+        self.inverse_spread: Array = linear_algebra.inv(self.spread)
+        self.log_det_spread: Array = np.linalg.slogdet(self.inverse_spread)[1]
         mass = LOAD_SHARE * total_mass
         force = mass * STANDARD_GRAVITY
         self.load_size: Array = mass * np.array([1.0, lever, lever, lever])
@@ -192,8 +196,3 @@ class CauseTable:
             return parts
         of_six, of_one = (np.matmul(paths.projection.T, part) for part in parts)
         return of_six, of_one
-
-
-def stacked(columns: Sequence[CauseColumns], row: Row) -> Array:
-    """Return the columns of a row in successive blocks, shape (blocks, n, m, d)."""
-    return np.array([getattr(block, row.columns) for block in columns])

@@ -27,6 +27,7 @@ class RowBlock:
         noise: Stated covariance of the rows, static friction included, shape (m, m).
         dt: Time that it stands for [s].
         time_ns: Time of the measurement [ns].
+        at_rest: Whether the joints are at rest.
     """
 
     A: Array
@@ -34,6 +35,7 @@ class RowBlock:
     noise: Array
     dt: float
     time_ns: int = 0
+    at_rest: bool = False
 
 
 @dataclass

@@ -32,6 +32,7 @@ from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
+REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 SMALLEST_CHANGE = 1e-9  # of an inertial parameter by a load, for a covariance that can be inverted
 
 
@@ -228,7 +229,9 @@ class EstimationModel:
             sign = smooth_sign(v, self.config.coulomb_law.smoothing_speed) if state is None else state[joints]
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
-        return RowBlock(A, equation.value, R, dt, time_ns)
+        speeds = np.full(1, np.inf) if equation.state is None else np.abs(equation.state.v)
+        at_rest = float(speeds.max(initial=0.0)) < REST_SPEED
+        return RowBlock(A, equation.value, R, dt, time_ns, at_rest)
 
     @cached_property
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:

@@ -20,11 +20,14 @@ PRIOR_S = 0.3  # weight of the stated noise, as time of data [s]
 MEMORY_S = 10.0  # of the statistic [s]
 PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
 INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
-RELEASE_S = 35.0  # of one row, in which the noise in use falls: at rest it is smaller than in motion [s]
 LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
 FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
-REPORTED = 1.7  # factor from which on a stated noise is called too small
+REPORTED, REPORTED_LARGE = (
+    1.7,
+    5.0,
+)  # factors from which on a stated noise is called too small, or too large: it
+# covers errors of the model that a clean simulation lacks
 SAID_S = 2.0  # of data before it is said [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 
@@ -59,13 +62,13 @@ def _parameter(row: str) -> str:
 class NoiseScale:
     """Scale of the stated noise of each group of rows, from the innovations of all blocks learned.
 
+    Rest says little of the noise in motion: impacts, flexible links and errors of accelerations come with it.
+    The scales of both are followed apart, and in use is the larger one.
+
     Attributes:
         names: Parameter that states the noise of each group.
         groups: Group of each row, shape (m,).
-        variance: s_g^2 in use, shape (count,).
-        seen: s_g^2 that the innovations show, shape (count,).
         adapting: Whether the one in use follows.
-        seconds: Of data that it has seen [s].
     """
 
     def __init__(self, names: tuple[str, ...], groups: Array) -> None:
@@ -81,24 +84,28 @@ class NoiseScale:
 
     def reset(self) -> None:
         """Return to the stated noise."""
-        self.variance: Array = np.ones(len(self.names))
-        self.seen: Array = np.ones(len(self.names))
-        self.seconds = 0.0
-        self._informed: Array = np.zeros(len(self.names))
+        self._of_both: Array = np.ones((2, len(self.names)))  # in motion and at rest
+        self._seconds, self._informed = np.zeros(2), np.zeros((2, len(self.names)))
         self._products: Array = np.zeros(len(self.names))
         self._squares: Array = np.full(len(self.names), CORRELATION_PRIOR)
         self._last: Array | None = None
 
-    def adapt(self, adapting: bool) -> None:
-        """Use what the innovations show from now on, or the stated noise."""
-        self.adapting = adapting
-        if not adapting:
-            self.variance = np.ones(len(self.names))
-
     def discount(self, share: float) -> None:
         """Let all that has been seen count less, so that the scale follows new innovations soon."""
         self._informed *= share
-        self.seconds *= share
+        self._seconds *= share
+
+    @property
+    def seen(self) -> Array:
+        """s_g^2 that the innovations show, shape (count,): the larger one of motion and rest."""
+        known = self._of_both if self._seconds[1] > SAID_S else self._of_both[:1]
+        largest: Array = known.max(axis=0)
+        return largest
+
+    @property
+    def variance(self) -> Array:
+        """s_g^2 in use, shape (count,)."""
+        return self.seen if self.adapting else np.ones(len(self.names))
 
     @property
     def correlation(self) -> Array:
@@ -129,19 +136,14 @@ class NoiseScale:
         scaled: Array = s[:, None] * noise * s
         return scaled
 
-    @property
-    def doubt(self) -> float:
-        """Factor that the standard deviations may still be wrong by, at one sigma of its logarithm."""
-        informed = 1.0 / PRIOR_LOG**2 + self.seconds * len(self.groups) / INDEPENDENT_S
+    def doubt(self, *, at_rest: bool) -> float:
+        """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""
+        informed = 1.0 / PRIOR_LOG**2 + self._seconds[int(at_rest)] * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))
 
-    def doubted(self, noise: Array) -> Array:
-        """Return a stated covariance at the largest scale that is likely.
-
-        Args:
-            noise: Shape (m, m).
-        """
-        return self.doubt**2 * self.scaled(noise)
+    def doubted(self, block: RowBlock) -> Array:
+        """Return the covariance of a block at the largest scale that is likely, shape (m, m)."""
+        return self.doubt(at_rest=block.at_rest) ** 2 * self.scaled(block.noise)
 
     def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
         """Take the innovation of a block before it is learned.
@@ -155,22 +157,19 @@ class NoiseScale:
             Student weights of the rows, shape (m,).
         """
         R0 = block.noise.diagonal()
-        R = self.seen[self.groups] * R0
+        regime, keep = int(block.at_rest), float(np.exp(-block.dt / MEMORY_S))
+        scale, informed = self._of_both[regime], self._informed[regime]
+        R = scale[self.groups] * R0
         S = predicted + R
         q = innovation**2 / S
         weights = student_weights(q)
         informing = R / S
         surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
-        keep = float(np.exp(-block.dt / MEMORY_S))
-        self._informed = keep * self._informed + block.dt * self._mean(informing**2)
-        change = block.dt * surplus / (self._informed + PRIOR_S)
-        grown = self.seen * np.exp(np.clip(change, -FASTEST, FASTEST))
-        self.seen = np.clip(grown, LARGEST**-2, LARGEST**2)
-        if self.adapting:
-            self.variance = np.maximum(
-                self.seen, self.variance * np.exp(-2.0 * block.dt * len(self.groups) / RELEASE_S)
-            )
-        self.seconds += block.dt
+        informed[:] = keep * informed + block.dt * self._mean(informing**2)
+        change = block.dt * surplus / (informed + PRIOR_S)
+        grown = scale * np.exp(np.clip(change, -FASTEST, FASTEST))
+        scale[:] = np.clip(grown, LARGEST**-2, LARGEST**2)
+        self._seconds[regime] += block.dt
         self._correlate(innovation / np.sqrt(S) * np.sqrt(weights), R / S, block.dt)
         return weights
 
@@ -202,10 +201,10 @@ class NoiseScale:
         Args:
             too_small: Which of both.
         """
-        if self.seconds < SAID_S:
+        if self._seconds.max() < SAID_S:
             return ""
         found = ((name, seen) for name, (seen, _used) in self.factors().items())
-        wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED))
+        wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED_LARGE))
         return "; ".join(noise_sentence(*one) for one in wrong)
 
 

@@ -13,8 +13,8 @@ from inertial_estimation.spatial import linear_algebra
 
 Mask = NDArray[np.bool_]
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
-SMALLEST_STEP = 1e-4  # of all coordinates, at which the minimum counts as reached
-MOST_STEPS = 12  # of one update; the next one goes on from there
+SMALLEST_DECREASE = 0.02  # of the cost, expected of a step, at which the minimum counts as reached: 0.2 sigma
+MOST_STEPS = 4  # of one update; the next one goes on from there
 HALVINGS = 8  # of a step that does not lower the cost
 
 
@@ -86,6 +86,7 @@ def most_probable(
         step = np.zeros(len(start))
         step[free] = -_solved(gauss[free][:, free], unknowns.curvature(at, slope)[free][:, free], gradient)
         largest = np.abs(step[:n]).max(initial=0.0)
+        decrease = -0.5 * float(gradient @ step[free])
         step *= min(1.0, LARGEST_STEP / max(largest, 1e-12))
         for halving in range(HALVINGS):
             new = unknowns.at(unknowns.bounded(at.x + 0.5**halving * step))
@@ -95,7 +96,7 @@ def most_probable(
         else:
             break
         at, value = new, new_value
-        if largest < SMALLEST_STEP or steps == MOST_STEPS:
+        if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
     gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
     return Posterior(at, _covariance(gauss, free, unknowns.prior_covariance), steps)

@@ -7,17 +7,15 @@ onset are learned at once.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inertial.bank import Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
-from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
@@ -25,10 +23,11 @@ FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the 
 AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
-CONTEXT = 2  # blocks before the onset of an event that it keeps
+CONTEXT = 4  # blocks before the onset of an event that it keeps: they tell model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
-JUDGED_EVERY = 4  # blocks, of those that agree with the estimate
+QUIET_ROW = 9.0  # the same of one row in one block, or in the mean of those that wait: a cause needs more
+JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
 HELD = 0.5  # probability of no event below which blocks wait
 EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
@@ -253,10 +252,6 @@ class Supervisor:
         """The table of causes."""
         return self._bank.table
 
-    def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
-        """Return the columns of the causes in an equation; see `CauseTable.columns`."""
-        return self._bank.table.columns(equation, at_rest=at_rest)
-
     def feed(self, block: BankBlock) -> None:
         """Take the next block.
 
@@ -273,7 +268,7 @@ class Supervisor:
         if len(self.waiting) < 2:
             return
         self.progress.unjudged += 1
-        if self.phase is Phase.LEARNING and self.progress.unjudged < JUDGED_EVERY and self._is_calm(block):
+        if self.phase is Phase.LEARNING and self._is_calm(block) and self.progress.unjudged < JUDGED_EVERY:
             self._learn_old()
             return
         self.progress.unjudged = 0
@@ -300,17 +295,25 @@ class Supervisor:
             self._learn(self.waiting.popleft())
 
     def _is_calm(self, block: BankBlock) -> bool:
-        """Whether a block agrees so well that causes need not be looked for in it alone."""
-        rows = block.rows
-        return self.found is None and self._are_calm([rows], [self._filter.noise.scaled(rows.noise)])
+        """Whether a block agrees, alone and in the mean of those that wait, too well for a cause."""
+        noise, rows = self._filter.noise, block.rows
+        variance = noise.scaled(rows.noise).diagonal() + self._filter.predicted_variance(rows)
+        block.deviation = self._filter.innovation(rows) / np.sqrt(variance)
+        waiting = [b.deviation for b in self.waiting if b.deviation is not None]
+        rho = noise.correlation[noise.groups]
+        of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
+        squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean
+        calm = all(float(q.mean()) < CALM and float(q.max()) < QUIET_ROW for q in squares)
+        return calm and self.found is None
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
         delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
         if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
-        while len(self.waiting) > delay:
-            self._learn(self.waiting.popleft())
+        old = [self.waiting.popleft() for _ in range(len(self.waiting) - delay)]
+        if old:
+            self._learn(*old)
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._event.held_s += block.rows.dt
@@ -319,13 +322,15 @@ class Supervisor:
         self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
         self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
         varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
-        if best.kind in LOADS and self._believed(self.found) and not varying_only_now:
+        over = self._event.held_s > (AGREED - 0.5) * block.rows.dt and self._agrees()
+        gone = varying_only_now or (over and best.kind is Kind.VARYING)
+        if best.kind in LOADS and self._believed(self.found) and not gone:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
         nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
-        if self._event.held_s > (AGREED - 0.5) * block.rows.dt and (nothing or self._agrees()):
+        if over or (nothing and self._event.held_s > (AGREED - 0.5) * block.rows.dt):
             self._end(1)
             return
         if (
@@ -352,7 +357,7 @@ class Supervisor:
             self.waiting.popleft()
             onset -= 1
         while len(self.waiting) > LONGEST_WINDOW:
-            self.waiting.popleft()
+            del self.waiting[CONTEXT]
 
     def _believed(self, found: FoundCause) -> bool:
         h = found.hypothesis
@@ -368,9 +373,9 @@ class Supervisor:
         since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
         self.phase = Phase.LEARNING
-        for block in since:
-            self._learn(block)
-            self._filter.expect(body)
+        self._filter.solve()
+        self._learn(*since)
+        self._filter.expect(body)
         self.loads.last_kg = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
@@ -384,25 +389,30 @@ class Supervisor:
             self.waiting.popleft()
 
     def _agrees(self) -> bool:
-        """Whether the raw residuals of the last blocks agree with the estimate."""
-        last = [block.rows for block in list(self.waiting)[-AGREED:]]
-        noises = [self._filter.noise.doubted(rows.noise) for rows in last]
-        return len(last) == AGREED and self._are_calm(last, noises)
+        """Whether the raw residuals of the last blocks agree with the estimate.
 
-    def _are_calm(self, blocks: Sequence[RowBlock], noises: Sequence[Array]) -> bool:
-        """Whether the mean squares of normalised innovations are small, of all rows and of each."""
+        By the noise as known while a certain cause that lasts explains them, else by the largest one.
+        """
+        best = None if self.found is None or not self.found.certain else self.found.hypothesis
+        explained = best is not None and best.row is not None and best.row.constant and fits(best)
+        filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
         squares = [
-            self._filter.innovation(rows) ** 2 / (R.diagonal() + self._filter.predicted_variance(rows))
-            for rows, R in zip(blocks, noises, strict=True)
+            filter_.innovation(rows) ** 2
+            / (
+                (filter_.noise.scaled(rows.noise) if explained else filter_.noise.doubted(rows)).diagonal()
+                + filter_.predicted_variance(rows)
+            )
+            for rows in last
         ]
         mean = np.mean(squares, axis=0)
-        return float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
 
-    def _learn(self, block: BankBlock) -> None:
-        self._filter.learn(block.rows)
+    def _learn(self, *blocks: BankBlock) -> None:
+        self._filter.learn(*(block.rows for block in blocks))
+        duration = sum(block.rows.dt for block in blocks)
         for body in list(self.loads.varying):
-            self._follow(body, block.rows.dt)
-        self.progress.learned_s += block.rows.dt
+            self._follow(body, duration)
+        self.progress.learned_s += duration
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, until its mass has stood still for long enough."""

@@ -10,7 +10,7 @@ from inertial_estimation.signals import Array, Decision
 
 OUTLIERS = 0.01  # share of measurements that are taken for outliers
 WIDER = 10.0  # their standard deviation over that of the others
-NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING, Decision.UNRESOLVABLE)
+NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING)
 
 
 def negative_log_likelihood(update: StepOutcome) -> float:

@@ -21,7 +21,7 @@ CAD = BodyPrior(mass=0.2, com=0.02, radii=0.1)
 def information(scene, prior):
     """The filter with the stated noise, which is the true one."""
     noise = scene.noise()
-    noise.adapt(False)
+    noise.adapting = False
     return InformationFilter(Unknowns(scene.bodies, prior), noise, MEMORY)
 
 

@@ -18,7 +18,7 @@ PAYLOAD = (2.0, (0.02, -0.01, 0.1))
 
 def learned(scene, blocks, *, adapt=True, convention="rucker"):
     noise = scene.noise()
-    noise.adapt(adapt)
+    noise.adapting = adapt
     filter_ = InformationFilter(scene.unknowns(convention), noise, MEMORY)
     for block in blocks:
         filter_.learn(block)

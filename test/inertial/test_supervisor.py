@@ -29,10 +29,10 @@ class Watched:
 
     def feed(self, change=None):
         block, equation = self.scene.block()
-        columns = self.supervisor.columns(equation, at_rest=False)
+        columns = self.supervisor.table.columns(equation, at_rest=False)
         if change is not None:
             block = replace(block, value=block.value + change(columns))
-        self.supervisor.feed(BankBlock(block, columns, equation))
+        self.supervisor.feed(BankBlock(block, lambda: columns, equation))
 
     @property
     def mass(self):
