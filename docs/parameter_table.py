@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS
 from inertial_estimation.configuration.node_options import NodeOptions, PipelineNodeOptions
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotConfig, RobotGeometryConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters, section
 
@@ -22,7 +22,8 @@ class Standing:
 
 
 SHARED: dict[str, tuple[type, ...]] = {
-    "All nodes": (RobotConfig, NodeOptions),
+    "All nodes": (RobotGeometryConfig, NodeOptions),
+    "All nodes but tilt_observer": (RobotConfig,),
     "tilt_observer, inertial_ekf, trunk_payload and whole_body_controller": (PipelineNodeOptions,),
     "simulator and whole_body_controller": (Standing,),
 }

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.referee.feed import fed
 from benchmarks.referee.row import Better, Row, over_seeds
+from benchmarks.referee.starts import gait_starts
 from benchmarks.referee.task import Task
 
 PART = "synthetic"
@@ -63,6 +64,7 @@ def tasks(seed: int, count: int) -> list[Task]:
         scenes = [*((name, "wrench") for name in GAITS), ("walk", "joint_torques")]
         for name, source in scenes:
             calls[f"{robot}, {name}, {source}"] = partial(gait, robot, name, seeds, source), 15.0
+        calls[f"{robot}, starts at random times"] = partial(gait_starts, robot, "walk", seed), 40.0
     for scene, unlike, variants in LOOPS:
         name = f"{scene}{', unlike its file' if unlike else ''}"
         calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike, variants), 60.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from inertial_estimation.configuration.node_configs import robot_config
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import RobotGeometryConfig, robot_from_config
 from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -107,7 +107,7 @@ def _origin_ns(recording: Recording, topics: RecordedTopics) -> int:
 
 @contextmanager
 def simulation_view(
-    path: Path | None, loop: ClosedLoop, config: RobotConfig, urdf: str, links: Sequence[str]
+    path: Path | None, loop: ClosedLoop, config: RobotGeometryConfig, urdf: str, links: Sequence[str]
 ) -> Iterator[None]:
     """Show a closed loop while the context lasts, from the hoist on.
 
@@ -138,7 +138,7 @@ def simulation_view(
 
 def _recorded_view(
     path: Path,
-    robot: tuple[RobotModel, RobotConfig, str],
+    robot: tuple[RobotModel, RobotGeometryConfig, str],
     of: Pipelines | ClosedLoop,
     origin_ns: int,
     truth: Callable[[int], Truth],

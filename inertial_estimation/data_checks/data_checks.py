@@ -21,7 +21,7 @@ from inertial_estimation.data_checks.position_checks import position_checks, vel
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
 
 WINDOW_NS = 100_000_000  # averages noise, short against a gait; ten samples at 100 Hz
@@ -38,7 +38,7 @@ class WindowCollector:
         period_ns: Time from window to window [ns]; may be raised.
     """
 
-    def __init__(self, setup: RobotSetup, config: RobotConfig) -> None:
+    def __init__(self, setup: RobotSetup, config: RobotGeometryConfig) -> None:
         self.missing: tuple[str, ...] = ()
         self.period_ns = WINDOW_NS
         self._robot = setup.robot
@@ -197,7 +197,7 @@ class DataChecks:
         inputs: What is kept of every reading.
     """
 
-    def __init__(self, setup: RobotSetup, config: RobotConfig) -> None:
+    def __init__(self, setup: RobotSetup, config: RobotGeometryConfig) -> None:
         """Prepare for a robot.
 
         Args:

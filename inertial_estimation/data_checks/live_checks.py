@@ -20,7 +20,7 @@ from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Stream
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, WrenchAxes
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, WrenchAxes
 from inertial_estimation.signals import NANOSECONDS, Array, Health
 
 WINDOW_NS = 100_000_000  # averages noise, short against a gait; ten samples at 100 Hz
@@ -65,7 +65,7 @@ class LiveChecks:
         execute: Executes the call that judges; returns what returns the results, or None until it has them.
     """
 
-    def __init__(self, setup: RobotSetup, config: RobotConfig, inputs: RobotInputs) -> None:
+    def __init__(self, setup: RobotSetup, config: RobotGeometryConfig, inputs: RobotInputs) -> None:
         """Begin without data of the inputs of a robot, among which are joint states."""
         self.execute: Execution = at_once
         self._robot, self._inputs = (setup, config), inputs
@@ -155,7 +155,7 @@ def _parts(rows: Array, columns: JointRow) -> list[Array]:
 
 def judged(
     setup: RobotSetup,
-    config: RobotConfig,
+    config: RobotGeometryConfig,
     columns: JointRow,
     wrenches: Mapping[str, str],
     windows: Sequence[RawWindow],

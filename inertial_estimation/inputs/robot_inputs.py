@@ -24,7 +24,7 @@ from inertial_estimation.inputs.sensors import IMU, ContactInput, ContactSource,
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, check_contact
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, check_contact
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -364,7 +364,7 @@ class TakesReadings:
         self.inputs.push_contact(contact, sample)
 
 
-def joints_alone(robot: RobotModel, config: RobotConfig, **wanted: bool) -> RobotInputs:
+def joints_alone(robot: RobotModel, config: RobotGeometryConfig, **wanted: bool) -> RobotInputs:
     """Return inputs of the corrected joint states of a robot alone; `velocities`, `efforts` as there."""
     corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
     setup, more = RobotSetup(robot, (), None), dict[str, Any](wanted)

@@ -19,8 +19,8 @@ WORLD_FRAMES = ("world", "map", "odom")
 
 
 @dataclass(frozen=True)
-class RobotConfig(RobotInputConfig):
-    """The robot: its description, its base, its IMU, its contacts and its inputs."""
+class RobotGeometryConfig(RobotInputConfig):
+    """The robot: its description, its base, its IMU, its contacts and its inputs, but for joint friction."""
 
     urdf: str = parameter(
         "",
@@ -54,12 +54,18 @@ class RobotConfig(RobotInputConfig):
     frames: AddedFrames = section(AddedFrames)
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
-    nominal_friction: NominalFriction = section(NominalFriction)
 
     @property
     def imus(self) -> dict[str, str]:
         """Link of every IMU by the topic of its readings; empty without one."""
         return {IMU_TOPIC: self.imu_frame} if self.imu_frame else {}
+
+
+@dataclass(frozen=True)
+class RobotConfig(RobotGeometryConfig):
+    """The same, with the friction of its joints."""
+
+    nominal_friction: NominalFriction = section(NominalFriction)
 
 
 class WrenchAxes(Enum):
@@ -125,7 +131,7 @@ def check_contact(contact: str, contacts: Sequence[str]) -> None:
         raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, contacts, 'there are')}")
 
 
-def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
+def robot_from_config(config: RobotGeometryConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.
 
     Args:
@@ -157,7 +163,7 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
     return RobotSetup(robot, tuple(contacts), imu)
 
 
-def _check_contact_lists(config: RobotConfig) -> None:
+def _check_contact_lists(config: RobotGeometryConfig) -> None:
     """Refuse lists of contacts and frames that do not belong together.
 
     Raises:

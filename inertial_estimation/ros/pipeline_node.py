@@ -13,7 +13,7 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
@@ -140,7 +140,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _publish(self, results: Sequence[Any]) -> None:
         """Publish the results of one tick, in order."""
 
-    def _robot_config(self, config: ConfigT) -> RobotConfig:
+    def _robot_config(self, config: ConfigT) -> RobotGeometryConfig:
         return config.pipeline.robot
 
     def _start(self, urdf: str) -> None:

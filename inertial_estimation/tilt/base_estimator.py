@@ -300,7 +300,7 @@ class BaseEstimator:
         self.observer: TiltObserver = (
             TiltFilter(config.filter, radius)
             if config.observer == "filter"
-            else TwoStageObserver(config.two_stage, config.filter.startup, radius)
+            else TwoStageObserver(config.two_stage, radius)
         )
         self.on_step: Callable[[StepReadings], None] | None = None
         self.steps = self.incomplete_steps = 0

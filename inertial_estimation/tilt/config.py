@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
 from inertial_estimation.tilt.two_stage import TwoStageConfig
@@ -31,21 +31,13 @@ class ContactConfig:
         lower=-1.0,
         upper=1.0,
     )
-    observer_gain: float = parameter(
-        100.0,
-        "Gain of the momentum observer that turns joint torques into contact forces: a force is followed "
-        "to 63 % in the inverse of it. Larger is faster, and amplifies the noise of joint velocities.",
-        unit="1/s",
-        lower=1.0,
-        upper=1e4,
-    )
 
 
 @dataclass(frozen=True)
 class TiltPipelineConfig:
     """All parameters of the tilt observer."""
 
-    robot: RobotConfig = section(RobotConfig, prefix="")
+    robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="")
     rate: float = parameter(
         500.0,
         "Highest rate of estimates; IMU readings that arrive faster are averaged.",
@@ -62,25 +54,15 @@ class TiltPipelineConfig:
     filter: FilterConfig = section(FilterConfig)
     two_stage: TwoStageConfig = section(TwoStageConfig)
     contact: ContactConfig = section(ContactConfig)
-    yaw_timeout: float = parameter(
-        0.1,
-        "Age of a yaw reference beyond which the yaw is integrated from the gyroscope; 0 ignores references.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        runtime=True,
-    )
 
     @property
     def without_effect(self) -> list[str]:
         """A sentence for each gain that was changed of the observer that is not in use."""
         unused = next(one for one in OBSERVERS if one != self.observer)
         own, defaults = parameter_values(self), parameter_values(TiltPipelineConfig())
-        shared = "filter.startup"
-        names = [name for name in own if name.startswith(f"{unused}.") and name != shared]
         return [
             f"tilt_observer.{name} has no effect: it is of the observer {unused}, and {self.observer} is in "
             "use"
-            for name in names
-            if own[name] != defaults[name]
+            for name in own
+            if name.startswith(f"{unused}.") and own[name] != defaults[name]
         ]

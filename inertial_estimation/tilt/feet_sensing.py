@@ -151,8 +151,8 @@ class FeetSensing:
         """
         self.view = ContactView(setup)
         self.shares = ContactShares(setup, sources, config.robot.inputs.timeout)
-        gain = config.contact.observer_gain
-        self._torques = TorqueForces(setup, config.robot, gain) if self.shares.by_torques else None
+        longest = config.robot.inputs.max_gap
+        self._torques = TorqueForces(setup, longest) if self.shares.by_torques else None
         self.reset()
 
     def reset(self) -> None:

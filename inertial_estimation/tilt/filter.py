@@ -14,6 +14,7 @@ The mathematics are in `error_state`; equations and their source in docs/tilt_ob
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,13 +35,12 @@ from inertial_estimation.tilt.error_state import (
     spread,
 )
 from inertial_estimation.tilt.imu_readings import ImuStatistics
-from inertial_estimation.tilt.initial_alignment import InitialAlignment
+from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
-SLOW, FAST = 4.0, 0.1  # over which the noise of contact velocities is averaged [s]
-UNKNOWN_NOISE = 0.05**2  # variance of a contact velocity before any is seen [m^2/s^2]
+NOISE_MEMORY = 1.0  # over which the noise of contact velocities is averaged [s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
 UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
@@ -50,6 +50,7 @@ LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
+LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
 JUDGED_TIME = 0.5  # over which corrections of the vertical are summed [s]
 LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
 DOUBT = 12.0  # times the expected square of that sum, from which the gyroscope's bias is doubted
@@ -103,14 +104,6 @@ class FilterConfig:
         upper=0.1,
         runtime=True,
     )
-    gyro_noise: float = parameter(
-        2e-4,
-        "Least noise of the gyroscope, per square root of a hertz; what its readings show is added.",
-        unit="rad/s",
-        lower=0.0,
-        upper=0.1,
-        runtime=True,
-    )
     freedom: float = parameter(
         0.05,
         "Velocity that a body without contacts hardly exceeds for a second: the smaller, the more the "
@@ -120,13 +113,45 @@ class FilterConfig:
         upper=100.0,
         runtime=True,
     )
-    startup: float = parameter(
-        0.3,
-        "Time over which the tilt at the start is determined; nothing is published during it.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-    )
+
+
+class Carried(NamedTuple):
+    """What the IMU carries along since the contacts were seen last, in its frame.
+
+    Attributes:
+        feet: The contacts then; None where they were not known.
+        below: From the frame of a round foot to its lowest point, then [m], shape (3,).
+        points: Points fixed in the world, as they are expected now; changed in place [m], shape (n, 3).
+        axes: Axes of the IMU then, as they are expected now; changed in place, shape (3, 3).
+    """
+
+    feet: Feet | None
+    below: Array
+    points: Array
+    axes: Array
+
+    @classmethod
+    def of(cls, feet: Feet | None, below: Array) -> "Carried":
+        """Begin with these contacts."""
+        return cls(feet, below, np.zeros((0, 3)) if feet is None else feet.points + below, np.eye(3))
+
+    def stood(self, feet: Feet | None, T: float) -> tuple[Array, Array] | None:
+        """Return where the joints see the points T later [s], and the shares of soles that stand flat.
+
+        None where nothing stands, or after too long a time.
+        """
+        if feet is None or self.feet is None or T > LONGEST_INTERVAL or not feet.shares.any():
+            return None
+        standing = np.minimum(feet.shares, self.feet.shares) > SOLE_SHARE
+        return feet.points + feet.turns_since(self.feet) @ self.below, feet.shares * (feet.soles & standing)
+
+    def missed(self, feet: Feet, k: int) -> Array:
+        """Return the rotation of a foot that does not turn, which the gyroscope has missed [rad], shape (3,).
+
+        With R the rotation of a vector fixed in the world, in the IMU frame: R_foot R_gyro' = exp(S(missed)).
+        """
+        assert self.feet is not None
+        return log_so3(feet.rotations[k] @ self.feet.rotations[k].T @ self.axes)
 
 
 class TiltFilter(TiltObserver):
@@ -151,7 +176,7 @@ class TiltFilter(TiltObserver):
 
     def reset(self) -> None:
         """Forget everything, including the gyroscope's bias."""
-        self._forget_noise()
+        self._noise_level = LEAST_CONTACT_NOISE**2
         self._start(np.zeros(3), self.config.gyro_bias**2 * np.eye(3))
 
     def restart(self) -> None:
@@ -165,7 +190,7 @@ class TiltFilter(TiltObserver):
         self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
         self.alignment = InitialAlignment(self._radius)
         self._alone = math.inf  # time without contact [s]
-        self._points, self._axes = np.zeros((0, 3)), np.eye(3)
+        self._carried, self._interval = Carried.of(None, ORIGIN), 0.0
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation = np.zeros(2)
         self.residual, self.doubt = np.zeros(3), math.inf
@@ -176,7 +201,7 @@ class TiltFilter(TiltObserver):
             self._align(self.alignment, h, reading, look)
             return
         velocity, vertical, bias, offset, _covariance = self.state
-        propagate(h, reading, velocity, vertical, bias, offset, self._points, self._axes)
+        propagate(h, reading, velocity, vertical, bias, offset, self._carried.points, self._carried.axes)
         if look is not None:
             feet, imu = look
             self._interval += imu.time
@@ -196,7 +221,7 @@ class TiltFilter(TiltObserver):
             return
         if look.feet is not None:
             alignment.see(look.feet, self.state.vertical)
-        if alignment.time < self.config.startup:
+        if alignment.time < STARTUP:
             return
         velocity, vertical, shown = alignment.solve()
         P = self.state.covariance
@@ -218,7 +243,7 @@ class TiltFilter(TiltObserver):
         shaking = min(max((correlation - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0)
         return ProcessNoise(
             config.velocity_drift**2 + shaking * imu.force_noise,
-            config.gyro_noise**2 + imu.rate_noise,
+            LEAST_GYRO_NOISE**2 + imu.rate_noise,
             config.bias_drift**2,
             config.offset_drift**2,
         )
@@ -240,54 +265,26 @@ class TiltFilter(TiltObserver):
         s^2 over the share of the contact in the weight; s^2 is the mean of what the residuals show beyond
         the filter's own covariance (expectation maximisation).
         """
-        T, last, stood = self._interval, self.residual, self._stood(feet)
+        T, last, carried = self._interval, self.residual, self._carried
+        stood = carried.stood(feet, T)
         if stood is None:
             return
         seen, flat = stood
-        moved, arms = (self._points - seen) / T, 0.5 * (self._points + seen)
+        moved, arms = (carried.points - seen) / T, 0.5 * (carried.points + seen)
         self.residual = feet.shares @ moved
         shown = moved + self.state.velocity + arms @ skew(self.state.bias)
         level, power = self.contact_noise**2, 0.0
         for k in np.flatnonzero(feet.shares).tolist():
             share = float(feet.shares[k])
             power += share * self._measure(shown[k], 1.0, 0.0, arms[k], level / share, TAIL)
-        self._learn_noise(max(power, 0.0), T)
+        gain = 1.0 - math.exp(-T / NOISE_MEMORY)
+        self._noise_level += gain * (max(power, 0.0) - self._noise_level)
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
         bias = self.state.bias.copy()
         for k in np.flatnonzero(flat).tolist():
-            rate = self._missed(feet, k) / T + bias
+            rate = carried.missed(feet, k) / T + bias
             self._measure(rate, 0.0, 1.0, ORIGIN, SOLE_NOISE / (T * float(flat[k])), TAIL)
-
-    def _learn_noise(self, power: float, T: float) -> None:
-        self._seen_for += T
-        slow = max(1.0 - math.exp(-T / SLOW), T / (self._seen_for + 0.3))
-        fast = max(1.0 - math.exp(-T / FAST), T / (self._seen_for + 0.1))
-        self._slow += slow * (power - self._slow)
-        self._fast += fast * (power - self._fast)
-
-    def _forget_noise(self) -> None:
-        self._slow = self._fast = UNKNOWN_NOISE
-        self._seen_for = 0.0
-
-    def _stood(self, feet: Feet | None) -> tuple[Array, Array] | None:
-        """Return where points are now that were in contact at the last look, and shares of flat soles.
-
-        None where nothing stands.
-        """
-        then = self._feet
-        if feet is None or then is None or self._interval > LONGEST_INTERVAL or not feet.shares.any():
-            return None
-        standing = np.minimum(feet.shares, then.shares) > SOLE_SHARE
-        return feet.points + feet.turns_since(then) @ self._below, feet.shares * (feet.soles & standing)
-
-    def _missed(self, feet: Feet, k: int) -> Array:
-        """Return the rotation of a foot that does not turn, which the gyroscope has missed [rad], shape (3,).
-
-        With R the rotation of a vector fixed in the world, in the IMU frame: R_foot R_gyro' = exp(S(missed)).
-        """
-        assert self._feet is not None
-        return log_so3(feet.rotations[k] @ self._feet.rotations[k].T @ self._axes)
 
     def _measure_freedom(self, time: float) -> None:
         """A body does not fly away: without contacts its velocity is zero, within bounds."""
@@ -308,13 +305,14 @@ class TiltFilter(TiltObserver):
         """About axes at the end of the gyroscope's range, soles tell the rotation, or nothing does."""
         if not clipped.any():
             return
-        stood, state = self._stood(feet), self.state
+        state, carried = self.state, self._carried
+        stood = carried.stood(feet, self._interval)
         variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
         if feet is not None and stood is not None and stood[1].any():
-            missed = stood[1] @ [self._missed(feet, k) for k in range(len(feet.soles))] / stood[1].sum()
+            missed = stood[1] @ [carried.missed(feet, k) for k in range(len(feet.soles))] / stood[1].sum()
             R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
-            self._points[:], self._axes[:] = self._points @ R.T, self._axes @ R.T
+            carried.points[:], carried.axes[:] = carried.points @ R.T, carried.axes @ R.T
             variance = np.minimum(variance, SOLE_NOISE * self._interval)
         state.covariance[3:6, 3:6] += np.diag(variance)
 
@@ -341,17 +339,13 @@ class TiltFilter(TiltObserver):
         P[3:6, 6:9] -= DOUBTED_TIME * wrong
         P[6:9, 3:6] -= DOUBTED_TIME * wrong
         P[6:9, 6:9] += wrong
-        self._correlation = np.zeros(2)
-        self._forget_noise()
+        self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, np.zeros(2)
 
     def _carry(self, feet: Feet | None) -> None:
         """Carry the points of these contacts from here on."""
-        self._feet, self._interval = feet, 0.0
+        self._carried, self._interval = Carried.of(feet, -self._radius * self.state.vertical), 0.0
         if feet is not None and feet.shares.any():
             self._alone = 0.0
-        self._below = -self._radius * self.state.vertical
-        self._points = np.zeros((0, 3)) if feet is None else feet.points + self._below
-        self._axes = np.eye(3)
 
     def doubt_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""
@@ -360,4 +354,4 @@ class TiltFilter(TiltObserver):
     @property
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity that has all the weight [m/s]."""
-        return max(math.sqrt(max(self._slow, self._fast)), LEAST_CONTACT_NOISE)
+        return max(math.sqrt(self._noise_level), LEAST_CONTACT_NOISE)

@@ -18,6 +18,7 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
 
+STARTUP = 0.3  # over which the tilt at the start is determined; nothing is published during it [s]
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
 ACCELERATION_SIGMA = (
     1.0  # of the mean acceleration over the window, by which gamma differs from the mean force [m/s^2]

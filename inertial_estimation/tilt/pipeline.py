@@ -25,6 +25,7 @@ from inertial_estimation.signals import (
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.tilt.base_estimator import BaseEstimator
 from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tilt.initial_alignment import STARTUP
 
 FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
 DOUBTED = 3.0  # for which a doubt of the gyroscope's bias is reported [s]
@@ -42,7 +43,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     observer = estimator.observer
     found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
     if observer.aligning:
-        found.append(f"starting: determining the vertical over {estimator.config.filter.startup:g} s")
+        found.append(f"starting: determining the vertical over {STARTUP:g} s")
         level = HealthLevel.WARN
     if IMU in missing:
         return Health("estimator", HealthLevel.STALE, f"waiting for {IMU}", figures(estimator))
@@ -213,8 +214,7 @@ class TiltPipeline(TakesReadings):
         return row[columns.q], row[columns.v], None if columns.tau is None else row[columns.tau]
 
     def _reference(self, time_ns: int) -> Array | None:
-        timeout = self.config.yaw_timeout
-        row = self.inputs.aligner.latest(YAW_REFERENCE, time_ns, timeout) if timeout > 0.0 else None
+        row = self.inputs.aligner.latest(YAW_REFERENCE, time_ns, self.inputs.aligner.timeout)
         return None if row is None else rotation_from_quaternion(row)
 
 

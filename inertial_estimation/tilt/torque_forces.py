@@ -2,29 +2,31 @@
 
 The momentum observer gives the torques of the environment, those of a limb the force at its contact. Neither
 tilt nor velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it carries.
+Friction of the joints is neglected: where the forces only tell which contacts carry how much of the weight,
+it hardly changes the tilt.
 """
 
 import numpy as np
 
 from inertial_estimation.models.contact_force import ContactForces
 from inertial_estimation.models.contact_kinematics import ContactView, locked_robot, supporting_joints
-from inertial_estimation.models.friction import FrictionTerms, friction_model
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
+
+GAIN = 100.0  # of the momentum observer: a force is followed to 63 % within its inverse [1/s]
 
 
 class TorqueForces:
     """Estimates the force at each contact, joint state by joint state."""
 
-    def __init__(self, setup: RobotSetup, config: RobotConfig, gain: float) -> None:
+    def __init__(self, setup: RobotSetup, longest: float) -> None:
         """Prepare the model of the limbs.
 
         Args:
             setup: Robot and contacts.
-            config: Its parameters, for the friction of its joints that is known.
-            gain: Of the momentum observer [1/s].
+            longest: Time between joint states beyond which the observer begins anew [s].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
@@ -34,13 +36,9 @@ class TorqueForces:
         carrying = supporting_joints(robot, [contact.frame for contact in setup.contacts])
         limbs = locked_robot(robot, [name for name in robot.joint_names if name not in carrying])
         self._joints = np.array([robot.joint_index(name) for name in limbs.joint_names], dtype=int)
-        self._friction = friction_model(FrictionTerms(), robot, config.nominal_friction)[1]
-        armature = np.zeros(robot.n_joints)
-        if self._friction is not None:
-            armature = armature + self._friction.values["armature"]
-        self._observer = MomentumObserver(limbs, gain=gain, armature=armature[self._joints])
+        self._observer = MomentumObserver(limbs, gain=GAIN, armature=np.zeros(len(self._joints)))
         self._forces = ContactForces(limbs, setup.contacts)
-        self._longest = config.inputs.max_gap
+        self._longest = longest
         self._known = np.zeros(len(setup.contacts))
 
     def reset(self) -> None:
@@ -64,8 +62,6 @@ class TorqueForces:
             up_I: The vertical in the IMU frame, shape (3,).
         """
         q, v, tau = joints
-        if self._friction is not None:
-            tau = tau - self._friction.torques(q, v, np.zeros_like(v), load=tau)
         if h > self._longest:
             self._observer.reset()
         w_B = view.R_BI @ reading[3:]

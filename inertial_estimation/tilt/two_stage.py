@@ -27,7 +27,7 @@ from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
 from inertial_estimation.tilt.error_state import ERRORS, TiltState
 from inertial_estimation.tilt.imu_readings import REST_TIME
-from inertial_estimation.tilt.initial_alignment import InitialAlignment
+from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
@@ -129,15 +129,14 @@ class TwoStageObserver(TiltObserver):
 
     residual, doubt, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
 
-    def __init__(self, config: TwoStageConfig, startup: float, radius: float = 0.0) -> None:
+    def __init__(self, config: TwoStageConfig, radius: float = 0.0) -> None:
         """Begin with the alignment of the start.
 
         Args:
             config: Gains.
-            startup: Time over which the vertical at the start is determined [s].
             radius: Of round feet [m].
         """
-        self.config, self._startup, self._radius = config, startup, radius
+        self.config, self._radius = config, radius
         self.reset()
 
     def reset(self) -> None:
@@ -182,7 +181,7 @@ class TwoStageObserver(TiltObserver):
         alignment.turn(h, rate, force)
         if feet is not None:
             alignment.see(feet, self.state.vertical)
-        if alignment.time >= self._startup:
+        if alignment.time >= STARTUP:
             self.state.velocity[:], self._intermediate, _shown = alignment.solve()
             self.state.vertical[:], self.alignment = self._intermediate, None
 

@@ -11,7 +11,7 @@ import rerun.blueprint as rrb
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.files.outputs import PARTIAL
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import ContactLoad
 from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
@@ -26,7 +26,7 @@ APPLICATION = "inertial_estimation"
 def recorded_view(
     path: Path,
     robot: RobotModel,
-    config: RobotConfig,
+    config: RobotGeometryConfig,
     urdf: str,
     *,
     panels: Panels,

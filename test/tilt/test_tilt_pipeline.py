@@ -249,7 +249,7 @@ def test_what_does_not_fit_is_refused(values, message):
 
 
 def test_gains_of_the_observer_that_is_not_in_use_are_named():
-    values = {"observer": "two_stage", "filter.freedom": 0.2, "filter.startup": 0.5, "two_stage.gamma": 2.0}
+    values = {"observer": "two_stage", "filter.freedom": 0.2, "two_stage.gamma": 2.0}
     (said,) = build_config(TiltPipelineConfig, values).without_effect
     assert "filter.freedom has no effect" in said
     assert TiltPipelineConfig().without_effect == []

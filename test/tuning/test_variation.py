@@ -55,7 +55,7 @@ def test_ranges_choices_and_a_name_alone():
     )
     assert gamma.value_at(0.5) == pytest.approx(0.3**0.5 * 3.0**0.5)
     assert gamma.share_of(gamma.value_at(0.3)) == pytest.approx(0.3)
-    assert one("tilt_observer.yaw_timeout=0:2").value_at(0.25) == 0.5
+    assert one("tilt_observer.contact.radius=0:1").value_at(0.25) == 0.25
     assert one("point_contacts=true,false").choices == (True, False)
     assert one("observer=filter,two_stage").value_at(0.99) == "two_stage"
     alone = one("prior.com")

@@ -1,0 +1,121 @@
+"""Starts of the tilt observer at random times of a walk: its error once a second of it is over."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.referee.row import Row
+from benchmarks.referee.task import SkippedError
+
+STARTS, LENGTH_S, BEGUN_S = 30, 3.0, 1.0  # how many; each for how long, and from when on the error counts
+FASTEST_AT_REST = 0.1  # mean angular rate over a second, below which a robot does not walk [rad/s]
+Truth = Callable[[np.ndarray], np.ndarray]  # verticals in the base frame by stamps [ns], NaN: not known
+
+
+def icub_starts(seed: int) -> list[Row]:
+    """Return those of the recording of the iCub, against motion capture aligned by the whole recording."""
+    from benchmarks.referee.recordings import ICUB, datasets
+    from inertial_estimation import BagRecording, build_pipelines, load_configs, replay_recording
+    from inertial_estimation.recordings.recording import read_orientations
+    from inertial_estimation.replay.metrics import interpolated, tilt_errors
+    from inertial_estimation.replay.result_files import read_trusted
+
+    path, urdf = datasets() / ICUB[0], str(datasets() / "icub_walking/iCubGenova04.urdf")
+    if not path.exists():
+        raise SkippedError(f"no recording {ICUB[0]} (INERTIAL_ESTIMATION_DATASETS)")
+
+    def build() -> Any:
+        return build_pipelines(load_configs(["icub"]), urdf=urdf, only=["tilt_observer"])
+
+    with BagRecording(path) as bag:
+        reference, recording = read_orientations(bag, "/vicon/root_link/pose"), in_memory(bag, build())
+    trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
+    whole = build()
+    base = replay_recording(recording, whole.topics({}), tilt=whole.tilt).base
+    errors = tilt_errors(*stamps_and_tilts(base), reference, trusted)
+
+    def truth(stamps: np.ndarray) -> np.ndarray:
+        known = np.interp(stamps, errors.stamps_ns, errors.trusted.astype(float))
+        verticals = interpolated(stamps, errors.stamps_ns, errors.reference_B)
+        return np.where(known[:, None] == 1.0, verticals, np.nan)
+
+    return start_rows("iCub", recording, build, truth, seed)
+
+
+def gait_starts(robot: str, gait: str, seed: int) -> list[Row]:
+    """Return those of a synthetic gait."""
+    from benchmarks.referee.gaits import BEGUN_S as WALKING_S
+    from benchmarks.referee.gaits import quadruped, readings_of
+    from inertial_estimation import build_pipelines
+    from inertial_estimation.replay.metrics import interpolated
+    from inertial_estimation.synthetic.gait_sensors import START_NS, gait_recording
+
+    setup, readings = readings_of(robot, gait, seed, WALKING_S + 12.0)
+    file = quadruped(robot)[0].overridden([("tilt_observer", "contact.source", "wrench")])
+
+    def build() -> Any:
+        return build_pipelines(file, only=["tilt_observer"])
+
+    def truth(stamps: np.ndarray) -> np.ndarray:
+        return interpolated((stamps - START_NS) * 1e-9, readings.times_s, readings.up_B)
+
+    recording = in_memory(gait_recording(setup, readings), build())
+    return start_rows(f"{robot}, {gait}", recording, build, truth, seed)
+
+
+def in_memory(recording: Any, pipelines: Any) -> Any:
+    """Return the messages that pipelines take."""
+    from inertial_estimation.recordings.recording import MemoryRecording
+    from inertial_estimation.replay.replay import Replay, ReplayReaders
+
+    wanted = Replay(recording, pipelines.topics({}), ReplayReaders(pipelines.tilt, None)).topics
+    return MemoryRecording(tuple(recording.entries(wanted)), recording.topics, recording.name)
+
+
+def stamps_and_tilts(base: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return stamps [ns] and verticals of estimates."""
+    stamps = np.array([estimate.stamp_ns for estimate in base], dtype=np.int64)
+    return stamps, np.array([estimate.tilt_B for estimate in base]).reshape(-1, 3)
+
+
+def times_of_walk(recording: Any) -> np.ndarray:
+    """Return log times at which the robot walks and goes on for long enough [ns]."""
+    from inertial_estimation import ImuSample
+
+    imu = [entry for entry in recording.messages if isinstance(entry.sample, ImuSample)]
+    times = np.array([entry.log_ns for entry in imu])
+    rates = np.array([np.linalg.norm(entry.sample.angular_rate_I) for entry in imu])
+    total = np.concatenate(([0.0], np.cumsum(rates)))
+    ends = np.searchsorted(times, times + 1e9)
+    mean = (total[ends] - total[: len(times)]) / (ends - np.arange(len(times)))
+    found: np.ndarray = times[(mean > FASTEST_AT_REST) & (times < times[-1] - 1e9 * LENGTH_S)]
+    return found
+
+
+def start_rows(name: str, recording: Any, build: Callable[[], Any], truth: Truth, seed: int) -> list[Row]:
+    """Return the largest and the rms error after each start, the worst and the median of the starts."""
+    from inertial_estimation import replay_recording
+    from inertial_estimation.recordings.recording import MemoryRecording
+    from inertial_estimation.replay.metrics import angles_between
+
+    times, rms, largest = times_of_walk(recording), [], []
+    begins = np.random.default_rng([seed, 41]).choice(times, STARTS, replace=False).tolist()
+    for begin in begins:
+        kept = [e for e in recording.messages if begin <= e.log_ns < begin + 1e9 * LENGTH_S]
+        part, pipelines = MemoryRecording(tuple(kept), recording.topics, recording.name), build()
+        base = replay_recording(part, pipelines.topics({}), tilt=pipelines.tilt).base
+        stamps, tilts = stamps_and_tilts(base)
+        late = stamps > kept[0].sample.stamp_ns + 1e9 * BEGUN_S
+        errors = np.degrees(angles_between(tilts, truth(stamps)))[late]
+        if np.isfinite(errors).any():
+            rms.append(float(np.sqrt(np.nanmean(errors**2))))
+            largest.append(float(np.nanmax(errors)))
+    text = f"{name}, {len(rms)} starts in motion, tilt error from {BEGUN_S:g} s on"
+    shown = {
+        "worst rms": max(rms),
+        "median rms": float(np.median(rms)),
+        "worst maximum": max(largest),
+        "median maximum": float(np.median(largest)),
+    }
+    return [Row(f"{text}: {kind}", value, "deg", spread=0.3 * value) for kind, value in shown.items()]
