@@ -284,7 +284,8 @@ class ClockGroup:
     A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
     of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
     clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
-    before (a recording or simulation begins anew), else of this one. A clock that differs from those of most
+    before (a recording or simulation begins anew, where they go back by more than `inputs.jump`), else of
+    this one. A clock that differs from those of most
     streams by `inputs.jump` (of two that which differs more from the arrivals) is moved by the difference,
     and named.
     """
@@ -331,7 +332,7 @@ class ClockGroup:
 
     def _follow_all(self, stream: Stream) -> None:
         """Forget the rows of all streams, then store what they hold on the new clock."""
-        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0)
+        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0) - self._jump_ns
         steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
         self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
         held = [list(one.clock.held) for one in self.streams]
