@@ -1,0 +1,89 @@
+"""Evidence of linear models with Gaussian priors, the one measure by which hypotheses are compared.
+
+A hypothesis predicts readings y = X x + noise with a prior x ~ N(m, P). With noise of standard deviation s the
+probability of the readings is
+
+    ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2),  r = y - X m
+
+taken at the most probable s (evidence approximation; MacKay, Neural Computation 4, 1992). The determinant is the
+price of what could explain anything. Readings are smoothed, so only a share of them counts as independent.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+INDEPENDENT = 0.5  # share of the windows that count as independent
+NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of the rms of the readings; no description is better
+TINY = 1e-300
+
+
+class Fit(NamedTuple):
+    """A linear model at the most probable size of the noise, for n series at once.
+
+    Attributes:
+        log: Log evidence, shape (n,).
+        left: Rms of what is left, shape (n,).
+        x: Coefficients, shape (n, c).
+        covariance: Of the coefficients, shape (n, c, c).
+    """
+
+    log: Array
+    left: Array
+    x: Array
+    covariance: Array
+
+
+def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float] = NOISE) -> Fit:
+    """Explain readings by columns, with noise of the most probable size.
+
+    Args:
+        y: Readings of n series, shape (N, n).
+        X: Columns of each, shape (N, n, c).
+        mean: Expected coefficients, shape (c,) or (n, c).
+        prior: Their standard deviations, shape (c,) or (n, c).
+        sizes: Standard deviations of the noise that are tried.
+    """
+    n, c = X.shape[1:]
+    mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
+    r = y - np.einsum("ijc,jc->ij", X, mean)
+    G, b = np.einsum("ija,ijb->jab", X, X), np.einsum("ija,ij->ja", X, r)
+    power, variances = np.sum(r**2, axis=0), np.square(list(sizes))[:, None]
+    A = G / variances[:, :, None, None] + np.eye(c) * (prior**-2.0)[:, None, :]
+    x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
+    factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
+    log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum(axis=1))
+    explained = np.einsum("ja,sja->sj", b, x)
+    log = -0.5 * (len(y) * np.log(variances) + log_det + (power - explained) / variances)
+    best, every = np.argmax(log, axis=0), np.arange(n)
+    taken = x[best, every]
+    left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, taken)) ** 2, axis=0))
+    return Fit(log[best, every], left, taken + mean, linear_algebra.inv(A[best, every]))
+
+
+def log_share(left: float, count: float, floor: float) -> float:
+    """Return the log evidence of residuals of some size, relative to that of the readings: -n ln left."""
+    return -INDEPENDENT * count * math.log(max(left, floor))
+
+
+def dissipates(fit: Fit, power: Array, most: float) -> Array:
+    """Return the log of the odds by which friction takes energy from the motion, shape (n,).
+
+    With the mean power P of the fitted friction, a normal variable of deviation s, the prior that P is not
+    negative adds ln 2 Phi(P / s).
+
+    Args:
+        fit: Fit of efforts.
+        power: Mean power that each column takes, over its coefficient, shape (n, c).
+        most: Largest odds against: friction is part of no prediction, or it is not of the time of the motion.
+    """
+    taken = np.einsum("jc,jc->j", fit.x, power)
+    sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), TINY))
+    odds: Array = np.maximum(math.log(2.0) + log_ndtr(math.sqrt(INDEPENDENT) * taken / sigma), -most)
+    return odds
