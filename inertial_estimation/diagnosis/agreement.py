@@ -11,7 +11,10 @@ from inertial_estimation.diagnosis.parts import BEYOND, Part, hangs, specific_fo
 from inertial_estimation.diagnosis.table import Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
-LIGHT, HEAVY = 0.5, 1.6  # times the weight on the contacts, beyond which loads and tolerances do not explain it
+LIGHT, HEAVY = (
+    0.5,
+    1.6,
+)  # times the weight on the contacts, beyond which loads and tolerances do not explain it
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SLOPED = math.radians(16.0)  # of the ground against the vertical, beyond which it is doubtful
 
@@ -39,17 +42,33 @@ def _positions(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
         low, high = np.quantile(table.signals.q[:, j], (0.02, 0.98))
         said = f"{low:.4g} to {high:.4g} rad is {beyond[j]:.3g} rad outside the limits of the description"
         remedy = "check its zero position (joint_offsets), the order of the names and the description"
-        found.append(Finding("joint positions", table.robot.names[j], Verdict.WARN, float(beyond[j]), "rad", said, remedy))
+        found.append(
+            Finding(
+                "joint positions", table.robot.names[j], Verdict.WARN, float(beyond[j]), "rad", said, remedy
+            )
+        )
     return found or [_ok("joint positions", "joint_states", float(beyond.max()), "rad", "within the limits")]
 
 
 def _velocities(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     if "velocities" not in parts:
         sent = np.nan_to_num(table.signals.v).any()
-        why = "no joint moves enough to compare them with the positions" if sent else "none are sent; the nodes derive them"
+        why = (
+            "no joint moves enough to compare them with the positions"
+            if sent
+            else "none are sent; the nodes derive them"
+        )
         return [cannot_tell("joint velocities", "joint_states", why)]
     worst = float(parts["velocities"].left.max())
-    return [_ok("joint velocities", "joint_states", worst, "", f"velocities fit the slopes of the positions to {100 * worst:.0f} %")]
+    return [
+        _ok(
+            "joint velocities",
+            "joint_states",
+            worst,
+            "",
+            f"velocities fit the slopes of the positions to {100 * worst:.0f} %",
+        )
+    ]
 
 
 def _imu(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
@@ -89,7 +108,17 @@ def _wrenches(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     said = f"the contacts carry {factor:.3g} times the weight of the description"
     if not np.nan_to_num(table.signals.wrenches).any():
         remedy = "check the driver of the contact wrenches"
-        return [Finding("contact weight", wrenches, Verdict.WRONG, 0.0, "", "the wrenches of all contacts are exactly zero", remedy)]
+        return [
+            Finding(
+                "contact weight",
+                wrenches,
+                Verdict.WRONG,
+                0.0,
+                "",
+                "the wrenches of all contacts are exactly zero",
+                remedy,
+            )
+        ]
     if hangs(table):
         return [_ok("contact weight", wrenches, factor, "", f"{said}: it hangs")]
     found = [_ok("contact weight", wrenches, factor, "", said)]
@@ -98,7 +127,15 @@ def _wrenches(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
         found = [Finding("contact weight", wrenches, Verdict.WARN, factor, "", said, remedy)]
     if "wrenches" in parts:
         share = 100.0 * float(parts["wrenches"].left[0])
-        found.append(_ok("sensor axes", wrenches, share, "%", f"they balance weight and motion to {share:.2g} % of the weight"))
+        found.append(
+            _ok(
+                "sensor axes",
+                wrenches,
+                share,
+                "%",
+                f"they balance weight and motion to {share:.2g} % of the weight",
+            )
+        )
     return found
 
 
@@ -127,7 +164,9 @@ def _efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
             return [*found, _ok("effort", "joint_states", float(good.min()), "", said)]
     elif "whole body" in parts:
         share = 100.0 * float(parts["whole body"].left[0])
-        return [_ok("effort", "joint_states", share, "%", f"they carry weight and motion but for {share:.0f} %")]
+        return [
+            _ok("effort", "joint_states", share, "%", f"they carry weight and motion but for {share:.0f} %")
+        ]
     why = "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
     return [*found, cannot_tell("effort", "joint_states", why)]
 

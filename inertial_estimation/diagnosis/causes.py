@@ -39,7 +39,10 @@ OF_DIRECTION, WRONG_DIRECTION = 0.03, 0.07
 GRAVITY_PRIOR, GRAVITY_TOLERANCE = 5.0, 0.05  # of a mounting [m/s^2]
 OF_GRAVITY, WRONG_GRAVITY = 0.03 * STANDARD_GRAVITY, 0.07 * STANDARD_GRAVITY
 OFFSET_PRIOR, OF_OFFSET, WRONG_OFFSET = 0.1, 0.02, 0.1  # of a joint position [rad]
-STICTION, STICTION_UNLIMITED = 0.04, 0.1  # of friction terms: share of the effort limit; of the largest torque
+STICTION, STICTION_UNLIMITED = (
+    0.04,
+    0.1,
+)  # of friction terms: share of the effort limit; of the largest torque
 MOVES, WHILE_MOVING = 0.05, 0.25  # speed [rad/s] from which stiction is no constant, and what is left of it
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
 ZERO_SHARE, LEVER = 0.02, 0.1  # of a sensor's zero, share of the weight; of its moments [m]
@@ -276,11 +279,18 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
 
     best = max(causes, key=lambda cause: cause.evidence)
     independent, before = _independent(rest(best), kept), rest(None)
-    causes = sorted((_tempered(cause, independent, left / count) for cause in causes), key=lambda c: -c.evidence)
-    causes = [replace(c, worsens=_worsens(before, rest(c), rows.n_base)) if i < 12 else c for i, c in enumerate(causes)]
+    causes = sorted(
+        (_tempered(cause, independent, left / count) for cause in causes), key=lambda c: -c.evidence
+    )
+    causes = [
+        replace(c, worsens=_worsens(before, rest(c), rows.n_base)) if i < 12 else c
+        for i, c in enumerate(causes)
+    ]
     sigma = np.sqrt(np.diag(linear_algebra.inv(inner)))
     joints = {name: slice(4 * j, 4 * j + 4) for j, name in enumerate(rows.joints)}
-    noises = {c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK}
+    noises = {
+        c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
+    }
     return ForceFit(
         causes=tuple(causes),
         unexplained=math.sqrt(left / count),

@@ -141,11 +141,22 @@ def _other_delays(
     effort, effort_lag, effort_change = lags.effort_offset(table)
     if diagnosis.streams.wrenches and robot.n_base:
         wrench, lag, change = lags.wrench_offset(table, config.inputs)
-        together = effort_lag is not None and effort.verdict is Verdict.OK and effort_lag.score > lags.BALANCED
+        together = (
+            effort_lag is not None and effort.verdict is Verdict.OK and effort_lag.score > lags.BALANCED
+        )
         if undated is not None and wrench.failed and lag is not None and together:
             imu, signals = _by_forces(table, lag, config)
             found.append(imu)
-            undated, wrench = None, replace(wrench, verdict=Verdict.OK, sentence="they agree in time with the efforts", remedy="", fix=Fix())
+            undated, wrench = (
+                None,
+                replace(
+                    wrench,
+                    verdict=Verdict.OK,
+                    sentence="they agree in time with the efforts",
+                    remedy="",
+                    fix=Fix(),
+                ),
+            )
         elif change is not None:
             signals = change.of(signals)
         if lag is not None:

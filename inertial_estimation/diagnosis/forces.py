@@ -10,7 +10,6 @@ have the slopes of the recursive Newton-Euler algorithm; they are judged by the 
 ground and turn as the base does (`votes`).
 """
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,8 +96,13 @@ def force_rows(table: Table) -> ForceRows | None:
     groups = kept[: count * averaged].reshape(count, averaged)
     groups = groups[:: max(1, -(-count * averaged // MOST_WINDOWS))]
     builder = _Builder(table, rows, with_tau)
-    parts = [[np.mean(a, axis=0) for a in zip(*(builder.window(i) for i in group), strict=True)] for group in groups.tolist()]
-    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(np.array, zip(*parts, strict=True))
+    parts = [
+        [np.mean(a, axis=0) for a in zip(*(builder.window(i) for i in group), strict=True)]
+        for group in groups.tolist()
+    ]
+    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
+        np.array, zip(*parts, strict=True)
+    )
     return ForceRows(
         *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
         links=builder.candidates.links,
@@ -128,7 +132,9 @@ class _Builder:
         nv, measured = len(rows), self._table.measures_wrenches
         dq, ddq, joints, k = s.dq[i], s.ddq[i], self._joints, np.arange(len(self._joints))
         friction, gains, acting = np.zeros((nv, len(k), 4)), np.zeros((nv, len(k))), np.zeros(nv)
-        friction[b + joints, k] = np.stack((np.ones(len(k)), np.tanh(dq[joints] / SLOW), dq[joints], ddq[joints]), axis=1)
+        friction[b + joints, k] = np.stack(
+            (np.ones(len(k)), np.tanh(dq[joints] / SLOW), dq[joints], ddq[joints]), axis=1
+        )
         acting[b + joints] = s.tau[i, joints]
         J = table.jacobians[i]
         pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))
@@ -136,7 +142,15 @@ class _Builder:
         gains[b + joints, k] = predicted[b + joints]
         acting = acting + pushed.sum(axis=1) if measured else acting
         gravity = np.zeros((nv, 0)) if self._gravity is None else self._gravity.at(s.q[i])
-        columns = [acting - table.force[i], acting, self._loads(i), friction, gains, pushed, J.reshape(-1, nv).T]
+        columns = [
+            acting - table.force[i],
+            acting,
+            self._loads(i),
+            friction,
+            gains,
+            pushed,
+            J.reshape(-1, nv).T,
+        ]
         columns += [table.force[i], gravity, self._geometry(i)]
         chosen = [array[rows] for array in columns]
         if b and not measured:
@@ -215,7 +229,9 @@ def _rates(table: Table, joints: list[int]) -> tuple[Array, Array] | None:
     w = part.signals.w[rows.rows]
     r = rows.y - np.einsum("rij,rj->ri", rows.A, w)
     columns = np.zeros((*r.shape, 3 + len(joints)))
-    columns[..., :3] = -np.einsum("rij,rjk->rik", rows.A, np.cross(np.eye(3)[None], w[:, None]).transpose(0, 2, 1))
+    columns[..., :3] = -np.einsum(
+        "rij,rjk->rik", rows.A, np.cross(np.eye(3)[None], w[:, None]).transpose(0, 2, 1)
+    )
     for c, j in enumerate(joints):
         q = part.signals.q.copy()
         q[:, j] += STEP
@@ -242,7 +258,9 @@ def _residuals(table: Table, at: Indices, like: Table) -> Array:
     reference = rate_rows(like)
     assert reference is not None
     pairs = [(i, j) for i in range(points.shape[1]) for j in range(i)]
-    every = np.stack([slide[:, i] - slide[:, j] + np.cross(w_B, points[:, i] - points[:, j]) for i, j in pairs], axis=1)
+    every = np.stack(
+        [slide[:, i] - slide[:, j] + np.cross(w_B, points[:, i] - points[:, j]) for i, j in pairs], axis=1
+    )
     own = np.stack(
         [like.sliding[:, i, :3] - like.sliding[:, j, :3] for i, j in pairs], axis=1
     )  # which pair a row is of: that with its own change of distance

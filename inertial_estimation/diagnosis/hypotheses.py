@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.diagnosis.evidence import most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
 from inertial_estimation.diagnosis.parts import (
@@ -21,13 +22,11 @@ from inertial_estimation.diagnosis.parts import (
     STRONG,
     STRONG_UNLIMITED,
     Part,
-    balance_rows,
     gravity_pair,
     rate_rows,
     specific_force,
     torque_columns,
 )
-from inertial_estimation.diagnosis.evidence import most_probable
 from inertial_estimation.diagnosis.table import Change, Table, diagonal, exchange, rms
 from inertial_estimation.inputs.imu import IMU
 from inertial_estimation.inputs.joints import JOINTS
@@ -172,7 +171,10 @@ def _positions(table: Table, worst: Mapping[str, float]) -> Iterator[Hypothesis]
                 Change(position=diagonal(n, {j: -1.0}), velocity=diagonal(n, {j: -1.0})),
                 price=3.0,
             )
-    if max(worst.get(name, 0.0) for name in ("rotation", "torques", "whole body", "wrenches", "positions")) > UNLIKE:
+    if (
+        max(worst.get(name, 0.0) for name in ("rotation", "torques", "whole body", "wrenches", "positions"))
+        > UNLIKE
+    ):
         yield from _exchanges(table, fits)
 
 
@@ -203,7 +205,9 @@ def _velocities(table: Table, left: Array) -> Iterator[Hypothesis]:
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(power, 1e-12)
     units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / TURN, "the other sign": -1.0}
 
-    def velocity(words: str, subject: str, change: Array, price: float, value: float, remedy: str) -> Hypothesis:
+    def velocity(
+        words: str, subject: str, change: Array, price: float, value: float, remedy: str
+    ) -> Hypothesis:
         also = "; or set inputs.joint_velocity: derived"
         return Hypothesis(
             *("joint velocities", subject, words, remedy + also),
@@ -216,15 +220,23 @@ def _velocities(table: Table, left: Array) -> Iterator[Hypothesis]:
 
     for unit, factor in units.items():
         remedy = "correct the sign in the driver" if factor < 0.0 else "the driver must send rad/s"
-        yield velocity(f"all velocities were {unit}", JOINTS, np.eye(n) / factor, 1.0, factor, f"{unit}? {remedy}")
+        yield velocity(
+            f"all velocities were {unit}", JOINTS, np.eye(n) / factor, 1.0, factor, f"{unit}? {remedy}"
+        )
         for j in unlike:
-            words = f"the velocity of '{names[j]}' were {unit} ({factors[j]:.3g} times the slope of the position)"
-            yield velocity(words, names[j], diagonal(n, {j: 1.0 / factor}), 2.0, factors[j], f"{unit}? {remedy}")
+            words = (
+                f"the velocity of '{names[j]}' were {unit} ({factors[j]:.3g} times the slope of the position)"
+            )
+            yield velocity(
+                words, names[j], diagonal(n, {j: 1.0 / factor}), 2.0, factors[j], f"{unit}? {remedy}"
+            )
     for j in unlike:
         k = float(factors[j])
         if not 1.0 / GEAR < k < GEAR and abs(k) > 1e-3:
             words = f"the velocity of '{names[j]}' were {k:.3g} times the slope of its position"
-            yield velocity(words, names[j], diagonal(n, {j: 1.0 / k}), 4.0, k, "check unit and gear in the driver")
+            yield velocity(
+                words, names[j], diagonal(n, {j: 1.0 / k}), 4.0, k, "check unit and gear in the driver"
+            )
     for i, j in itertools.combinations(unlike, 2):
         words = f"the velocities of '{names[i]}' and '{names[j]}' were exchanged"
         yield velocity(words, names[i], exchange(n, i, j), 3.0, 0.0, "check their order in the driver")
@@ -261,14 +273,21 @@ def _efforts(table: Table, torque: Part | None) -> Iterator[Hypothesis]:
         drive = {name: float(gains[names.index(name)]) for name in used}
         remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
         fix = Fix(drive_gains=drive)
-        return Hypothesis(check, subject, words, remedy, Change(effort=np.diag(gains)), parts, price, value, fix=fix)
+        return Hypothesis(
+            check, subject, words, remedy, Change(effort=np.diag(gains)), parts, price, value, fix=fix
+        )
 
     every = np.ones(n)
     for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
         yield effort("effort unit", JOINTS, f"all efforts were {unit}", every / factor, 1.0, factor)
         for j in np.flatnonzero(left > UNLIKE).tolist():
-            words, gains = f"the effort of '{names[j]}' were {unit}", np.where(np.arange(n) == j, 1.0 / factor, 1.0)
-            yield effort("effort unit", names[j], words, gains, 3.0, factor, f"{unit}? Expected Nm; set drive_gains")
+            words, gains = (
+                f"the effort of '{names[j]}' were {unit}",
+                np.where(np.arange(n) == j, 1.0 / factor, 1.0),
+            )
+            yield effort(
+                "effort unit", names[j], words, gains, 3.0, factor, f"{unit}? Expected Nm; set drive_gains"
+            )
     yield effort("effort sign", JOINTS, "all efforts had the other sign", -every, 1.0, -1.0)
     for j in range(n):
         words = f"the effort of '{names[j]}' had the other sign"
@@ -303,7 +322,9 @@ def _scaled_efforts(table: Table, effort, left: Array) -> Iterator[Hypothesis]: 
         known = np.isfinite(table.force).all(axis=1) & np.isfinite(s.tau).all(axis=1)
         part = table.at(np.flatnonzero(known))
         acted = np.einsum("nmj,nj->nm", part.free[:, :, b:], part.signals.tau)
-        k = float(np.sum(acted**2)) / max(abs(float(np.sum(acted * np.einsum("nmv,nv->nm", part.free, part.force)))), 1e-9)
+        k = float(np.sum(acted**2)) / max(
+            abs(float(np.sum(acted * np.einsum("nmv,nv->nm", part.free, part.force)))), 1e-9
+        )
         if not 1.0 / LARGEST_FACTOR < k < LARGEST_FACTOR:
             words = f"all efforts were {k:.3g} times too large"
             yield effort("effort unit", JOINTS, words, np.full(n, 1.0 / k), 4.0, k, units)
@@ -446,13 +467,19 @@ def _imu_axes(table: Table, config: RobotConfig) -> Iterator[Hypothesis]:
     if pair is not None and math.acos(min(1.0, float(pair[0] @ pair[1]))) > TURNED:
         shortest = _shortest(*pair)
         for k in range(YAWS):
-            turned[f"{360.0 * k / YAWS:.0f} deg about the vertical"] = exp_so3(TURN * k / YAWS * pair[1]) @ shortest
+            turned[f"{360.0 * k / YAWS:.0f} deg about the vertical"] = (
+                exp_so3(TURN * k / YAWS * pair[1]) @ shortest
+            )
     for words, R in turned.items():
         if _degrees(R) < math.degrees(TURNED):
             continue
         values, rpy = added_frame(config, R)
         yield Hypothesis(
-            *("IMU mounting", IMU, f"the whole IMU were turned by {_degrees(R):.0f} deg" + (f", {words}" if words else "")),
+            *(
+                "IMU mounting",
+                IMU,
+                f"the whole IMU were turned by {_degrees(R):.0f} deg" + (f", {words}" if words else ""),
+            ),
             f"correct the pose of imu_frame in the description, or add a frame with roll, pitch and yaw {rpy[0]:g}, "
             f"{rpy[1]:g}, {rpy[2]:g} (frames.poses) and name it as imu_frame",
             Change(force=R, rate=R),
@@ -484,14 +511,14 @@ def _shortest(f: Array, n: Array) -> Array:
 def _wrenches(table: Table) -> Iterator[Hypothesis]:
     names = table.robot.setup.contact_names
     k, every = len(names), tuple(range(len(names)))
-    parts = ("wrenches", "torques", "rotation", "heights of the feet", "direction of gravity")
+    parts = ("wrenches", "torques")
     for a, b in itertools.combinations(every, 2):
         order = exchange(k, a, b).argmax(axis=1)
         yield Hypothesis(
             *("contact names", f"{names[a]}/wrench", f"'{names[a]}' and '{names[b]}' were exchanged"),
             "check the topics or the wiring of the force sensors: each has the other's readings",
             Change(contacts=tuple(order.tolist())),
-            parts,
+            (*parts, "rotation"),
         )
     if all(axes is WrenchAxes.SENSOR for axes in table.signals.axes):
         for axes in (WrenchAxes.BASE, WrenchAxes.WORLD):
@@ -514,25 +541,39 @@ def _of_contacts(table: Table, contacts: tuple[int, ...], parts: tuple[str, ...]
     price = 1.0 if whole else 2.0
     k, one = len(names), np.eye(3)
 
-    def mapped(check: str, words: str, remedy: str, F: Array, M: Array, price: float, value: float = 0.0) -> Hypothesis:
+    def mapped(
+        check: str, words: str, remedy: str, F: Array, M: Array, price: float, value: float = 0.0
+    ) -> Hypothesis:
         forces, moments = np.tile(one, (k, 1, 1)), np.tile(one, (k, 1, 1))
         forces[list(contacts)], moments[list(contacts)] = F, M
         change = Change(wrench_force=forces, wrench_moment=moments)
         return Hypothesis(check, subject, words, remedy, change, parts, price, value)
 
     opposite = "wrong sign? The wrench must be that of the ground on the robot; check wrench_frames"
-    yield mapped("contact wrench sign", f"the wrenches {whose} had the other sign", opposite, -one, -one, price)
-    for factor, unit in ((1e3, "in kN"), (MILLI, "in mN"), (STANDARD_GRAVITY, "in kgf"), (4.448, "in pounds")):
+    yield mapped(
+        "contact wrench sign", f"the wrenches {whose} had the other sign", opposite, -one, -one, price
+    )
+    for factor, unit in (
+        (1e3, "in kN"),
+        (MILLI, "in mN"),
+        (STANDARD_GRAVITY, "in kgf"),
+        (4.448, "in pounds"),
+    ):
         remedy = "unit? Check the driver of the contact wrenches, expected N and Nm"
         words = f"the wrenches {whose} were {unit}"
         yield mapped("contact wrench unit", words, remedy, factor * one, factor * one, price, 1.0 / factor)
-    check, remedy = "contact wrench axes", "check wrench_frames, and the axes of the force sensor in its driver"
+    check, remedy = (
+        "contact wrench axes",
+        "check wrench_frames, and the axes of the force sensor in its driver",
+    )
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         if not (np.negative(P) == one).all():
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, price + 3.0)
     R = _fitted_wrench(table, contacts)
     if R is not None:
-        yield mapped(check, f"the sensors {whose} were turned by {_degrees(R):.0f} deg", remedy, R, R, price + 4.0)
+        yield mapped(
+            check, f"the sensors {whose} were turned by {_degrees(R):.0f} deg", remedy, R, R, price + 4.0
+        )
     if table.points:
         return
     for signs in itertools.product((1.0, -1.0), repeat=3):
@@ -556,7 +597,9 @@ def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> Array | None:
     R, own = np.eye(3), list(contacts)
     for _ in range(6):
         turned = sent.copy()
-        turned[:, own] = (sent[:, own].reshape(len(sent), len(own), 2, 3) @ R.T).reshape(len(sent), len(own), 6)
+        turned[:, own] = (sent[:, own].reshape(len(sent), len(own), 2, 3) @ R.T).reshape(
+            len(sent), len(own), 6
+        )
         r = (needed - np.einsum("nkiv,nki->nv", J, turned) * scale).ravel()
         columns = []
         for axis in np.eye(3):

@@ -36,7 +36,10 @@ AGREE, BALANCED = 0.5, 0.85  # agreement after the shift, below which it means n
 ALIKE = 0.85  # of the largest agreement, that of other maxima of a periodic motion
 SHAKEN = 0.002  # deviation of the specific force along its mean, over its size, that dates it
 DATED_S = 0.008  # deviation of an IMU's lag that dates it [s]
-LEAST_TURN, LEAST_SHAKE = 0.15, 0.4  # agreement of rotation and acceleration of a base that walks, from which it tells
+LEAST_TURN, LEAST_SHAKE = (
+    0.15,
+    0.4,
+)  # agreement of rotation and acceleration of a base that walks, from which it tells
 APART_S, CERTAIN = 0.015, 0.95  # by which both may differ [s]; agreement from which one alone is believed
 IMU_ARRAYS = "f", "w", "wd"
 RIDGE = 1e-9
@@ -94,7 +97,12 @@ def _searched(known: NDArray[np.bool_], sums: Sums, score: Callable[[Array], Arr
         return None
     every = np.arange(len(known))
     parts = [part[known[part]] for part in np.array_split(every, PARTS)]
-    found = np.array([[sums(lag, part[(part + lag >= 0) & (part + lag < len(known))]) for lag in LAGS.tolist()] for part in parts])
+    found = np.array(
+        [
+            [sums(lag, part[(part + lag >= 0) & (part + lag < len(known))]) for lag in LAGS.tolist()]
+            for part in parts
+        ]
+    )
     total = found.sum(axis=0)
     with np.errstate(all="ignore"):
         curve = np.nan_to_num(score(total), nan=-1.0, posinf=-1.0, neginf=-1.0)
@@ -296,26 +304,55 @@ def imu_offset(table: Table, inputs: InputConfig) -> Offset:
     Rotation and vertical acceleration tell the same; where both are dated and differ, neither is believed.
     """
     rotation, shaking = gyroscope_lag(table), accelerometer_lag(table)
-    dated = [lag for lag, least in ((rotation, LEAST_TURN), (shaking, LEAST_SHAKE)) if lag is not None and lag.score > least and lag.sigma < DATED_S]
+    dated = [
+        lag
+        for lag, least in ((rotation, LEAST_TURN), (shaking, LEAST_SHAKE))
+        if lag is not None and lag.score > least and lag.sigma < DATED_S
+    ]
     lag = max(dated, key=lambda one: one.score, default=rotation)
     why = "the base hardly turns or shakes over standing feet, so nothing dates its readings"
     agree = 0.0 if dated else AGREE
-    if len(dated) == 2 and abs(dated[0].seconds - dated[1].seconds) > APART_S and lag is not None and lag.score < CERTAIN:
-        return cannot_tell("IMU delay", IMU, "rotation and acceleration of the base over the feet date it differently"), lag, None
-    return _offset("IMU delay", IMU, "the IMU", "joint states", lag, why, ("inputs.imu_delay", inputs.imu_delay), IMU_ARRAYS, agree)
+    if (
+        len(dated) == 2
+        and abs(dated[0].seconds - dated[1].seconds) > APART_S
+        and lag is not None
+        and lag.score < CERTAIN
+    ):
+        return (
+            cannot_tell(
+                "IMU delay", IMU, "rotation and acceleration of the base over the feet date it differently"
+            ),
+            lag,
+            None,
+        )
+    return _offset(
+        "IMU delay",
+        IMU,
+        "the IMU",
+        "joint states",
+        lag,
+        why,
+        ("inputs.imu_delay", inputs.imu_delay),
+        IMU_ARRAYS,
+        agree,
+    )
 
 
 def imu_by_forces(seconds: float, sigma: float, inputs: InputConfig) -> Finding:
     """Return the finding that the IMU is late, as the contact wrenches carry its accelerations at another time."""
     lag = Lag(seconds, sigma, 1.0, 0.0, np.zeros(len(LAGS)))
     said = "the contact wrenches, which agree in time with the efforts"
-    return _offset("IMU delay", IMU, "the IMU", said, lag, "", ("inputs.imu_delay", inputs.imu_delay), IMU_ARRAYS)[0]
+    return _offset(
+        "IMU delay", IMU, "the IMU", said, lag, "", ("inputs.imu_delay", inputs.imu_delay), IMU_ARRAYS
+    )[0]
 
 
 def wrench_offset(table: Table, inputs: InputConfig) -> Offset:
     """Judge how late the contact wrenches are."""
     lag = wrench_lag(table)
-    why = "the load hardly moves between the contacts, or the wrenches balance too badly, so nothing dates them"
+    why = (
+        "the load hardly moves between the contacts, or the wrenches balance too badly, so nothing dates them"
+    )
     named = ("wrench delay", "contact wrenches", "the wrenches", "joint states and IMU")
     return _offset(*named, lag, why, ("inputs.wrench_delay", inputs.wrench_delay), ("wrenches",), BALANCED)
 
@@ -348,14 +385,20 @@ def _offset(
     verdict = None if lag is None else lag.verdict(agree)
     if lag is None or verdict is None:
         return cannot_tell(check, subject, why), lag, None
-    said, value = f"{what} come{'s' if what == 'the IMU' else ''} {lag.words} against {against}", 1e3 * lag.seconds
+    said, value = (
+        f"{what} come{'s' if what == 'the IMU' else ''} {lag.words} against {against}",
+        1e3 * lag.seconds,
+    )
     if verdict is Verdict.OK:
         return Finding(check, subject, verdict, value, "ms", said), lag, None
     name, present = parameter
     delay: object = round(present + lag.seconds, 4)
     remedy = f"set {name} to {delay:g}, or stamp at the time of measurement; a filter in the sensor?"
     if check == "velocity delay":
-        delay, remedy = "derived", "a filter in the drive? Set inputs.joint_velocity to 'derived', or shorten it"
+        delay, remedy = (
+            "derived",
+            "a filter in the drive? Set inputs.joint_velocity to 'derived', or shorten it",
+        )
     elif not name:
         remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
     fix = Fix(parameters={name: delay}) if name else Fix()

@@ -12,7 +12,10 @@ ALONG = 0.98  # cosine between measured and predicted force, below which a senso
 FEWEST = 20  # times, 0.1 s apart, before and after the change
 LEAST = 0.03  # change of the share of the weight that counts
 SIGMAS, CORRELATED = 6.0, 3.0  # of the difference of two medians; times over which errors of walking last
-SPREADS = 3.0  # times the median deviation from both levels: a step stands out from what is around it
+SPREADS, MOSTLY = (
+    1.5,
+    0.8,
+)  # times the deviation that most have from both levels: a step stands out from those
 EDGE_S = 0.5  # around the change that belong to neither part [s]
 
 
@@ -61,6 +64,9 @@ def step(share: Array) -> tuple[int, float, float] | None:
     before, after = float(np.median(share[:at])), float(np.median(share[at:]))
     deviation = float(np.median(np.concatenate((np.abs(share[:at] - before), np.abs(share[at:] - after)))))
     sigma = 1.86 * deviation * np.sqrt(CORRELATED * (1.0 / at + 1.0 / (n - at)))
-    wide = max(float(np.median(np.abs(part - level))) for part, level in ((share[:at], before), (share[at:], after)))
+    wide = max(
+        float(np.quantile(np.abs(part - level), MOSTLY))
+        for part, level in ((share[:at], before), (share[at:], after))
+    )
     change = abs(after - before)
     return (at, before, after) if change > max(LEAST, SIGMAS * sigma, SPREADS * wide) else None

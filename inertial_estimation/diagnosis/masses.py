@@ -21,14 +21,26 @@ from inertial_estimation.spatial.vectors import DEGREES
 
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
-UNEXPLAINED, MOSTLY = 2.5, 0.9  # times the noise, beyond which the equation does not hold; unless so much is explained
-SIGMAS = 4.0
+UNEXPLAINED, MOSTLY = (
+    2.5,
+    0.9,
+)  # times the noise, beyond which the equation does not hold; unless so much is explained
+SIGMAS, LIKELY = 4.0, 1.5  # of a size that is certain, and of a mass that is named with its place
+HEAVIER, HEAVIER_SIGMAS, TOLD = (
+    0.05,
+    2.5,
+    0.04,
+)  # share of the weight beyond tolerances, its deviations; largest one
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 EXPLAINS, EXPLAINS_OF_LINK = 0.05, 0.03  # least share of what noise and tolerances leave unexplained
 GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
-MOST_ANGLE = 0.5  # of an offset or a rotation, up to which slopes describe it [rad]
+MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
-MOST_CAUSES, SECOND = 3, 0.3  # number; share of the first one's evidence that a further one must have
+MOST_CAUSES, SECOND, MUCH = (
+    2,
+    0.3,
+    0.4,
+)  # number; share of the first one's evidence, and of the rest, of a further one
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
 HIGH_FRICTION = 0.15  # Coulomb friction over the effort limit of the joint
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
@@ -61,7 +73,13 @@ def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], Mas
     """
     rows, robot = force_rows(table), table.robot
     if rows is None:
-        return [cannot_tell("masses", "description", "neither efforts nor contact wrenches are known together with the motion")], None
+        return [
+            cannot_tell(
+                "masses",
+                "description",
+                "neither efforts nor contact wrenches are known together with the motion",
+            )
+        ], None
     first, extent = fit_forces(rows, robot), BodyPlacements(robot.setup.robot).extent
     fit, doubt = first, ""
     named: list[tuple[Cause, ...]] = []
@@ -70,7 +88,7 @@ def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], Mas
         group = () if doubt else _group(fit, rows, extent)
         if not group or not _matters(group[0], rows):
             break
-        if named and group[0].evidence < SECOND * named[0][0].evidence:
+        if named and (group[0].evidence < SECOND * named[0][0].evidence or group[0].explained < MUCH):
             break  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
@@ -90,7 +108,9 @@ def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], Mas
 def _absurd(fit: ForceFit) -> str:
     """Return why nothing is named where the most probable scale is none that units and weight allow."""
     best = max((cause.evidence for cause in fit.causes), default=0.0)
-    absurd = [c for c in fit.causes if c.kind.is_scale and c.size > -1.0 and not LEAST_SCALE < c.size < MOST_SCALE]
+    absurd = [
+        c for c in fit.causes if c.kind.is_scale and c.size > -1.0 and not LEAST_SCALE < c.size < MOST_SCALE
+    ]
     if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
         return ""
     what = words_of(max(absurd, key=lambda cause: cause.evidence))
@@ -178,7 +198,12 @@ def _sentence(cause: Cause, rows: ForceRows) -> str:
         mass = float(rows.masses[rows.links.index(cause.subject)])
         share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
         return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
-    unit = {Kind.ZERO: (1.0, "Nm"), Kind.WRENCH_ZERO: (1.0, "N"), Kind.OFFSET: (DEGREES, "deg"), Kind.IMU: (DEGREES, "deg")}
+    unit = {
+        Kind.ZERO: (1.0, "Nm"),
+        Kind.WRENCH_ZERO: (1.0, "N"),
+        Kind.OFFSET: (DEGREES, "deg"),
+        Kind.IMU: (DEGREES, "deg"),
+    }
     unit[Kind.MOUNTING] = (DEGREES / STANDARD_GRAVITY, "deg")
     factor, name = unit.get(cause.kind, (100.0, "%"))
     also = ""
@@ -192,7 +217,11 @@ def _remedy(cause: Cause) -> str:
     if cause.kind is Kind.LINK:
         load = "a load that the description lacks" if cause.size > 0.0 else "a part that was taken off"
         return f"{load}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
-    gain = f", or set drive_gains of it to {1.0 / (1.0 + cause.size):.3g}" if cause.subject != "all" and cause.kind is Kind.EFFORT else ""
+    gain = (
+        f", or set drive_gains of it to {1.0 / (1.0 + cause.size):.3g}"
+        if cause.subject != "all" and cause.kind is Kind.EFFORT
+        else ""
+    )
     return {
         Kind.WHOLE: "weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
         Kind.WRENCH: "check scale and zero of the force sensors; weigh the robot",
@@ -213,17 +242,19 @@ def _subject(cause: Cause) -> str:
 
 def _named(group: Sequence[Cause], rows: ForceRows, config: RobotConfig) -> Finding:
     best = group[0]
-    others = [words_of(c) for c in group[1:] if not c.worsens and (c.kind, c.subject) != (best.kind, best.subject)]
+    others = [
+        words_of(c) for c in group[1:] if not c.worsens and (c.kind, c.subject) != (best.kind, best.subject)
+    ]
     also = f"; it cannot be told from {listing(others, limit=4)}" if others else ""
     share = f"explains {100 * best.explained:.0f} % of what the forces leave unexplained{also}"
-    if best.kind is Kind.LINK and not _size_matters(best):
+    if best.kind is Kind.LINK and abs(best.size) < max(best.block.matters, LIKELY * best.sigma):
         shift = 1e3 * _shift(best, rows)
         verdict = Verdict.WRONG if shift > 1e3 * WRONG_SHIFT else Verdict.WARN
         remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
         said = f"its centre of mass, {shift:.0f} mm off, {share}"
         return Finding("link centre of mass", best.subject, verdict, shift, "mm", said, remedy)
     # A warning suffices where a milder cause explains it as well.
-    mild = any(abs(cause.size) <= cause.block.wrong for cause in group if _matters(cause, rows))
+    mild = not _size_matters(best) or any(abs(c.size) <= c.block.wrong for c in group if _matters(c, rows))
     verdict = Verdict.WARN if mild else Verdict.WRONG
     said = f"{_sentence(best, rows)} {share}"
     named = Finding(best.kind.value, _subject(best), verdict, *value_of(best), said, _remedy(best))
@@ -244,6 +275,9 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     amount = "the sum of the masses is not determined"
     if told:
         amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
+    weighed = rows.n_base and whole.sigma < TOLD and not whole.worsens
+    if weighed and abs(whole.size) > max(HEAVIER, HEAVIER_SIGMAS * whole.sigma):
+        return _weighed(fit, rows, whole)
     if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
         why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
         return cannot_tell("masses", "description", why)
@@ -251,8 +285,24 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     return Finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
 
 
+def _weighed(fit: ForceFit, rows: ForceRows, whole: Cause) -> Finding:
+    """Return the finding that the robot weighs more or less than its description, wherever that is."""
+    change = whole.size * float(rows.masses.sum())
+    link = next((cause for cause in fit.causes if cause.kind is Kind.LINK), whole)
+    place = f", most likely on '{link.subject}'" if link is not whole else ""
+    said = f"{change:+.3g} kg ({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %) by the contact wrenches{place}"
+    remedy = (
+        "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
+    )
+    return Finding("masses", "description", Verdict.WARN, change, "kg", said, remedy)
+
+
 def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:
-    return [link for link, mass in zip(rows.links, rows.masses, strict=True) if fit.mass_sigma[link] < INFORMS * mass]
+    return [
+        link
+        for link, mass in zip(rows.links, rows.masses, strict=True)
+        if fit.mass_sigma[link] < INFORMS * mass
+    ]
 
 
 def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
@@ -262,7 +312,9 @@ def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
     if not informed:
         why = f"of no link is the mass determined to {100 * INFORMS:.0f} %, even if only it were unknown"
         return cannot_tell("informed links", "description", why)
-    said = f"each by itself, the masses of {listing(informed, limit=8)} are determined to {100 * INFORMS:.0f} %"
+    said = (
+        f"each by itself, the masses of {listing(informed, limit=8)} are determined to {100 * INFORMS:.0f} %"
+    )
     said += f"; those of {listing(rest, limit=8)} are not" if rest else ""
     return Finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)
 
@@ -281,9 +333,13 @@ def _friction(fit: ForceFit, table: Table) -> list[Finding]:
         return [cannot_tell("friction", "joint_states", why)] if fit.friction else []
     worst = max(found, key=lambda name: found[name] / limits[names.index(name)])
     share = found[worst] / float(limits[names.index(worst)])
-    said = f"Coulomb friction: {listing([f'{name} {value:.2g} Nm' for name, value in found.items()], limit=8)}"
+    said = (
+        f"Coulomb friction: {listing([f'{name} {value:.2g} Nm' for name, value in found.items()], limit=8)}"
+    )
     if share < HIGH_FRICTION:
         return [Finding("friction", "joint_states", Verdict.OK, found[worst], "Nm", said)]
     said += f"; in '{worst}' it is {100 * share:.0f} % of the effort limit"
-    remedy = "identify it (command identify) and load friction.yaml, or estimate it: inertial_ekf.friction.joints"
+    remedy = (
+        "identify it (command identify) and load friction.yaml, or estimate it: inertial_ekf.friction.joints"
+    )
     return [Finding("friction", worst, Verdict.WARN, found[worst], "Nm", said, remedy)]

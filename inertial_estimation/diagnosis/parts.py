@@ -13,6 +13,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.evidence import (
     INDEPENDENT,
+    NOISE,
     dissipates,
     log_share,
     most_probable,
@@ -25,9 +26,16 @@ from inertial_estimation.spatial import linear_algebra
 FEWEST = 8  # windows that tell
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
-SCALE_PRIOR, FRICTION_PRIOR, DELAY_PRIOR_S = 0.2, 0.25, 0.03  # of a torque's factor, of friction terms, of a delay
-FRICTION_LIMIT, FRICTION_TORQUES = 0.15, 3.0  # most of these, of the effort limit and of the largest predicted torque
-LEAST_FACTOR, FACTOR_ODDS = 0.5, 15.0  # of the predicted torque in an effort; log odds against none of it
+SCALE_PRIOR, FRICTION_PRIOR, DELAY_PRIOR_S = (
+    0.2,
+    0.25,
+    0.03,
+)  # of a torque's factor, of friction terms, of a delay
+FRICTION_LIMIT, FRICTION_TORQUES = (
+    0.15,
+    3.0,
+)  # most of these, of the effort limit and of the largest predicted torque
+CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 FRICTION_ODDS = 9.0  # most that the direction of friction says against an assumption about one effort
@@ -86,7 +94,9 @@ def velocities(table: Table) -> Part | None:
         return None
     a, b = rms(v[:, telling]), rms(dq[:, telling])
     left = np.zeros(v.shape[1])
-    left[telling] = np.minimum(rms((v - dq)[:, telling]) / np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
+    left[telling] = np.minimum(
+        rms((v - dq)[:, telling]) / np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0
+    )
     log = sum(log_share(float(x), len(v), 0.1) for x in left[telling])
     return Part(log, left)
 
@@ -127,6 +137,21 @@ def rate_rows(table: Table) -> RateRows | None:
     times, count = np.unique(rows[known], return_counts=True)
     weight = 1.0 / count[np.searchsorted(times, rows[known])]
     return RateRows(y[known], A[known], rows[known], weight)
+
+
+def rotation_over_feet(table: Table) -> Array | None:
+    """Return what a gyroscope should read by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
+    rows = rate_rows(table)
+    if rows is None:
+        return None
+    M, b = np.zeros((table.size, 3, 3)), np.zeros((table.size, 3))
+    np.add.at(M, rows.rows, np.einsum("rki,rkj->rij", rows.A, rows.A))
+    np.add.at(b, rows.rows, np.einsum("rki,rk->ri", rows.A, rows.y))
+    values = linear_algebra.eigvalsh(M)
+    told = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
+    found = np.full((table.size, 3), np.nan)
+    found[told] = linear_algebra.solve(M[told], b[told][..., None])[..., 0]
+    return found
 
 
 def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Array]:
@@ -172,7 +197,9 @@ def standing(table: Table) -> Array:
         for j in range(i):
             d = table.points_B[:, i] - table.points_B[:, j]
             change = table.sliding[:, i, :3] - table.sliding[:, j, :3]
-            still = np.abs(np.sum(d * change, axis=1)) < STANDING * np.maximum(np.linalg.norm(d, axis=1), 1e-6)
+            still = np.abs(np.sum(d * change, axis=1)) < STANDING * np.maximum(
+                np.linalg.norm(d, axis=1), 1e-6
+            )
             stands[:, i] |= still
             stands[:, j] |= still
     return stands
@@ -237,7 +264,10 @@ def turn_of_gravity(table: Table) -> Part | None:
         return None
     left = float(rms(slope - turned, None))
     # Accelerations change the force more than rotations: only a rate that is far too large stands out.
-    return one(log_share(left / max(a, TURNING), float(near.sum()), 0.3), min(left / max(math.hypot(a, b), 1e-12), 2.0))
+    return one(
+        log_share(left / max(a, TURNING), float(near.sum()), 0.3),
+        min(left / max(math.hypot(a, b), 1e-12), 2.0),
+    )
 
 
 def gravity_size(table: Table) -> Part | None:
@@ -395,7 +425,14 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Array, Array, Arr
         tau = tau + table.robot.gravity_torques(table)[take]
     y, p, dq, ddq = tau / size, predicted[take] / size, s.dq[take], s.ddq[take]
     speed = np.maximum(rms(dq), SLOW)
-    columns = [p, np.ones_like(y), np.tanh(dq / SLOW), dq / speed, ddq / np.maximum(rms(ddq), 1e-9), s.dtau[take] / size]
+    columns = [
+        p,
+        np.ones_like(y),
+        np.tanh(dq / SLOW),
+        dq / speed,
+        ddq / np.maximum(rms(ddq), 1e-9),
+        s.dtau[take] / size,
+    ]
     prior = np.tile([SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S], (len(joints), 1))
     largest = FRICTION_TORQUES * float(rms(predicted[rows]).max())
     most = (np.minimum(FRICTION_LIMIT * table.robot.effort[joints], largest) / size)[:, None]
@@ -416,12 +453,16 @@ def torques(table: Table) -> Part | None:
     dq = table.signals.dq[np.ix_(rows, joints)]
     power = np.zeros(X.shape[1:])
     power[:, 2], power[:, 3] = np.mean(dq * X[:, :, 2], axis=0), np.mean(dq * X[:, :, 3], axis=0)
+    # Coefficients far beyond their priors are no friction, and no predicted torque: what they explain is left.
+    x = np.clip(fit.x, EXPECTED - CREDIBLE * prior, EXPECTED + CREDIBLE * prior)
+    rest = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
     left = np.zeros(table.signals.q.shape[1])
-    # What friction alone explains is no agreement with a predicted torque that stands out from it.
-    absent = np.clip(1.0 - fit.x[:, 0] / LEAST_FACTOR, 0.0, 1.0) * (rms(X[:, :, 0]) > LEAST_FACTOR)
-    left[joints] = np.maximum(np.minimum(fit.left, 2.0), absent)
-    log = INDEPENDENT * float(fit.log.sum()) + float(dissipates(fit, power, FRICTION_ODDS).sum())
-    return Part(log - FACTOR_ODDS * float(absent.sum()), left)
+    left[joints] = np.minimum(rest, 2.0)
+    beyond = len(y) * np.log(
+        np.maximum(np.minimum(rest, LARGEST_REST), NOISE[0]) / np.maximum(fit.left, NOISE[0])
+    )
+    log = INDEPENDENT * float((fit.log - beyond).sum()) + float(dissipates(fit, power, FRICTION_ODDS).sum())
+    return Part(log, left)
 
 
 def whole_body(table: Table) -> Part | None:

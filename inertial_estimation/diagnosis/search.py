@@ -21,6 +21,7 @@ WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the mos
 MOST_LIKELY = 24
 ROUNDS = 5
 CERTAIN = 9.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
+MUCH = 0.25  # of the largest gain in probability of a part
 LEAVES = 0.6  # share of the disagreement that a true one may leave
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
@@ -115,11 +116,13 @@ def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) ->
 
 
 def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
-    if best.odds < CERTAIN:
-        return False
-    name = _best_part(best.parts, before)
-    was, now = _shares(name, best.parts, before)
-    return now < LEAVES * was or best.hypothesis.check == "effort sign"
+    """Return whether a hypothesis is certain, and leaves little of a part that it makes much more probable."""
+    gains = {name: best.parts[name].log - part.log for name, part in before.items()}
+    much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
+    shares = [_shares(name, best.parts, before) for name in much]
+    return best.odds > CERTAIN and (
+        best.hypothesis.check == "effort sign" or any(now < LEAVES * was for was, now in shares)
+    )
 
 
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
@@ -128,7 +131,13 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     said = f"{SAYS[name]} agree if {one.words}"
     if name in RATIOS:
         said += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
-    others = list(dict.fromkeys(o.hypothesis.words for o in alike if o is not best and o.hypothesis.subject != one.subject or o.hypothesis.check != one.check))
+    others = list(
+        dict.fromkeys(
+            o.hypothesis.words
+            for o in alike
+            if (o is not best and o.hypothesis.subject != one.subject) or o.hypothesis.check != one.check
+        )
+    )
     if others:
         more = f", and {len(others) - NAMED} more" if len(others) > NAMED else ""
         said += f"; it cannot be told from: {'; '.join(others[:NAMED])}{more}"

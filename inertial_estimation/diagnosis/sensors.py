@@ -86,7 +86,9 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         said = f"the stamps go back {'once' if notes.restarts == 1 else f'{notes.restarts} times'}"
         remedy = "a looped or joined recording, or a clock that was set? The nodes begin anew there"
         yield unusual("stamps", float(notes.restarts), "", said, remedy)
-    counts = {reason: notes.dropped.get(reason, 0) for reason in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP)}
+    counts = {
+        reason: notes.dropped.get(reason, 0) for reason in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP)
+    }
     back, same = counts.values()
     if back + same > max(DISORDER * notes.received, 2):
         said = f"{back} stamps go back in time and {same} repeat the one before"
@@ -102,7 +104,9 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
     elif (lost := _lost_share(steps)) > LOST_READINGS:
         said = f"{100 * lost:.0f} % of the readings are missing between the others"
-        yield unusual("lost readings", lost, "", said, "quality of service, queue or load: more is sent than comes")
+        yield unusual(
+            "lost readings", lost, "", said, "quality of service, queue or load: more is sent than comes"
+        )
     rate = _rate(stream)
     if 0.0 < rate < SLOWEST:
         remedy = "raise the rate of the driver, or inputs.max_gap and window"
@@ -146,7 +150,12 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     }
     found = list(_positions(streams.joints, joint_names))
     stuck: dict[str, Array] = {}
+    whole = np.isfinite(streams.joints.values[:, :n]).all(
+        axis=1
+    )  # of joint states in parts, some lack the others
     for name, stream in streams.by_name.items():
+        if name == JOINTS:
+            stream = Stream(stream.times_ns[whole], stream.values[whole])
         for channels in kinds[name]:
             part = stream.values[:, channels.first : channels.first + len(channels.names)]
             found += _held(name, channels, stream.times_ns, part)
@@ -182,7 +191,9 @@ def _judged(
             saturated[channel] = share
     names = channels.names
     if runs:
-        longest = max(seconds(int(times[end - 1] - times[begin])) for found in runs.values() for begin, end in found)
+        longest = max(
+            seconds(int(times[end - 1] - times[begin])) for found in runs.values() for begin, end in found
+        )
         said = f"{listing([names[c] for c in runs], limit=6)}: the same value for up to {longest:.2g} s, otherwise it varies"
         yield Finding("stuck", name, Verdict.WRONG, longest, "s", said, REPEATS)
         left = values.copy()
@@ -193,7 +204,9 @@ def _judged(
     if saturated:
         share = max(saturated.values())
         said = f"{listing(list(saturated), limit=6)}: up to {100 * share:.2g} % of the values are the very largest one"
-        yield Finding("saturated", name, Verdict.WARN, share, "", said, "raise the range of the sensor, or move less")
+        yield Finding(
+            "saturated", name, Verdict.WARN, share, "", said, "raise the range of the sensor, or move less"
+        )
     if lost:
         said = f"{listing(lost, limit=6)}: more than {100 * LOST_VALUES:g} % of the values are no number"
         remedy = "check the driver; the nodes drop such messages"
@@ -234,7 +247,9 @@ def _at_largest(values: Array) -> float:
         return 0.0
     usual = max(SATURATED * len(values), 10 * float(np.median(counts)), 3.0 * float(np.sort(counts)[-2]))
     count = max(int(counts[-1]) if distinct[-1] > 0.0 else 0, int(counts[0]) if distinct[0] < 0.0 else 0)
-    near = np.abs(distinct - (distinct[-1] if counts[-1] >= counts[0] else distinct[0])) < 0.02 * np.ptp(distinct)
+    near = np.abs(distinct - (distinct[-1] if counts[-1] >= counts[0] else distinct[0])) < 0.02 * np.ptp(
+        distinct
+    )
     if near.sum() == 1 and len(distinct) < 10 * FEWEST_DISTINCT:
         return 0.0  # a switch, or steps so coarse that a value may well be the largest one
     return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
@@ -249,7 +264,9 @@ def _positions(joints: Stream, names: Sequence[str]) -> Iterator[Finding]:
         sent = np.sqrt(np.mean(np.nan_to_num(v) ** 2))
         if not sent > 0.0:
             continue
-        factor = min(1.0, float(np.sqrt(np.nanmean(np.gradient(q, t) ** 2))) / sent) if np.ptp(q) > 0.0 else 1.0
+        factor = (
+            min(1.0, float(np.sqrt(np.nanmean(np.gradient(q, t) ** 2))) / sent) if np.ptp(q) > 0.0 else 1.0
+        )
         begins, ends = _runs(q[:, None])
         long = (ends - begins >= FEWEST_EQUAL) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
@@ -257,7 +274,11 @@ def _positions(joints: Stream, names: Sequence[str]) -> Iterator[Finding]:
             mean = float(speed.mean())
             travel = float(np.ptp(np.cumsum((speed - mean)[1:] * np.diff(at))))
             if abs(mean) > MOVES or travel > TRAVELS:
-                moves = f"its velocity is {abs(mean):.2g} rad/s" if abs(mean) > MOVES else f"it moves over {travel:.2g} rad by its velocity"
+                moves = (
+                    f"its velocity is {abs(mean):.2g} rad/s"
+                    if abs(mean) > MOVES
+                    else f"it moves over {travel:.2g} rad by its velocity"
+                )
                 said = f"its position stays the same for {at[-1] - at[0]:.2g} s while {moves}"
                 yield Finding("stuck", name, Verdict.WRONG, float(at[-1] - at[0]), "s", said, REPEATS)
                 break
@@ -291,5 +312,7 @@ def _held(name: str, channels: Channels, times: NDArray[np.int64], values: Array
     if n < 3 or in_a_row > CONSECUTIVE * count or changed.sum() < TOGETHER * n * count:
         return
     said = f"{channels.plural} change at {count / span:.2g} Hz only of {len(times) / span:.3g} Hz, and are held in between"
-    remedy = "publish every value when it is measured; estimates that use held values are late and may be wrong"
+    remedy = (
+        "publish every value when it is measured; estimates that use held values are late and may be wrong"
+    )
     yield Finding("held values", name, Verdict.WARN, count / span, "Hz", said, remedy)

@@ -233,7 +233,9 @@ def _earlier(times_s: Array, values: Array, late: float) -> Array:
     flat = values.reshape(len(values), -1)
     at = np.clip(np.searchsorted(times_s, times_s + late), 1, len(times_s) - 1)
     far = np.abs(times_s[at] - times_s - late) > 2.0 * STEP_S
-    moved = np.stack([np.interp(times_s + late, times_s, c, left=np.nan, right=np.nan) for c in flat.T], axis=1)
+    moved = np.stack(
+        [np.interp(times_s + late, times_s, c, left=np.nan, right=np.nan) for c in flat.T], axis=1
+    )
     moved[far] = np.nan
     return moved.reshape(values.shape)
 
@@ -273,7 +275,9 @@ class Robot:
         rows = [self._predicted(signals, i) for i in range(signals.size)]
         k, nv, imu = len(self.setup.contacts), self.setup.robot.model.nv, self.setup.imu
         shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (3, 3), (3,))
-        stacks = [np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)]
+        stacks = [
+            np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
+        ]
         table = Table(signals, self, *stacks)
         if imu is None or all(axes is WrenchAxes.SENSOR for axes in signals.axes):
             return table
@@ -299,7 +303,9 @@ class Robot:
         q = table.signals.q
         if self.n_base:  # by the difference to a robot without gravity, whose base does not accelerate
             zero = np.zeros_like(q[0])
-            still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in zip(q, table.f_B)]
+            still = [
+                self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in zip(q, table.f_B)
+            ]
             torques: Array = np.array([state.force[self.n_base :] for state in still])
             return torques
         self._gravity = self._gravity or GravityTorques(self.setup.robot)
@@ -452,7 +458,12 @@ def _orientations(table: Table) -> Array:
     R = np.eye(3)
     last = 0.0 if not signals.size else float(signals.times_s[0])
     for t, f_B, w, w_BI, R_BI in zip(
-        signals.times_s, np.nan_to_num(table.f_B), np.nan_to_num(signals.w), table.w_BI, table.R_BI, strict=True
+        signals.times_s,
+        np.nan_to_num(table.f_B),
+        np.nan_to_num(signals.w),
+        table.w_BI,
+        table.R_BI,
+        strict=True,
     ):
         h, last = float(t) - last, float(t)
         R = R @ exp_so3(h * (R_BI @ (w - np.nan_to_num(w_BI))))
@@ -466,7 +477,11 @@ def _orientations(table: Table) -> Array:
 
 def spread(size: int, most: int) -> Indices:
     """Return the numbers of at most so many windows, spread over all."""
-    return np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64)) if size else np.zeros(0, int)
+    return (
+        np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
+        if size
+        else np.zeros(0, int)
+    )
 
 
 def rms(values: Array, axis: int | None = 0) -> Array:

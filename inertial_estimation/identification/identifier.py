@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.data_checks.check_result import in_words
-from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import in_words
 from inertial_estimation.errors import (
     ConfigurationError,
     InconsistentInertiaError,
@@ -139,7 +139,7 @@ class Identifier:
         """
         self._config, self._urdf = config, urdf
         setup = robot_from_config(config.robot, urdf)
-        self.robot, contacts = setup.robot, setup.contacts
+        self._setup, self.robot, contacts = setup, setup.robot, setup.contacts
         robot, rows = self.robot, config.rows
         selection = rows.selection()
         self.contacts: tuple[ContactFrames, ...] = contacts if selection.contacts.senses else ()
@@ -153,7 +153,7 @@ class Identifier:
         self._freed = freed_unknowns(config, robot, self.parameters)
         freed = row_models(config, setup, self._freed.parameters) if self._freed else None
         self._training, self._validation = (
-            DataSet(self._models, DataChecks(setup, config.robot), further) for further in (freed, None)
+            DataSet(self._models, setup, further) for further in (freed, None)
         )
         self._typical = typical_deviations(self.parameters, config.methods)
 
@@ -327,7 +327,9 @@ class Identifier:
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
         silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
-        found = in_words(self._training.checks.results())
+        streams = self._training.streams.streams()
+        checked = [] if streams is None else diagnose(streams, self._setup, self._config.robot).findings
+        found = in_words(checked)
         constant = self._training.statistics.constant_joints
         if at_rest:
             found.append(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.payload.identification import Identification
 from inertial_estimation.estimators.payload.load_change_log import LoadChangeLog
