@@ -1,14 +1,16 @@
 """What agrees, a line each, so that one knows what was looked at; and efforts that are no torques."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import factors_of_efforts
-from inertial_estimation.diagnosis.parts import BEYOND, Part, hangs, specific_force, torque_columns
+from inertial_estimation.diagnosis.parts import BEYOND, STRONG, Part, hangs, specific_force, torque_columns
 from inertial_estimation.diagnosis.table import Table, rms
+from inertial_estimation.inputs.imu import IMU
+from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
 LIGHT, HEAVY = (
@@ -16,19 +18,15 @@ LIGHT, HEAVY = (
     1.6,
 )  # times the weight on the contacts, beyond which loads and tolerances do not explain it
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
-SLOPED = math.radians(16.0)  # of the ground against the vertical, beyond which it is doubtful
+SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
+SIGMAS = 4.0
+WRENCHES = "contact wrenches"
 
 
 def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
     """Return a finding about each part that is not named wrong otherwise."""
     wrong = {one.check for one in said if one.failed}
-    found = [
-        *_positions(table, parts),
-        *_velocities(table, parts),
-        *_imu(table, parts),
-        *_wrenches(table, parts),
-        *_efforts(table, parts),
-    ]
+    found = [*_joints(table, parts), *_imu(table, parts), *_wrenches(table, parts), *_efforts(table, parts)]
     return [one for one in found if one.check not in wrong]
 
 
@@ -36,139 +34,121 @@ def _ok(check: str, subject: str, value: float, unit: str, said: str) -> Finding
     return Finding(check, subject, Verdict.OK, value, unit, said)
 
 
-def _positions(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    beyond, found = parts["positions"].left, []
+def _joints(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
+    beyond = parts["positions"].left
     for j in np.flatnonzero(beyond > BEYOND).tolist():
         low, high = np.quantile(table.signals.q[:, j], (0.02, 0.98))
         said = f"{low:.4g} to {high:.4g} rad is {beyond[j]:.3g} rad outside the limits of the description"
         remedy = "check its zero position (joint_offsets), the order of the names and the description"
-        found.append(
-            Finding(
-                "joint positions", table.robot.names[j], Verdict.WARN, float(beyond[j]), "rad", said, remedy
-            )
-        )
-    return found or [_ok("joint positions", "joint_states", float(beyond.max()), "rad", "within the limits")]
-
-
-def _velocities(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    if "velocities" not in parts:
-        sent = np.nan_to_num(table.signals.v).any()
-        why = (
-            "no joint moves enough to compare them with the positions"
-            if sent
-            else "none are sent; the nodes derive them"
-        )
-        return [cannot_tell("joint velocities", "joint_states", why)]
-    worst = float(parts["velocities"].left.max())
-    return [
-        _ok(
+        name, value = table.robot.names[j], float(beyond[j])
+        yield Finding("joint positions", name, Verdict.WARN, value, "rad", said, remedy)
+    if not (beyond > BEYOND).any():
+        yield _ok("joint positions", JOINTS, float(beyond.max()), "rad", "within the limits")
+    if "velocities" in parts:
+        worst = float(parts["velocities"].left.max())
+        yield _ok(
             "joint velocities",
-            "joint_states",
+            JOINTS,
             worst,
             "",
-            f"velocities fit the slopes of the positions to {100 * worst:.0f} %",
+            f"they fit the slopes of the positions to {100 * worst:.0f} %",
         )
-    ]
-
-
-def _imu(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    size, found = specific_force(table), []
-    if size is None:
-        return []
-    ratio = size / STANDARD_GRAVITY
-    said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
-    if ratio < 0.05:
-        remedy = "sensor silent, or gravity subtracted? The driver must send the specific force"
-        found.append(Finding("accelerometer size", "imu/data", Verdict.WRONG, size, "m/s^2", said, remedy))
-        return found
-    found.append(_ok("accelerometer size", "imu/data", size, "m/s^2", said))
-    if "direction of gravity" in parts:
-        angle = float(parts["direction of gravity"].left[0])
-        said = f"the mean specific force is {math.degrees(angle):.3g} deg from the normal of the ground under the feet"
-        found.append(_ok("accelerometer direction", "imu/data", math.degrees(angle), "deg", said))
     else:
-        found.append(cannot_tell("accelerometer direction", "imu/data", "no contact says where down is"))
+        yield cannot_tell(
+            "joint velocities", JOINTS, "none are sent, or no joint moves enough to compare them"
+        )
+
+
+def _imu(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
+    size = specific_force(table)
+    if size is None:
+        return
+    said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
+    if size < SUBTRACTED * STANDARD_GRAVITY:
+        remedy = "sensor silent, or gravity subtracted? The driver must send the specific force"
+        yield Finding("accelerometer size", IMU, Verdict.WRONG, size, "m/s^2", said, remedy)
+        return
+    yield _ok("accelerometer size", IMU, size, "m/s^2", said)
+    if "direction of gravity" in parts:
+        angle = math.degrees(float(parts["direction of gravity"].left[0]))
+        said = f"the mean specific force is {angle:.3g} deg from the normal of the ground under the feet"
+        yield _ok("accelerometer direction", IMU, angle, "deg", said)
+    else:
+        yield cannot_tell("accelerometer direction", IMU, "no contact says where down is")
     if "rotation" in parts:
         share = 100.0 * max(1.0 - float(parts["rotation"].left[0]) ** 2, 0.0)
-        said = f"the rotation over the feet explains {share:.0f} % of the rate"
-        found.append(_ok("gyroscope axes", "imu/data", share, "%", said))
+        yield _ok(
+            "gyroscope axes",
+            IMU,
+            share,
+            "%",
+            f"the rotation over the feet explains {share:.0f} % of the rate",
+        )
     else:
         why = "the base hardly turns over standing feet: let the robot squat, lean and twist"
-        found.append(cannot_tell("gyroscope axes", "imu/data", why))
-    return found
+        yield cannot_tell("gyroscope axes", IMU, why)
 
 
-def _wrenches(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    wrenches = "contact wrenches"
+def _wrenches(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
     if table.robot.n_base != 6 or not table.measures_wrenches:
-        return []
+        return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
-    size = np.linalg.norm(needed, axis=1)
-    factor = float(np.nanmedian((needed * carried).sum(axis=1) / size**2))
-    said = f"the contacts carry {factor:.3g} times the weight of the description"
+    factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))
+    said, remedy, verdict = (
+        f"the contacts carry {factor:.3g} times the weight of the description",
+        "",
+        Verdict.OK,
+    )
     if not np.nan_to_num(table.signals.wrenches).any():
-        remedy = "check the driver of the contact wrenches"
-        return [
-            Finding(
-                "contact weight",
-                wrenches,
-                Verdict.WRONG,
-                0.0,
-                "",
-                "the wrenches of all contacts are exactly zero",
-                remedy,
-            )
-        ]
-    if hangs(table):
-        return [_ok("contact weight", wrenches, factor, "", f"{said}: it hangs")]
-    found = [_ok("contact weight", wrenches, factor, "", said)]
-    if not LIGHT < factor < HEAVY:
-        remedy = "check scale and zero of the force sensors, loads, the masses, and whether something else holds the robot"
-        found = [Finding("contact weight", wrenches, Verdict.WARN, factor, "", said, remedy)]
+        said, remedy, verdict = (
+            "the wrenches of all contacts are exactly zero",
+            "check their driver",
+            Verdict.WRONG,
+        )
+    elif hangs(table):
+        said += ": it hangs"
+    elif not LIGHT < factor < HEAVY:
+        remedy = "check scale and zero of the force sensors, loads, masses, and whether something else holds the robot"
+        verdict = Verdict.WARN
+    yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
     if "wrenches" in parts:
         share = 100.0 * float(parts["wrenches"].left[0])
-        found.append(
-            _ok(
-                "sensor axes",
-                wrenches,
-                share,
-                "%",
-                f"they balance weight and motion to {share:.2g} % of the weight",
-            )
+        yield _ok(
+            "sensor axes",
+            WRENCHES,
+            share,
+            "%",
+            f"they balance weight and motion to {share:.2g} % of the weight",
         )
-    return found
 
 
-def _efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    if not np.isfinite(table.signals.tau).any():
-        return [cannot_tell("effort", "joint_states", "no efforts are sent")]
-    silent = [
-        name
-        for j, name in enumerate(table.robot.names)
-        if not np.nan_to_num(table.signals.tau[:, j]).any() and np.nan_to_num(table.signals.tau).any()
-    ]
-    found = []
+def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
+    tau, names = table.signals.tau, table.robot.names
     factors = factors_of_efforts(table) if "torques" in parts else None
     if factors is not None:
         k, sigma, strong = factors
-        for name in silent:
-            j = table.robot.names.index(name)
-            wanted = float(rms(np.nan_to_num(table.torques[:, j])))
-            if wanted > 0.04 * min(float(table.robot.effort[j]), 1e9) and wanted > 0.1:
-                said = f"its effort is zero while {wanted:.3g} Nm are predicted"
-                remedy = "check the driver, or leave it out of torque_rows"
-                found.append(Finding("effort silent", name, Verdict.WRONG, 0.0, "", said, remedy))
-        good = k[strong & (k > 4.0 * sigma)]
+        wanted = rms(np.nan_to_num(table.torques))
+        silent = np.isfinite(tau).any(axis=0) & ~np.nan_to_num(tau).any(axis=0)
+        silent &= wanted > STRONG * np.where(
+            np.isfinite(table.robot.effort), table.robot.effort, wanted.max()
+        )
+        for j in np.flatnonzero(silent).tolist():
+            said, remedy = f"its effort is zero while {wanted[j]:.3g} Nm are predicted", "check the driver"
+            yield Finding(
+                "effort silent", names[j], Verdict.WRONG, 0.0, "", said, f"{remedy}, or torque_rows"
+            )
+        good = k[strong & (k > SIGMAS * sigma)]
         if len(good):
-            said = f"{len(good)} of {len(k)} joints measure {good.min():.2g} to {good.max():.2g} times the predicted torque"
-            return [*found, _ok("effort", "joint_states", float(good.min()), "", said)]
-    elif "whole body" in parts:
+            span = f"{good.min():.2g} to {good.max():.2g}"
+            said = f"{len(good)} of {len(k)} joints measure {span} times the predicted torque"
+            yield _ok("effort", JOINTS, float(good.min()), "", said)
+            return
+    if "whole body" in parts:
         share = 100.0 * float(parts["whole body"].left[0])
-        return [
-            _ok("effort", "joint_states", share, "%", f"they carry weight and motion but for {share:.0f} %")
-        ]
+        yield _ok("effort", JOINTS, share, "%", f"they carry weight and motion but for {share:.0f} %")
+        return
     why = "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
-    return [*found, cannot_tell("effort", "joint_states", why)]
+    yield cannot_tell("effort", JOINTS, why if np.isfinite(tau).any() else "no efforts are sent")
 
 
 def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
@@ -183,4 +163,4 @@ def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     times = typical / max(largest, 1e-9)
     said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque that weight and motion need"
     remedy = "percent of a servo, or a current? Expected Nm at the joint; set drive_gains"
-    return [Finding("effort unit", "joint_states", Verdict.WARN, times, "", said, remedy)]
+    return [Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, remedy)]

@@ -14,7 +14,8 @@ from inertial_estimation.diagnosis.masses import MassReport, mass_findings
 from inertial_estimation.diagnosis.search import WINDOWS, judged, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
 from inertial_estimation.diagnosis.streams import RobotStreams
-from inertial_estimation.diagnosis.table import Change, Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.parts import limits
+from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, Table, spread
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
@@ -73,7 +74,7 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotConfig) -> D
     with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
         signals = Signals.of(cleaned, setup)
         if signals.size < FEWEST:
-            why = f"fewer than {FEWEST * lags.STEP_S:g} s of joint states without gaps"
+            why = f"fewer than {FEWEST * STEP_S:g} s of joint states without gaps"
             diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
             return diagnosis
         diagnosis.recorded = signals
@@ -85,7 +86,7 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> Non
     """Find and mend delays, then signs, units and axes, then delays that need these, then judge the masses."""
     robot, found = diagnosis.robot, diagnosis.findings
     late, signals = _imu_delay(diagnosis, signals, config)
-    wrong, signals = search(signals, robot, config)
+    wrong, signals, doubt = search(signals, robot, config)
     found += wrong
     change = load_change(robot.table(signals.at(np.arange(0, signals.size, APART))))
     if change is not None:
@@ -100,10 +101,17 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> Non
     found += excess
     found += something_else(final, parts)
     diagnosis.mended = signals
-    spoiled = next((one for one in found if one.check == "silent"), None)
-    if spoiled is not None or excess:
-        why = "an axis of the IMU is silent" if spoiled is not None else "the efforts are no torques"
-        found.append(cannot_tell("masses", "description", f"they rely on what is wrong: {why}"))
+    silent = [
+        one
+        for one in found
+        if one.check == "silent" or (one.check == "accelerometer size" and one.value < 0.5)
+    ]
+    spoiled = [f"{one.check} of {one.subject}" for one in silent]
+    spoiled += [doubt] if doubt else [f"{one.check} of {one.subject}" for one in excess]
+    if spoiled:
+        found.append(
+            cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
+        )
         return
     said, diagnosis.masses = mass_findings(robot.table(signals.at(np.arange(0, signals.size, APART))), config)
     already = {one.subject for one in found if one.failed and one.verdict is Verdict.WRONG}
@@ -120,7 +128,11 @@ def _imu_delay(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> t
     """Judge how late the IMU is by the kinematics; return the finding if it is not determined."""
     if diagnosis.streams.imu is None or not diagnosis.robot.n_base:
         return None, signals
-    finding, lag, change = lags.imu_offset(diagnosis.robot.table(signals), config.inputs)
+    table = diagnosis.robot.table(signals)
+    beyond = limits(table)
+    if beyond is not None and beyond.log < 0.0:
+        return cannot_tell("IMU delay", "imu/data", "the joint positions are wrong"), signals
+    finding, lag, change = lags.imu_offset(table, config.inputs)
     if finding.verdict is Verdict.UNKNOWN:
         if lag is not None:
             diagnosis.lags[finding.check] = lag

@@ -40,7 +40,7 @@ LEAST_TURN, LEAST_SHAKE = (
     0.15,
     0.4,
 )  # agreement of rotation and acceleration of a base that walks, from which it tells
-APART_S, CERTAIN = 0.015, 0.95  # by which both may differ [s]; agreement from which one alone is believed
+APART_S, CERTAIN = 0.015, 0.8  # by which both may differ [s]; agreement from which one alone is believed
 IMU_ARRAYS = "f", "w", "wd"
 RIDGE = 1e-9
 
@@ -165,7 +165,7 @@ def gyroscope_lag(table: Table) -> Lag | None:
         v = np.einsum("ni,nk->ik", Ay[at], x).ravel()
         return np.column_stack((M, v, np.full(12, yy[at].sum())))
 
-    return _searched(known, sums, _explained)
+    return _searched(np.asarray(known), sums, _explained)
 
 
 def accelerometer_lag(table: Table) -> Lag | None:
@@ -194,7 +194,8 @@ def accelerometer_lag(table: Table) -> Lag | None:
     def sums(lag: int, at: NDArray[np.int64]) -> Array:
         at = at[np.isfinite(f[at + lag])]
         columns = np.stack((np.ones(len(at)), y[at], f[at + lag]))
-        return columns @ columns.T
+        products: Array = columns @ columns.T
+        return products
 
     def score(total: Array) -> Array:
         n = np.maximum(total[:, 0, 0], 1.0)
@@ -237,7 +238,7 @@ def velocity_lag(table: Table) -> Lag | None:
         mean: Array = np.nan_to_num(np.abs(total[:, 0]) / np.sqrt(total[:, 1] * total[:, 2])).mean(axis=1)
         return mean
 
-    return _searched(np.isfinite(a).all(axis=1), sums, score)
+    return _searched(np.asarray(np.isfinite(a).all(axis=1)), sums, score)
 
 
 def effort_lag(table: Table) -> Lag | None:
@@ -257,9 +258,10 @@ def effort_lag(table: Table) -> Lag | None:
     def sums(lag: int, at: NDArray[np.int64]) -> Array:
         at = at[np.isfinite(tau[at + lag]).all(axis=1)]
         columns = np.concatenate((X[at], tau[at + lag][..., None]), axis=2)
-        return np.einsum("nja,njb->jab", columns, columns)
+        products: Array = np.einsum("nja,njb->jab", columns, columns)
+        return products
 
-    return _searched(np.isfinite(X).all(axis=(1, 2)), sums, _explained_efforts)
+    return _searched(np.asarray(np.isfinite(X).all(axis=(1, 2))), sums, _explained_efforts)
 
 
 def _explained_efforts(sums: Array) -> Array:
@@ -292,7 +294,7 @@ def wrench_lag(table: Table) -> Lag | None:
         balance: Array = 1.0 - left.sum(axis=1) / total[:, 3, 0]
         return balance
 
-    return _searched(np.isfinite(needed).all(axis=1), sums, score)
+    return _searched(np.asarray(np.isfinite(needed).all(axis=1)), sums, score)
 
 
 Offset = tuple[Finding, Lag | None, Change | None]

@@ -11,14 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import (
-    INDEPENDENT,
-    NOISE,
-    dissipates,
-    log_share,
-    most_probable,
-)
-from inertial_estimation.diagnosis.table import Table, rms
+from inertial_estimation.diagnosis.evidence import INDEPENDENT, NOISE, dissipates, log_share, most_probable
+from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -113,7 +107,7 @@ class RateRows(NamedTuple):
 
     y: Array
     A: Array
-    rows: Array
+    rows: Indices
     weight: Array
 
 
@@ -154,7 +148,7 @@ def rotation_over_feet(table: Table) -> Array | None:
     return found
 
 
-def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Array]:
+def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
     turn = table.sliding[:, :, 3:]
     rows = np.arange(table.size)
     weight = table.robot.weight
@@ -168,7 +162,7 @@ def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Array]:
     return -turn[rows].mean(axis=1), np.tile(np.eye(3), (len(rows), 1, 1)), rows
 
 
-def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Array]:
+def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
     points, slide = table.points_B, table.sliding[:, :, :3]
     ys, As, all_rows = [np.zeros((0, 3))], [np.zeros((0, 3, 3))], [np.zeros(0, dtype=np.int64)]
     for i in range(points.shape[1]):
@@ -208,7 +202,8 @@ def standing(table: Table) -> Array:
 def _skews(v: Array) -> Array:
     K = np.zeros((len(v), 3, 3))
     K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
-    return K - K.transpose(0, 2, 1)
+    skew: Array = K - K.transpose(0, 2, 1)
+    return skew
 
 
 def rotation(table: Table) -> Part | None:
@@ -402,7 +397,7 @@ def balance(table: Table) -> Part | None:
     return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(rows[0]), BALANCE_FLOOR), share)
 
 
-def torque_columns(table: Table) -> tuple[Array, Array, Array, Array, Array, Array] | None:
+def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices, Array] | None:
     """Return efforts over their rms, columns that explain them, prior deviations, the joints, windows and sizes.
 
     The columns are predicted torque, offset, Coulomb and viscous friction, rotor inertia and a delay.
@@ -465,32 +460,51 @@ def torques(table: Table) -> Part | None:
     return Part(log, left)
 
 
-def whole_body(table: Table) -> Part | None:
-    """Efforts of a robot on its feet without force sensors: what no contact force changes, N (S' tau - M a - c).
+class WholeBody(NamedTuple):
+    """What no contact force changes: N S' tau, N (M a + c), and N S' of unit torques."""
 
-    The forces that the torques of the legs make must carry weight and motion of the base.
-    """
+    acted: Array  # shape (N, m)
+    needed: Array  # shape (N, m)
+    torques: Array  # shape (N, m, n)
+    dq: Array  # shape (N, n)
+
+
+def whole_body_rows(table: Table) -> WholeBody | None:
+    """Return the rows of a robot on its feet without force sensors, efforts known; None for others."""
     s, b = table.signals, table.robot.n_base
     if not b or table.measures_wrenches or not table.points_B.shape[1]:
         return None
-    known = np.isfinite(table.force).all(axis=1) & np.isfinite(s.tau).all(axis=1)
-    rows = np.flatnonzero(known)
+    rows = np.flatnonzero(np.isfinite(table.force).all(axis=1) & np.isfinite(s.tau).all(axis=1))
     if len(rows) < FEWEST or not np.abs(s.tau[rows]).max() > 0.0:
         return None
     part = table.at(rows)
-    N, tau, dq = part.free, part.signals.tau, part.signals.dq
+    N, tau = part.free, part.signals.tau
     if part.signals.without_gravity:
         tau = tau + table.robot.gravity_torques(part)
-    if not N.shape[1]:
+    S = N[:, :, b:]
+    return WholeBody(
+        np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, part.signals.dq
+    )
+
+
+def whole_body(table: Table) -> Part | None:
+    """Efforts of a robot on its feet without force sensors: N (S' tau - M a - c) = 0.
+
+    The forces that the torques of the legs make must carry weight and motion of the base.
+    """
+    rows = whole_body_rows(table)
+    if rows is None or not rows.needed.size:
         return None
-    needed = np.einsum("nmv,nv->nm", N, part.force)
-    acted = np.einsum("nmj,nj->nm", N[:, :, b:], tau)
-    size = math.sqrt(float(np.mean(needed**2) + np.mean(acted**2)) / 2.0)
-    limit = np.where(np.isfinite(table.robot.effort), STRONG * table.robot.effort, 0.1 * rms(tau))
-    Z = (N[:, :, b:] * (np.tanh(dq / SLOW) * limit)[:, None, :]).reshape(needed.size, -1) / size
-    y = ((acted - needed) / size).ravel()
+    size = math.sqrt(float(np.mean(rows.needed**2) + np.mean(rows.acted**2)) / 2.0)
+    limit = np.where(
+        np.isfinite(table.robot.effort), STRONG * table.robot.effort, 0.1 * rms(table.signals.tau)
+    )
+    Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
+    y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
-    left = np.linalg.norm((y - Z @ fit.x[0]).reshape(needed.shape), axis=1) / math.sqrt(needed.shape[1])
+    left = np.linalg.norm((y - Z @ fit.x[0]).reshape(rows.needed.shape), axis=1) / math.sqrt(
+        rows.needed.shape[1]
+    )
     share = float(rms(left[left <= np.quantile(left, 0.9)], None))
     return one(INDEPENDENT * float(fit.log[0]), min(share, 2.0))
 

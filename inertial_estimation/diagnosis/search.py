@@ -6,15 +6,22 @@ themselves, so one cause gives one finding. What no hypothesis explains is said 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
-from inertial_estimation.diagnosis.hypotheses import Hypothesis, hypotheses
-from inertial_estimation.diagnosis.parts import PARTS, Part
+from inertial_estimation.diagnosis.hypotheses import (
+    UNLIKE,
+    Hypothesis,
+    effort_hypotheses,
+    position_hypotheses,
+    velocity_hypotheses,
+)
+from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.models.robot_config import RobotConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
@@ -25,6 +32,7 @@ MUCH = 0.25  # of the largest gain in probability of a part
 LEAVES = 0.6  # share of the disagreement that a true one may leave
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
+OFF, UNBALANCED = 0.3, 0.04  # of a part, and of the weight, from which other hypotheses are tried
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -49,7 +57,7 @@ class Tried(NamedTuple):
     parts: dict[str, Part]
 
 
-def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Finding], Signals]:
+def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Finding], Signals, str]:
     """Find what is wrong with signs, units, orders and axes, and mend it.
 
     Args:
@@ -58,9 +66,11 @@ def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Fi
         config: Its parameters.
 
     Returns:
-        Findings of what is wrong, the most certain first, and the signals mended.
+        Findings of what is wrong, the most certain first, the signals mended, and why masses cannot be judged after
+        that; empty: they can.
     """
     found: list[Finding] = []
+    doubt = ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(spread(signals.size, WINDOWS)))
         before = judged(table)
@@ -73,8 +83,9 @@ def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Fi
         if not _accepted(best, before):
             break
         found.append(_named(best, alike, before))
+        doubt = doubt if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
         signals = best.hypothesis.change.of(signals)
-    return found, signals
+    return found, signals, doubt
 
 
 def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
@@ -83,9 +94,38 @@ def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
     return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}
 
 
+def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotConfig) -> Iterator[Hypothesis]:
+    """Yield what might explain that parts of a table disagree."""
+    worst = dict.fromkeys(PARTS, 0.0) | {
+        name: float(part.left.max(initial=0.0)) for name, part in parts.items()
+    }
+    forces = max(worst["torques"], worst["whole body"], worst["rotation"])
+    if (
+        worst["positions"] > BEYOND
+        or worst["wrenches"] > UNBALANCED
+        or max(forces, worst["velocities"]) > OFF
+    ):
+        exchanges = max(forces, worst["wrenches"], worst["positions"]) > UNLIKE
+        yield from position_hypotheses(table, exchanges=exchanges)
+    elif worst["heights of the feet"] > OFF:
+        yield from position_hypotheses(table, exchanges=False)
+    if "velocities" in parts:
+        yield from velocity_hypotheses(table, parts["velocities"].left)
+    if "torques" in parts or "whole body" in parts:
+        yield from effort_hypotheses(table, parts.get("torques"))
+    if "size of gravity" in parts:
+        yield from unit_hypotheses(table)
+        tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
+        unlike = max(worst["rotation"], worst["whole body"]) > OFF or worst["turn of gravity"] > 1.0
+        if tilted or unlike or worst["wrenches"] > UNBALANCED:
+            yield from imu_hypotheses(table, config)
+    if worst["wrenches"] > UNBALANCED:
+        yield from wrench_hypotheses(table)
+
+
 def _tried(table: Table, before: Mapping[str, Part], config: RobotConfig) -> list[Tried]:
     """Return the hypotheses with their odds, the most probable first."""
-    every = list(hypotheses(table, before, config))
+    every = list(_hypotheses(table, before, config))
     count = len(every)
     if count > MOST_LIKELY:
         few = table.at(spread(table.size, FEW))

@@ -154,7 +154,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
         axis=1
     )  # of joint states in parts, some lack the others
     for name, stream in streams.by_name.items():
-        if name == JOINTS:
+        if name == JOINTS and whole.any():
             stream = Stream(stream.times_ns[whole], stream.values[whole])
         for channels in kinds[name]:
             part = stream.values[:, channels.first : channels.first + len(channels.names)]
@@ -301,9 +301,9 @@ def _held(name: str, channels: Channels, times: NDArray[np.int64], values: Array
     number is wrong by up to the time for which it is held, which no check of stamps shows.
     """
     with np.errstate(all="ignore"):
-        changed = np.abs(np.diff(values, axis=0)) > 0.0
+        changed = np.asarray(np.abs(np.diff(values, axis=0)) > 0.0)
     used = changed.any(axis=0)
-    any_of = changed.any(axis=1)
+    any_of = np.asarray(changed.any(axis=1))
     span = seconds(int(np.minimum(np.diff(times), NANOSECONDS).sum())) if len(times) > 1 else 0.0
     count, n = int(any_of.sum()), int(used.sum())
     if not span or count < FEWEST_CHANGES or not HELD_ABOVE * span <= count <= HELD_BELOW * span:

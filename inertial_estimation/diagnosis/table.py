@@ -8,6 +8,7 @@ commutes with smoothing: another assumption is another table, without reading an
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -23,7 +24,6 @@ from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import exp_so3, with_vertical
 
 Indices = NDArray[np.int64]
 STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz
@@ -31,6 +31,12 @@ WINDOW_S = 0.1  # of the means and parabolas
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
+
+
+def _rows(one: Any, rows: Indices) -> dict[str, Any]:
+    """Return some rows of all arrays of a dataclass, by their names."""
+    arrays = {field.name: getattr(one, field.name) for field in fields(one)}
+    return {name: value[rows] for name, value in arrays.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,7 @@ class Signals:
 
     def at(self, rows: Indices) -> "Signals":
         """Return the signals at some of the times."""
-        arrays = {f.name: v[rows] for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
-        return replace(self, **arrays)
+        return replace(self, **_rows(self, rows))
 
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
@@ -182,8 +187,10 @@ class Change:
     def of(self, signals: Signals) -> Signals:
         """Return the corrected signals."""
         s = signals
-        changed = {name: _earlier(s.times_s, getattr(s, name), late) for name, late in self.later.items()}
-        s = replace(s, **changed)  # type: ignore[arg-type]
+        changed: dict[str, Any] = {
+            name: _earlier(s.times_s, getattr(s, name), late) for name, late in self.later.items()
+        }
+        s = replace(s, **changed)
         if self.position is not None:
             s = replace(s, **{name: getattr(s, name) @ self.position.T for name in ("q", "dq", "ddq")})
         if self.offset is not None:
@@ -211,7 +218,7 @@ class Change:
             wrenches = wrenches[:, list(self.contacts)]
         if self.wrench_force is None and self.wrench_moment is None:
             return wrenches
-        changed = wrenches.copy()
+        changed: Array = wrenches.copy()
         for part, M in ((slice(0, 3), self.wrench_force), (slice(3, 6), self.wrench_moment)):
             if M is not None:
                 changed[:, :, part] = np.einsum("kij,nkj->nki", M, wrenches[:, :, part])
@@ -303,15 +310,12 @@ class Robot:
         q = table.signals.q
         if self.n_base:  # by the difference to a robot without gravity, whose base does not accelerate
             zero = np.zeros_like(q[0])
-            still = [
-                self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in zip(q, table.f_B)
-            ]
-            torques: Array = np.array([state.force[self.n_base :] for state in still])
-            return torques
+            motions = zip(q, table.f_B, strict=True)
+            still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
+            return np.array([state.force[self.n_base :] for state in still])
         self._gravity = self._gravity or GravityTorques(self.setup.robot)
         down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-        torques = np.array([self._gravity.at(x) @ down for x in q])
-        return torques
+        return np.array([self._gravity.at(x) @ down for x in q])
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +356,7 @@ class Table:
 
     def at(self, rows: Indices) -> "Table":
         """Return some of the windows."""
-        arrays = {f.name: v[rows] for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
-        return replace(self, signals=self.signals.at(rows), **arrays)
+        return replace(self, signals=self.signals.at(rows), **_rows(self, rows))
 
     def changed(self, change: Change) -> "Table":
         """Return the table under another assumption about the sensors."""
@@ -437,42 +440,13 @@ class Table:
 
 
 def _in_sensor_axes(table: Table) -> Array:
-    """Return wrenches in the axes of their frames that are sent in those of the base or the world."""
-    signals = table.signals
-    wrenches = signals.wrenches.copy()
-    R_WB = _orientations(table) if WrenchAxes.WORLD in signals.axes else None
-    for k, axes in enumerate(signals.axes):
-        if axes is WrenchAxes.SENSOR:
-            continue
-        R = table.rotations_BF[:, k].transpose(0, 2, 1)
-        if R_WB is not None and axes is WrenchAxes.WORLD:
-            R = R @ R_WB.transpose(0, 2, 1)
-        for part in (slice(0, 3), slice(3, 6)):
-            wrenches[:, k, part] = np.einsum("nij,nj->ni", R, signals.wrenches[:, k, part])
+    """Return wrenches in the axes of their frames that are sent in those of the base."""
+    wrenches: Array = table.signals.wrenches.copy()
+    for k, axes in enumerate(table.signals.axes):
+        if axes is not WrenchAxes.SENSOR:
+            halves = wrenches[:, k].reshape(-1, 2, 3)
+            wrenches[:, k] = np.einsum("nij,nhi->nhj", table.rotations_BF[:, k], halves).reshape(-1, 6)
     return wrenches
-
-
-def _orientations(table: Table) -> Array:
-    """Return orientations of the base with the mean vertical of the specific force, turned by the gyroscope."""
-    signals, found = table.signals, []
-    R = np.eye(3)
-    last = 0.0 if not signals.size else float(signals.times_s[0])
-    for t, f_B, w, w_BI, R_BI in zip(
-        signals.times_s,
-        np.nan_to_num(table.f_B),
-        np.nan_to_num(signals.w),
-        table.w_BI,
-        table.R_BI,
-        strict=True,
-    ):
-        h, last = float(t) - last, float(t)
-        R = R @ exp_so3(h * (R_BI @ (w - np.nan_to_num(w_BI))))
-        size = float(np.linalg.norm(f_B))
-        if size > 0.0:
-            up = 0.9 * R[2] + 0.1 * f_B / size
-            R = with_vertical(R, up / max(float(np.linalg.norm(up)), 1e-9))
-        found.append(R)
-    return np.array(found)
 
 
 def spread(size: int, most: int) -> Indices:
