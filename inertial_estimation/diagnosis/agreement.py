@@ -108,7 +108,7 @@ def _wrenches(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
     elif hangs(table):
         said += ": it hangs"
     elif not LIGHT < factor < HEAVY:
-        remedy = "check scale and zero of the force sensors, loads, masses, and whether something else holds the robot"
+        remedy = "check scale and zero of the sensors, loads, masses; does something else hold the robot?"
         verdict = Verdict.WARN
     yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
     if "wrenches" in parts:
@@ -161,6 +161,6 @@ def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     if typical < EXCESS * largest or float(np.median(parts["torques"].left[joints])) < ABSENT:
         return []
     times = typical / max(largest, 1e-9)
-    said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque that weight and motion need"
+    said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque needed"
     remedy = "percent of a servo, or a current? Expected Nm at the joint; set drive_gains"
     return [Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, remedy)]

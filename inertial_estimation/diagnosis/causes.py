@@ -1,14 +1,15 @@
 """Which single cause explains best what the forces leave unexplained: mass, sensor, geometry or nothing.
 
-Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause with
-columns H and prior covariance P, after friction and its like have been marginalised (Schur complement S, g of the
-normal equations), is
+Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
+with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement S,
+g of the normal equations), is
 
     ln p(y | H) - ln p(y | nothing) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
 
-(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The size of
-the noise is that of the residual when all causes act at once, inflated by its correlation in time. The tolerances that
-every description and sensor has are marginalised, too: without them many small errors count as one large one.
+(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The
+size of the noise is that of the residual when all causes act at once, inflated by its correlation in time.
+The tolerances that every description and sensor has are marginalised, too: without them many small errors
+count as one large one.
 """
 
 import math
@@ -76,46 +77,27 @@ VECTORS = (Kind.IMU, Kind.MOUNTING)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The columns of one cause.
+    """The columns of one cause."""
 
-    Attributes:
-        kind: What it is.
-        subject: Link, contact or joint; "all" for all of them.
-        columns: Which of the columns of all causes are its own.
-        prior: Standard deviations of its amplitudes where it is the cause.
-        tolerance: The same of the error that every description has; None: it has none.
-        matters: Size from which it matters.
-        wrong: Size from which it is wrong.
-    """
-
-    kind: Kind
-    subject: str
-    columns: slice
-    prior: Array
-    tolerance: Array | None
-    matters: float
-    wrong: float
+    kind: Kind  # what it is
+    subject: str  # link, contact or joint; "all" for all of them
+    columns: slice  # which of the columns of all causes are its own
+    prior: Array  # standard deviations of its amplitudes where it is the cause
+    tolerance: Array | None  # the same of the error that every description has; None: it has none
+    matters: float  # size from which it matters
+    wrong: float  # size from which it is wrong
 
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """One cause and how well it explains the forces.
+    """One cause and how well it explains the forces."""
 
-    Attributes:
-        block: What it is.
-        amplitude: Estimated change, true minus described or read; the relative error of a scale.
-        sigmas: Their standard deviations; zero of a first moment that is taken as described.
-        evidence: Logarithm of how much more probable the data are with it than without.
-        explained: Share of the unexplained variance that it explains.
-        worsens: Whether it makes the rows of the base, or those of the joints, agree less.
-    """
-
-    block: Block
-    amplitude: Array
-    sigmas: Array
-    evidence: float
-    explained: float
-    worsens: bool = False
+    block: Block  # what it is
+    amplitude: Array  # estimated change, true minus described or read; the relative error of a scale
+    sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
+    evidence: float  # logarithm of how much more probable the data are with it than without
+    explained: float  # share of the unexplained variance that it explains
+    worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
 
     @property
     def kind(self) -> Kind:
@@ -149,21 +131,11 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class ForceFit:
-    """Result of the comparison.
+    """Result of the comparison."""
 
-    Attributes:
-        causes: The most probable first.
-        unexplained: Rms of the whitened residual without any cause; 1 where the description is right.
-        mass_sigma: Standard deviation of each link's mass if only it were wrong [kg], by link.
-        friction: Offset, Coulomb, viscous and rotor inertia of each joint, by its name, shape (4,).
-        friction_sigma: Their standard deviations.
-    """
-
-    causes: tuple[Cause, ...]
-    unexplained: float
-    mass_sigma: dict[str, float]
-    friction: dict[str, Array]
-    friction_sigma: dict[str, Array]
+    causes: tuple[Cause, ...]  # the most probable first
+    unexplained: float  # rms of the whitened residual without any cause; 1 where the description is right
+    mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it were wrong [kg], by link
 
 
 Part = tuple[Kind, str, Array, Array, Array | None, tuple[float, float]]
@@ -286,8 +258,6 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
         replace(c, worsens=_worsens(before, rest(c), rows.n_base)) if i < 12 else c
         for i, c in enumerate(causes)
     ]
-    sigma = np.sqrt(np.diag(linear_algebra.inv(inner)))
-    joints = {name: slice(4 * j, 4 * j + 4) for j, name in enumerate(rows.joints)}
     noises = {
         c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
     }
@@ -295,8 +265,6 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
         causes=tuple(causes),
         unexplained=math.sqrt(left / count),
         mass_sigma=noises,
-        friction={name: solved[part, -1] for name, part in joints.items()},
-        friction_sigma={name: sigma[part] for name, part in joints.items()},
     )
 
 
@@ -308,7 +276,7 @@ def _worsens(before: Array, after: Array, n_base: int) -> bool:
 
 
 def _marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]) -> tuple[Array, Array]:
-    """Return the columns that act in any case, and their priors: friction, zeros, tolerances, assumed causes."""
+    """Return the columns that act in any case, with their priors: tolerances, assumed causes."""
     columns, deviations = [np.arange(len(nuisance))], [nuisance]
     found = {(cause.kind, cause.subject) for cause in assumed}
     for block in blocks:
@@ -354,8 +322,8 @@ def _independent(rest: Array, kept: Array) -> float:
 def _tempered(cause: Cause, independent: float, left: float) -> Cause:
     """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
 
-    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains most of
-    what is left, the equation itself does not hold, and small differences mean nothing.
+    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
+    most of what is left, the equation itself does not hold, and small differences mean nothing.
     """
     price = 0.5 * np.count_nonzero(cause.sigmas) * math.log(independent)
     bound = -0.5 * independent * math.log(max(1.0 - cause.explained, 1e-6)) - price

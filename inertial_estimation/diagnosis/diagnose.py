@@ -1,50 +1,53 @@
-"""The order of inference: streams, times, signs and axes, then masses; what is wrong is mended before what follows."""
+"""The order of inference: streams, times, signs and axes, masses; what is wrong is mended at once."""
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from inertial_estimation.diagnosis import lags
 from inertial_estimation.diagnosis.agreement import agreements, excessive_efforts
-from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
-from inertial_estimation.diagnosis.lags import Lag
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.lags import (
+    BALANCED,
+    EFFORT,
+    FORCES,
+    KINEMATICS,
+    VELOCITY,
+    WRENCH,
+    Dated,
+    Lag,
+    effort_lag,
+    imu_lag,
+    judged_lag,
+    velocity_lag,
+    wrench_lag,
+)
 from inertial_estimation.diagnosis.load_change import load_change
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings
+from inertial_estimation.diagnosis.parts import limits
 from inertial_estimation.diagnosis.search import WINDOWS, judged, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
 from inertial_estimation.diagnosis.streams import RobotStreams
-from inertial_estimation.diagnosis.parts import limits
 from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, Table, spread
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
 FEWEST = 100  # times of 20 ms: 2 s of data
 APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
-MORE_TIMES = 2  # searches for how late the IMU is; the first leaves a little
+MORE_TIMES = 1  # further searches for how late the IMU is
 
 
 @dataclass(eq=False)
 class Diagnosis:
-    """All findings, and what the figures show.
+    """All findings, and what the figures show."""
 
-    Attributes:
-        findings: In the order of inference, in which errors are to be mended.
-        streams: The inputs as they are.
-        robot: The robot.
-        recorded: The signals as they are; None where there were too few.
-        mended: The signals with everything mended that was found.
-        lags: Searches for time offsets, also those that determine none, by check.
-        masses: What the forces say; None where they were not judged.
-    """
-
-    findings: list[Finding]
-    streams: RobotStreams
-    robot: Robot
-    recorded: Signals | None = None
-    mended: Signals | None = None
+    findings: list[Finding]  # in the order of inference, in which errors are to be mended
+    streams: RobotStreams  # the inputs as they are
+    robot: Robot  # the robot
+    recorded: Signals | None = None  # the signals as they are; None where there were too few
+    mended: Signals | None = None  # the signals with everything mended that was found
+    # searches for time offsets, also those that determine none, by check
     lags: dict[str, Lag] = field(default_factory=dict)
-    masses: MassReport | None = None
+    masses: MassReport | None = None  # what the forces say; None where they were not judged
 
     @property
     def duration_s(self) -> float:
@@ -83,7 +86,7 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotConfig) -> D
 
 
 def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> None:
-    """Find and mend delays, then signs, units and axes, then delays that need these, then judge the masses."""
+    """Find and mend delays, signs, units and axes, then delays that need these; then judge the masses."""
     robot, found = diagnosis.robot, diagnosis.findings
     late, signals = _imu_delay(diagnosis, signals, config)
     wrong, signals, doubt = search(signals, robot, config)
@@ -118,10 +121,13 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> Non
     found += [one for one in said if not (one.check == "IMU mounting" and one.subject in already)]
 
 
-def _keep(diagnosis: Diagnosis, finding: Finding, lag: Lag | None) -> None:
-    diagnosis.findings.append(finding)
+def _dated(
+    diagnosis: Diagnosis, stream: Dated, lag: Lag | None, config: RobotConfig
+) -> tuple[Finding, Change | None]:
+    """Judge a time offset, and keep its search for the figures."""
     if lag is not None:
-        diagnosis.lags[finding.check] = lag
+        diagnosis.lags[stream.check] = lag
+    return judged_lag(stream, lag, config.inputs)
 
 
 def _imu_delay(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> tuple[Finding | None, Signals]:
@@ -130,14 +136,11 @@ def _imu_delay(diagnosis: Diagnosis, signals: Signals, config: RobotConfig) -> t
         return None, signals
     table = diagnosis.robot.table(signals)
     beyond = limits(table)
-    if beyond is not None and beyond.log < 0.0:
-        return cannot_tell("IMU delay", "imu/data", "the joint positions are wrong"), signals
-    finding, lag, change = lags.imu_offset(table, config.inputs)
+    stream, lag = (KINEMATICS, None) if beyond is None or beyond.log < 0.0 else imu_lag(table)
+    finding, change = _dated(diagnosis, stream, lag, config)
     if finding.verdict is Verdict.UNKNOWN:
-        if lag is not None:
-            diagnosis.lags[finding.check] = lag
         return finding, signals
-    _keep(diagnosis, finding, lag)
+    diagnosis.findings.append(finding)
     return None, signals if change is None else change.of(signals)
 
 
@@ -146,57 +149,45 @@ def _other_delays(
 ) -> tuple[list[Finding], Signals]:
     """Judge how late wrenches, efforts and velocities are.
 
-    Where the kinematics do not date the IMU, but efforts agree in time with the contact wrenches and these do not
-    with weight and motion, it is the IMU that is late.
+    Where the kinematics do not date the IMU, but efforts agree in time with the contact wrenches and these do
+    not with weight and motion, it is the IMU that is late.
     """
-    robot, found, table = diagnosis.robot, [], diagnosis.robot.table(signals)
-    effort, effort_lag, effort_change = lags.effort_offset(table)
-    if diagnosis.streams.wrenches and robot.n_base:
-        wrench, lag, change = lags.wrench_offset(table, config.inputs)
-        together = (
-            effort_lag is not None and effort.verdict is Verdict.OK and effort_lag.score > lags.BALANCED
-        )
+    table, found, changes = diagnosis.robot.table(signals), list[Finding](), list[Change | None]()
+    effort = effort_lag(table)
+    said, late_efforts = _dated(diagnosis, EFFORT, effort, config)
+    if diagnosis.streams.wrenches and diagnosis.robot.n_base:
+        lag = wrench_lag(table)
+        wrench, change = _dated(diagnosis, WRENCH, lag, config)
+        together = said.verdict is Verdict.OK and effort is not None and effort.score > BALANCED
         if undated is not None and wrench.failed and lag is not None and together:
-            imu, signals = _by_forces(table, lag, config)
-            found.append(imu)
-            undated, wrench = (
-                None,
-                replace(
-                    wrench,
-                    verdict=Verdict.OK,
-                    sentence="they agree in time with the efforts",
-                    remedy="",
-                    fix=Fix(),
-                ),
+            undated, change = _dated(diagnosis, FORCES, _by_forces(table, lag), config)
+            wrench = replace(
+                wrench,
+                verdict=Verdict.OK,
+                sentence="they agree in time with the efforts",
+                remedy="",
+                fix=NO_FIX,
             )
-        elif change is not None:
-            signals = change.of(signals)
-        if lag is not None:
-            diagnosis.lags[wrench.check] = lag
         found.append(wrench)
-    if undated is not None:
-        found.append(undated)
+        changes.append(change)
+    found += [undated] if undated is not None else []
     if np.isfinite(signals.tau).any():
-        found.append(effort)
-        if effort_lag is not None:
-            diagnosis.lags[effort.check] = effort_lag
-        signals = signals if effort_change is None else effort_change.of(signals)
-    velocity, lag, change = lags.velocity_offset(table)
+        found.append(said)
+        changes.append(late_efforts)
+    velocity, change = _dated(diagnosis, VELOCITY, velocity_lag(table), config)
     if velocity.verdict is not Verdict.UNKNOWN:
         found.append(velocity)
-        if lag is not None:
-            diagnosis.lags[velocity.check] = lag
-    return found, signals if change is None else change.of(signals)
+        changes.append(change)
+    for one in changes:
+        signals = signals if one is None else one.of(signals)
+    return found, signals
 
 
-def _by_forces(table: Table, lag: Lag, config: RobotConfig) -> tuple[Finding, Signals]:
-    """Return how late the IMU is by what the contact wrenches carry, and the signals mended."""
-    signals, seconds = table.signals, 0.0
+def _by_forces(table: Table, lag: Lag) -> Lag:
+    """Return how late the IMU is by what the contact wrenches carry; the first search leaves a little."""
+    seconds = -lag.seconds
     for _ in range(MORE_TIMES):
-        seconds -= lag.seconds
-        signals = Change(later=dict.fromkeys(("f", "w", "wd"), seconds)).of(table.signals)
-        again = lags.wrench_lag(table.robot.table(signals))
-        if again is None or math.isnan(again.seconds):
-            break
-        lag = again
-    return lags.imu_by_forces(seconds, lag.sigma, config.inputs), signals
+        signals = Change(later=dict.fromkeys(FORCES.arrays, seconds)).of(table.signals)
+        again = wrench_lag(table.robot.table(signals))
+        seconds -= 0.0 if again is None or again.score < lag.score else again.seconds
+    return replace(lag, seconds=seconds, score=1.0, unshifted=0.0)

@@ -1,12 +1,13 @@
 """Evidence of linear models with Gaussian priors, the one measure by which hypotheses are compared.
 
-A hypothesis predicts readings y = X x + noise with a prior x ~ N(m, P). With noise of standard deviation s the
-probability of the readings is
+A hypothesis predicts readings y = X x + noise with a prior x ~ N(m, P). With noise of standard deviation s
+the probability of the readings is
 
-    ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2),  r = y - X m
+    ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
 
-taken at the most probable s (evidence approximation; MacKay, Neural Computation 4, 1992). The determinant is the
-price of what could explain anything. Readings are smoothed, so only a share of them counts as independent.
+with r = y - X m, taken at the most probable s (evidence approximation; MacKay, Neural Computation 4, 1992).
+The determinant is the price of what could explain anything. Readings are smoothed, so only a share of them
+counts as independent.
 """
 
 import math
@@ -25,19 +26,12 @@ TINY = 1e-300
 
 
 class Fit(NamedTuple):
-    """A linear model at the most probable size of the noise, for n series at once.
+    """A linear model at the most probable size of the noise, for n series at once."""
 
-    Attributes:
-        log: Log evidence, shape (n,).
-        left: Rms of what is left, shape (n,).
-        x: Coefficients, shape (n, c).
-        covariance: Of the coefficients, shape (n, c, c).
-    """
-
-    log: Array
-    left: Array
-    x: Array
-    covariance: Array
+    log: Array  # log evidence, shape (n,)
+    left: Array  # rms of what is left, shape (n,)
+    x: Array  # coefficients, shape (n, c)
+    covariance: Array  # of the coefficients, shape (n, c, c)
 
 
 def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float] = NOISE) -> Fit:

@@ -37,27 +37,16 @@ NO_FIX = Fix()
 
 @dataclass(frozen=True)
 class Finding:
-    """Verdict of one check about one input, joint, contact or link.
+    """Verdict of one check about one input, joint, contact or link."""
 
-    Attributes:
-        check: Name of the check ("effort sign").
-        subject: What it is about ("panda_joint2").
-        verdict: Outcome.
-        value: The number that was judged.
-        unit: Unit of the number; empty for a ratio or a count.
-        sentence: What was found, with the number.
-        remedy: What to change: a parameter, or the driver of an input; empty where the verdict is ok.
-        fix: Parameters that mend it.
-    """
-
-    check: str
-    subject: str
-    verdict: Verdict
-    value: float
-    unit: str
-    sentence: str
-    remedy: str = ""
-    fix: Fix = field(default=NO_FIX, compare=False)
+    check: str  # name of the check ("effort sign")
+    subject: str  # what it is about ("panda_joint2")
+    verdict: Verdict  # outcome
+    value: float  # the number that was judged
+    unit: str  # unit of the number; empty for a ratio or a count
+    sentence: str  # what was found, with the number
+    remedy: str = ""  # what to change: a parameter, or the driver of an input; empty where the verdict is ok
+    fix: Fix = field(default=NO_FIX, compare=False)  # parameters that mend it
 
     @property
     def failed(self) -> bool:

@@ -4,19 +4,18 @@ At each window the equation of motion gives, for base and joints,
 
     r = S' tau + J' w - (M a + c) = Y dtheta + friction + wrong scales + noise
 
-with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are projected out: the
-rows are multiplied by a basis of the null space of their Jacobian (Mistry et al., ICRA 2010). Errors of the geometry
-have the slopes of the recursive Newton-Euler algorithm; they are judged by the feet, too, which stand on level
-ground and turn as the base does (`votes`).
+with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are projected out:
+the rows are multiplied by a basis of the null space of their Jacobian (Mistry et al., ICRA 2010). Errors of
+the geometry have the slopes of the recursive Newton-Euler algorithm; they are judged by the feet, too, which
+stand on level ground and turn as the base does (`votes`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import INDEPENDENT
-from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights, rate_rows
-from inertial_estimation.diagnosis.table import Indices, Table, spread
+from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
+from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.geometry_slopes import GeometrySlopes, GravityTorques
@@ -33,45 +32,27 @@ LEAST_SPEED = 0.01  # noise of a foot's speed [m/s, rad/s]
 
 @dataclass(frozen=True, eq=False)
 class ForceRows:
-    """Rows of N windows, m each, before weighting.
+    """Rows of N windows, m each, before weighting."""
 
-    Attributes:
-        left: Measured minus predicted, shape (N, m).
-        measured: Measured part alone, for the size of the noise, shape (N, m).
-        loads: Columns of mass and first moment of each body, shape (N, m, b, 4).
-        friction: Offset, Coulomb, viscous and rotor inertia of each measured joint, shape (N, m, j, 4).
-        gains: Columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j).
-        wrenches: Columns of each contact's measured wrench, shape (N, m, k).
-        zeros: Columns of a constant wrench in each contact's sensor, shape (N, m, 6 k).
-        whole: Column of all masses times a factor, shape (N, m).
-        gravity: Columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others.
-        geometry: Columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset.
-        links: A link of each body.
-        masses: Their nominal masses [kg], shape (b,).
-        joints: Names of the measured joints.
-        contacts: Names of the contacts with measured wrenches.
-        turning: Names of the joints that turn, t of them.
-        votes: What the feet say of the geometry: readings (v,) and columns (v, 3 + t), with noise of size one.
-        n_base: Rows of the base among m; 0 where they are mixed.
-    """
-
-    left: Array
-    measured: Array
-    loads: Array
-    friction: Array
-    gains: Array
-    wrenches: Array
-    zeros: Array
-    whole: Array
+    left: Array  # measured minus predicted, shape (N, m)
+    measured: Array  # measured part alone, for the size of the noise, shape (N, m)
+    loads: Array  # columns of mass and first moment of each body, shape (N, m, b, 4)
+    friction: Array  # offset, Coulomb, viscous and rotor inertia of each measured joint, shape (N, m, j, 4)
+    gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
+    wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
+    zeros: Array  # columns of a constant wrench in each contact's sensor, shape (N, m, 6 k)
+    whole: Array  # column of all masses times a factor, shape (N, m)
+    # columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others
     gravity: Array
-    geometry: Array
-    links: tuple[str, ...]
-    masses: Array
-    joints: tuple[str, ...]
-    contacts: tuple[str, ...]
-    turning: tuple[str, ...]
+    geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
+    links: tuple[str, ...]  # A link of each body
+    masses: Array  # their nominal masses [kg], shape (b,)
+    joints: tuple[str, ...]  # names of the measured joints
+    contacts: tuple[str, ...]  # names of the contacts with measured wrenches
+    turning: tuple[str, ...]  # names of the joints that turn, t of them
+    # what the feet say of the geometry: readings (v,) and columns (v, 3 + t), with noise of size one
     votes: tuple[Array, Array]
-    n_base: int
+    n_base: int  # rows of the base among m; 0 where they are mixed
 
 
 def force_rows(table: Table) -> ForceRows | None:
@@ -187,20 +168,10 @@ class _Builder:
 
 
 def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return what standing feet say of a rotation of the IMU and of each joint's offset."""
-    count = (3 if table.robot.n_base else 0) + len(turning)
-    joints = [table.robot.names.index(name) for name in turning]
-    found = [part for part in (_heights(table, joints), _rates(table, joints)) if part is not None]
-    if not found:
-        return np.zeros(0), np.zeros((0, count))
-    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
-
-
-def _heights(table: Table, joints: list[int]) -> tuple[Array, Array] | None:
-    """All feet stand on one level, but for a slope of the ground."""
-    found = heights(table)
+    """Return what the feet say: all stand on one level, but for a slope of the ground."""
+    joints, found = [table.robot.names.index(name) for name in turning], heights(table)
     if found is None:
-        return None
+        return np.zeros(0), np.zeros((0, len(joints)))
     depth, rows, up = found
     k, b = len(depth), table.robot.n_base
     columns, middle = np.zeros((k, 3 + len(joints))), np.zeros((k, 3))
@@ -217,56 +188,3 @@ def _heights(table: Table, joints: list[int]) -> tuple[Array, Array] | None:
     P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
     W = linear_algebra.inv(linear_algebra.cholesky(P))
     return W @ (depth - depth.mean()), -W @ columns
-
-
-def _rates(table: Table, joints: list[int]) -> tuple[Array, Array] | None:
-    """The base turns as standing feet say."""
-    windows = spread(table.size, VOTES)
-    part = table.at(windows)
-    rows = rate_rows(part)
-    if rows is None:
-        return None
-    w = part.signals.w[rows.rows]
-    r = rows.y - np.einsum("rij,rj->ri", rows.A, w)
-    columns = np.zeros((*r.shape, 3 + len(joints)))
-    columns[..., :3] = -np.einsum(
-        "rij,rjk->rik", rows.A, np.cross(np.eye(3)[None], w[:, None]).transpose(0, 2, 1)
-    )
-    for c, j in enumerate(joints):
-        q = part.signals.q.copy()
-        q[:, j] += STEP
-        moved = part.robot.table(replace(part.signals, q=q))
-        columns[..., 3 + c] = (_residuals(moved, rows.rows, part) - _residuals(part, rows.rows, part)) / STEP
-    known = np.isfinite(r).all(axis=1) & np.isfinite(columns).all(axis=(1, 2))
-    if known.sum() < 2:
-        return None
-    size = max(float(np.sqrt(np.mean(r[known] ** 2))), LEAST_SPEED)
-    share = np.sqrt(INDEPENDENT * rows.weight[known])[:, None, None] / size
-    # columns are of the error: the residual of the true geometry would be r + columns x
-    return (r[known] * share[..., 0]).ravel(), -(columns[known] * share).reshape(-1, columns.shape[2])
-
-
-def _residuals(table: Table, at: Indices, like: Table) -> Array:
-    """Return y - A w of the rows that another table has, in their order."""
-    points, slide, turn = table.points_B, table.sliding[..., :3], table.sliding[..., 3:]
-    w_B = np.einsum("nij,nj->ni", table.R_BI, table.signals.w - table.w_BI)
-    if not table.points:
-        loads = like.loads
-        most = np.zeros(table.size, dtype=int) if loads is None else np.argmax(np.nan_to_num(loads), axis=1)
-        soles: Array = (-turn[np.arange(table.size), most] - w_B)[at]
-        return soles
-    reference = rate_rows(like)
-    assert reference is not None
-    pairs = [(i, j) for i in range(points.shape[1]) for j in range(i)]
-    every = np.stack(
-        [slide[:, i] - slide[:, j] + np.cross(w_B, points[:, i] - points[:, j]) for i, j in pairs], axis=1
-    )
-    own = np.stack(
-        [like.sliding[:, i, :3] - like.sliding[:, j, :3] for i, j in pairs], axis=1
-    )  # which pair a row is of: that with its own change of distance
-    A = reference.A
-    chosen = []
-    for r, n in enumerate(at.tolist()):
-        y = reference.y[r] - A[r] @ like.w_BI[n]
-        chosen.append(every[n, int(np.argmin(np.linalg.norm(own[n] - y, axis=1)))])
-    return np.array(chosen)

@@ -1,7 +1,7 @@
-"""Hypotheses about signs, units and orders of joints: rows with an exact change of the sensors, words and a remedy.
+"""Hypotheses about signs, units and orders of joints: exact changes of the sensors, words, remedies.
 
-A hypothesis is tried where some part of the table disagrees that it could explain. Fitted ones (a factor, a rotation)
-are hypotheses like the others once they are fitted. Those about IMU and contacts are in `wirings`.
+A hypothesis is tried where some part of the table disagrees that it could explain. Fitted ones (a factor, a
+rotation) are hypotheses like the others once they are fitted. Those about IMU and contacts are in `wirings`.
 """
 
 import itertools
@@ -48,34 +48,20 @@ CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """One assumption about the sensors.
+    """One assumption about the sensors."""
 
-    Attributes:
-        check: Name of the finding.
-        subject: Input, joint or contact that it is about.
-        words: What it assumes, after "if".
-        remedy: What to change.
-        change: What it makes of the signals.
-        price: Of its complexity, in logarithms.
-        value: The number that is reported, in its unit.
-        parts: Parts of the table that it may change; empty: all.
-        fix: Parameters that mend it.
-        mild: Whether it is only unusual.
-        exact: Whether masses can be judged after it.
-    """
-
-    check: str
-    subject: str
-    words: str
-    remedy: str
-    change: Change
-    price: float
-    value: float = 0.0
+    check: str  # name of the finding
+    subject: str  # input, joint or contact that it is about
+    words: str  # what it assumes, after "if"
+    remedy: str  # what to change
+    change: Change  # what it makes of the signals
+    price: float  # of its complexity, in logarithms
+    value: float = 0.0  # the number that is reported, in its unit
     unit: str = ""
-    parts: tuple[str, ...] = ()
-    fix: Fix = NO_FIX
-    mild: bool = False
-    exact: bool = True
+    parts: tuple[str, ...] = ()  # parts of the table that it may change; empty: all
+    fix: Fix = NO_FIX  # parameters that mend it
+    mild: bool = False  # whether it is only unusual
+    exact: bool = True  # whether masses can be judged after it
 
 
 def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis]:
@@ -160,7 +146,7 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
 
 
 def factors_of_efforts(table: Table) -> tuple[Array, Array, Mask] | None:
-    """Return by what each effort exceeds the predicted torque, its deviation, and which stand out from friction."""
+    """Return each effort over the predicted torque, its deviation, and which stand out from friction."""
     made = torque_columns(table)
     if made is None:
         return None
@@ -243,7 +229,8 @@ def _factors(table: Table, left: Array) -> Iterator[Hypothesis]:
     elif (rows := whole_body_rows(table)) is not None:
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if not 1.0 / COMMON < common < COMMON:
-        words = f"all efforts were {abs(common):.3g} times too large{' and of the other sign' if common < 0.0 else ''}"
+        sign = " and of the other sign" if common < 0.0 else ""
+        words = f"all efforts were {abs(common):.3g} times too large{sign}"
         yield every(words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
     for guess in guesses.tolist():
         words = f"all efforts were about {guess:.2g} times too large"

@@ -1,19 +1,21 @@
 """Time offsets between the streams, each from a relation that holds whatever the sign, unit and mounting.
 
-The gyroscope is shifted until some linear map of its axes explains the rotation of the base over standing feet;
-contact wrenches until they balance the robot best, at the points where the joints put the feet; efforts until a
-multiple of the predicted torque and friction explain them; joint velocities until they fit the slopes of the
-positions. Standard deviations come from leaving out one sixth of the recording after the other (jackknife).
+The gyroscope is shifted until some linear map of its axes explains the rotation of the base over standing
+feet; contact wrenches until they balance the robot best, at the points where the joints put the feet; efforts
+until a multiple of the predicted torque and friction explain them; joint velocities until they fit the slopes
+of the positions. Standard deviations come from leaving out one sixth of the recording after the other
+(jackknife).
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import factors_of_efforts
 from inertial_estimation.diagnosis.parts import LEVER, SLOW, ground_normal, rate_rows, standing
 from inertial_estimation.diagnosis.table import STEP_S, Change, Table
@@ -41,27 +43,19 @@ LEAST_TURN, LEAST_SHAKE = (
     0.4,
 )  # agreement of rotation and acceleration of a base that walks, from which it tells
 APART_S, CERTAIN = 0.015, 0.8  # by which both may differ [s]; agreement from which one alone is believed
-IMU_ARRAYS = "f", "w", "wd"
+ALWAYS = 2.0  # agreement that is never reached
 RIDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Lag:
-    """How much later a series is than another one.
+    """How much later a series is than another one."""
 
-    Attributes:
-        seconds: The shift; positive where the second series comes later.
-        sigma: Its standard deviation [s].
-        score: Agreement after the shift, at most 1.
-        unshifted: Agreement as recorded.
-        curve: Agreement at `LAGS`, shape (len(LAGS),).
-    """
-
-    seconds: float
-    sigma: float
-    score: float
-    unshifted: float
-    curve: Array
+    seconds: float  # the shift; positive where the second series comes later
+    sigma: float  # its standard deviation [s]
+    score: float  # agreement after the shift, at most 1
+    unshifted: float  # agreement as recorded
+    curve: Array  # agreement at `LAGS`, shape (len(LAGS),)
 
     @property
     def words(self) -> str:
@@ -297,112 +291,82 @@ def wrench_lag(table: Table) -> Lag | None:
     return _searched(np.asarray(np.isfinite(needed).all(axis=1)), sums, score)
 
 
-Offset = tuple[Finding, Lag | None, Change | None]
+class Dated(NamedTuple):
+    """A stream whose time is judged: how it is said, and what mends it."""
+
+    check: str
+    subject: str
+    late: str  # what is said before how late it is
+    against: str
+    why: str  # it cannot be told
+    arrays: tuple[str, ...]  # of the signals
+    parameter: str = ""
+    remedy: str = "stamp at the time of measurement; a filter in the sensor?"
+    agree: float = AGREE
 
 
-def imu_offset(table: Table, inputs: InputConfig) -> Offset:
-    """Judge how late the IMU is by the kinematics over standing feet, with the change that mends it.
+FORCES = Dated(
+    *("IMU delay", IMU, "the IMU comes", "the contact wrenches, which agree in time with the efforts", ""),
+    *(("f", "w", "wd"), "inputs.imu_delay"),
+)
+KINEMATICS = FORCES._replace(
+    against="joint states",
+    why="the base hardly turns or shakes over standing feet, so nothing dates its readings",
+)
+CONTRADICTION = KINEMATICS._replace(
+    why="rotation and acceleration of the base over the feet date it differently"
+)
+WRENCH = Dated(
+    *("wrench delay", "contact wrenches", "the wrenches come", "joint states and IMU"),
+    "the load hardly moves between the contacts, or the wrenches balance too badly, so nothing dates them",
+    *(("wrenches",), "inputs.wrench_delay"),
+    agree=BALANCED,
+)
+EFFORT = Dated(
+    *("effort delay", JOINTS, "the efforts come", "the torques of the motion"),
+    "the torques change too slowly, or agree too little with the prediction, to date them",
+    ("tau", "dtau"),
+    remedy="a filter, or commanded instead of measured torques? Send both of one time in one message",
+)
+VELOCITY = Dated(
+    *("velocity delay", JOINTS, "the velocities come", "the slopes of the positions"),
+    *("no velocities, or no motion that dates them", ("v",), "inputs.joint_velocity"),
+    remedy="a filter in the drive? Let the nodes derive the velocities",
+)
+
+
+def imu_lag(table: Table) -> tuple[Dated, Lag | None]:
+    """Return how late the IMU is by the kinematics over standing feet, and how that is said.
 
     Rotation and vertical acceleration tell the same; where both are dated and differ, neither is believed.
     """
     rotation, shaking = gyroscope_lag(table), accelerometer_lag(table)
-    dated = [
-        lag
-        for lag, least in ((rotation, LEAST_TURN), (shaking, LEAST_SHAKE))
-        if lag is not None and lag.score > least and lag.sigma < DATED_S
-    ]
-    lag = max(dated, key=lambda one: one.score, default=rotation)
-    why = "the base hardly turns or shakes over standing feet, so nothing dates its readings"
-    agree = 0.0 if dated else AGREE
-    if (
-        len(dated) == 2
-        and abs(dated[0].seconds - dated[1].seconds) > APART_S
-        and lag is not None
-        and lag.score < CERTAIN
-    ):
-        return (
-            cannot_tell(
-                "IMU delay", IMU, "rotation and acceleration of the base over the feet date it differently"
-            ),
-            lag,
-            None,
-        )
-    return _offset(
-        "IMU delay",
-        IMU,
-        "the IMU",
-        "joint states",
-        lag,
-        why,
-        ("inputs.imu_delay", inputs.imu_delay),
-        IMU_ARRAYS,
-        agree,
-    )
+    tried = (rotation, LEAST_TURN), (shaking, LEAST_SHAKE)
+    dated = [lag for lag, least in tried if lag is not None and lag.score > least and lag.sigma < DATED_S]
+    if not dated:
+        return KINEMATICS, rotation
+    best = max(dated, key=lambda one: one.score)
+    apart = max(abs(one.seconds - best.seconds) for one in dated)
+    if apart > APART_S and best.score < CERTAIN:
+        return CONTRADICTION._replace(agree=ALWAYS), best
+    return KINEMATICS._replace(agree=0.0), best
 
 
-def imu_by_forces(seconds: float, sigma: float, inputs: InputConfig) -> Finding:
-    """Return the finding that the IMU is late, as the contact wrenches carry its accelerations at another time."""
-    lag = Lag(seconds, sigma, 1.0, 0.0, np.zeros(len(LAGS)))
-    said = "the contact wrenches, which agree in time with the efforts"
-    return _offset(
-        "IMU delay", IMU, "the IMU", said, lag, "", ("inputs.imu_delay", inputs.imu_delay), IMU_ARRAYS
-    )[0]
-
-
-def wrench_offset(table: Table, inputs: InputConfig) -> Offset:
-    """Judge how late the contact wrenches are."""
-    lag = wrench_lag(table)
-    why = (
-        "the load hardly moves between the contacts, or the wrenches balance too badly, so nothing dates them"
-    )
-    named = ("wrench delay", "contact wrenches", "the wrenches", "joint states and IMU")
-    return _offset(*named, lag, why, ("inputs.wrench_delay", inputs.wrench_delay), ("wrenches",), BALANCED)
-
-
-def effort_offset(table: Table) -> Offset:
-    """Judge how late the efforts are; no parameter mends that."""
-    why = "the torques change too slowly, or agree too little with the prediction, to date them"
-    named = ("effort delay", JOINTS, "the efforts", "the torques of the motion")
-    return _offset(*named, effort_lag(table), why, ("", 0.0), ("tau", "dtau"))
-
-
-def velocity_offset(table: Table) -> Offset:
-    """Judge how late the velocities are; they need not be used."""
-    why = "no velocities, or no motion that dates them"
-    named = ("velocity delay", JOINTS, "the velocities", "the slopes of the positions")
-    return _offset(*named, velocity_lag(table), why, ("inputs.joint_velocity", 0.0), ("v",))
-
-
-def _offset(
-    check: str,
-    subject: str,
-    what: str,
-    against: str,
-    lag: Lag | None,
-    why: str,
-    parameter: tuple[str, float],
-    arrays: tuple[str, ...],
-    agree: float = AGREE,
-) -> Offset:
-    verdict = None if lag is None else lag.verdict(agree)
+def judged_lag(stream: Dated, lag: Lag | None, config: InputConfig) -> tuple[Finding, Change | None]:
+    """Judge how late a stream is; return the change that mends it, where it is late."""
+    verdict = None if lag is None else lag.verdict(stream.agree)
     if lag is None or verdict is None:
-        return cannot_tell(check, subject, why), lag, None
-    said, value = (
-        f"{what} come{'s' if what == 'the IMU' else ''} {lag.words} against {against}",
+        return cannot_tell(stream.check, stream.subject, stream.why), None
+    said, value, name = (
+        f"{stream.late} {lag.words} against {stream.against}",
         1e3 * lag.seconds,
+        stream.parameter,
     )
     if verdict is Verdict.OK:
-        return Finding(check, subject, verdict, value, "ms", said), lag, None
-    name, present = parameter
-    delay: object = round(present + lag.seconds, 4)
-    remedy = f"set {name} to {delay:g}, or stamp at the time of measurement; a filter in the sensor?"
-    if check == "velocity delay":
-        delay, remedy = (
-            "derived",
-            "a filter in the drive? Set inputs.joint_velocity to 'derived', or shorten it",
-        )
-    elif not name:
-        remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
-    fix = Fix(parameters={name: delay}) if name else Fix()
-    change = Change(later=dict.fromkeys(arrays, lag.seconds))
-    return Finding(check, subject, verdict, value, "ms", said, remedy, fix), lag, change
+        return Finding(stream.check, stream.subject, verdict, value, "ms", said), None
+    present = getattr(config, name.removeprefix("inputs.")) if name else None
+    setting: object = round(present + lag.seconds, 4) if isinstance(present, float) else "derived"
+    remedy = f"set {name} to {setting}; or {stream.remedy}" if name else stream.remedy
+    fix = Fix(parameters={name: setting}) if name else NO_FIX
+    change = Change(later=dict.fromkeys(stream.arrays, lag.seconds))
+    return Finding(stream.check, stream.subject, verdict, value, "ms", said, remedy, fix), change

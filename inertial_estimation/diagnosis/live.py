@@ -1,7 +1,7 @@
 """The data of a running pipeline against the robot's description: judged after the start, and on request.
 
-Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the inputs; once
-they span five seconds, one call judges all of them, which a node lets another process execute.
+Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the
+inputs; once they span five seconds, one call judges all of them, which a node lets another process execute.
 """
 
 from collections.abc import Callable

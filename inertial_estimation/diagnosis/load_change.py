@@ -22,8 +22,8 @@ EDGE_S = 0.5  # around the change that belong to neither part [s]
 def load_change(table: Table) -> tuple[Finding, Change] | None:
     """Look for a step in what the contacts carry, as a share of the force that the motion needs.
 
-    The force that the description predicts for the measured acceleration is in the denominator, so the steps of a walk
-    hardly show. The longer part is examined further.
+    The force that the description predicts for the measured acceleration is in the denominator, so the steps
+    of a walk hardly show. The longer part is examined further.
     """
     if table.robot.n_base != 6 or not table.measures_wrenches:
         return None
@@ -43,10 +43,10 @@ def load_change(table: Table) -> tuple[Finding, Change] | None:
     first = begins - times[0] >= times[-1] - begins
     part = "before" if first else "after"
     said = (
-        f"the contacts carry {before:.2f} times the weight of the description before {begins:.1f} s of the recording and "
+        f"the contacts carry {before:.2f} times the weight of the description before {begins:.1f} s and "
         f"{after:.2f} times after it ({mass:+.3g} kg): no single description fits both"
     )
-    remedy = f"a load put on or taken off? The masses are those of the part {part} it; choose another by --start and --duration"
+    remedy = f"a load put on or taken off? The masses are judged {part} it; choose another part by --start"
     between = (-np.inf, begins - EDGE_S) if first else (begins + EDGE_S, np.inf)
     finding = Finding("load change", "recording", Verdict.WARN, mass, "kg", said, remedy)
     return finding, Change(between=between)

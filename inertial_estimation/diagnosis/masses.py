@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import MOVES, OF_SCALE, Cause, ForceFit, Kind, fit_forces
+from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, fit_forces
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
@@ -49,19 +49,13 @@ SCALED = {Kind.WHOLE: "all masses", Kind.WRENCH: "the contact wrenches", Kind.EF
 
 @dataclass(frozen=True, eq=False)
 class MassReport:
-    """What the forces say, for figures.
+    """What the forces say, for figures."""
 
-    Attributes:
-        rows: The rows of the equation of motion.
-        fit: Comparison of all causes, before any was assumed.
-        named: The causes that were named, in order, each with those that cannot be told from it.
-        holds: Whether the equation of motion holds but for what was named.
-    """
-
-    rows: ForceRows
-    fit: ForceFit
+    rows: ForceRows  # the rows of the equation of motion
+    fit: ForceFit  # comparison of all causes, before any was assumed
+    # the causes that were named, in order, each with those that cannot be told from it
     named: tuple[tuple[Cause, ...], ...]
-    holds: bool
+    holds: bool  # whether the equation of motion holds but for what was named
 
 
 def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], MassReport | None]:
@@ -92,7 +86,7 @@ def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], Mas
             break  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
-            doubt = f"the forces do not balance by {fit.unexplained:.2g} times their noise, and no single cause explains it"
+            doubt = f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause"
             break
         named.append(group)
         fit = fit_forces(rows, robot, [causes[0] for causes in named])
@@ -102,7 +96,7 @@ def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], Mas
     elif not named:
         found.append(_true(first, rows))
     report = MassReport(rows, first, tuple(named), not doubt)
-    return [*found, _informed(first, rows), *_friction(first, table)], report
+    return [*found, _informed(first, rows)], report
 
 
 def _absurd(fit: ForceFit) -> str:
@@ -114,7 +108,8 @@ def _absurd(fit: ForceFit) -> str:
     if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
         return ""
     what = words_of(max(absurd, key=lambda cause: cause.evidence))
-    return f"the forces do not balance by {fit.unexplained:.2g} times their noise, and what explains it best, {what}, is no error of masses"
+    size = f"{fit.unexplained:.2g} times their noise"
+    return f"the forces do not balance by {size}, and what explains it best, {what}, is no error of masses"
 
 
 def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
@@ -230,7 +225,7 @@ def _remedy(cause: Cause) -> str:
         Kind.ZERO: "calibrate the zero of its torque; or is there a spring?",
         Kind.OFFSET: "calibrate it (command calibrate), and set joint_offsets of it",
         Kind.IMU: "check imu_frame and the rpy of its joint, and how the IMU is mounted",
-        Kind.MOUNTING: "is the base mounted as described? Correct the rpy of the joint that fixes it to the world",
+        Kind.MOUNTING: "is the base mounted as described? Correct the rpy of the joint that fixes it",
     }[cause.kind]
 
 
@@ -281,7 +276,7 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
         why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
         return cannot_tell("masses", "description", why)
-    said = f"no single change of the description's {rows.masses.sum():.4g} kg explains the forces better; {amount}"
+    said = f"no single change of the {rows.masses.sum():.4g} kg explains the forces better; {amount}"
     return Finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
 
 
@@ -290,7 +285,8 @@ def _weighed(fit: ForceFit, rows: ForceRows, whole: Cause) -> Finding:
     change = whole.size * float(rows.masses.sum())
     link = next((cause for cause in fit.causes if cause.kind is Kind.LINK), whole)
     place = f", most likely on '{link.subject}'" if link is not whole else ""
-    said = f"{change:+.3g} kg ({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %) by the contact wrenches{place}"
+    share = f"({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %)"
+    said = f"{change:+.3g} kg {share} by the contact wrenches{place}"
     remedy = (
         "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
     )
@@ -317,29 +313,3 @@ def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
     )
     said += f"; those of {listing(rest, limit=8)} are not" if rest else ""
     return Finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)
-
-
-def _friction(fit: ForceFit, table: Table) -> list[Finding]:
-    """Say how large the friction of the joints is."""
-    names, limits = table.robot.names, table.robot.effort
-    speeds = np.sqrt(np.mean(table.signals.dq**2, axis=0))
-    found = {
-        name: float(value[1])
-        for name, value in fit.friction.items()
-        if speeds[names.index(name)] > MOVES and value[1] > 3.0 * fit.friction_sigma[name][1]
-    }
-    if not found:
-        why = "no joint moves enough to tell friction from the other torques"
-        return [cannot_tell("friction", "joint_states", why)] if fit.friction else []
-    worst = max(found, key=lambda name: found[name] / limits[names.index(name)])
-    share = found[worst] / float(limits[names.index(worst)])
-    said = (
-        f"Coulomb friction: {listing([f'{name} {value:.2g} Nm' for name, value in found.items()], limit=8)}"
-    )
-    if share < HIGH_FRICTION:
-        return [Finding("friction", "joint_states", Verdict.OK, found[worst], "Nm", said)]
-    said += f"; in '{worst}' it is {100 * share:.0f} % of the effort limit"
-    remedy = (
-        "identify it (command identify) and load friction.yaml, or estimate it: inertial_ekf.friction.joints"
-    )
-    return [Finding("friction", worst, Verdict.WARN, found[worst], "Nm", said, remedy)]

@@ -1,10 +1,11 @@
 """What the description and the sensors must agree in, part by part, each with its evidence.
 
-Every part compares readings with what the others and the description predict; none assumes a sign, a unit or axes
-beyond those that are described. A hypothesis changes the table, and with it all parts that depend on it: so a
-cause explains its consequences, and its consequences do not explain it.
+Every part compares readings with what the others and the description predict; none assumes a sign, a unit or
+axes beyond those that are described. A hypothesis changes the table, and with it all parts that depend on it:
+so a cause explains its consequences, and its consequences do not explain it.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -50,15 +51,10 @@ BEYOND_ODDS, FAR_ODDS = 3.0, 20.0
 
 
 class Part(NamedTuple):
-    """How well one part agrees.
+    """How well one part agrees."""
 
-    Attributes:
-        log: Logarithm of its probability, up to a constant that all hypotheses share.
-        left: What is left unexplained: 0 nothing, 1 everything (of efforts: of each joint, shape (n,)).
-    """
-
-    log: float
-    left: Array
+    log: float  # logarithm of its probability, up to a constant that all hypotheses share
+    left: Array  # what is left unexplained: 0 nothing, 1 everything (of efforts: of each joint, shape (n,))
 
 
 def one(log: float, left: float) -> Part:
@@ -88,41 +84,31 @@ def velocities(table: Table) -> Part | None:
         return None
     a, b = rms(v[:, telling]), rms(dq[:, telling])
     left = np.zeros(v.shape[1])
-    left[telling] = np.minimum(
-        rms((v - dq)[:, telling]) / np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0
-    )
+    size = np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12)
+    left[telling] = np.minimum(rms((v - dq)[:, telling]) / size, 2.0)
     log = sum(log_share(float(x), len(v), 0.1) for x in left[telling])
     return Part(log, left)
 
 
 class RateRows(NamedTuple):
-    """y = A w of an angular rate w of the IMU over standing feet: whatever its axes and unit, linear in w.
+    """y = A w of an angular rate w of the IMU over standing feet: whatever its axes and unit, linear in w."""
 
-    Attributes:
-        y: Shape (R, 3).
-        A: Shape (R, 3, 3).
-        rows: Windows they belong to, shape (R,).
-        weight: Share with which each counts, shape (R,).
-    """
-
-    y: Array
-    A: Array
-    rows: Indices
-    weight: Array
+    y: Array  # shape (R, 3)
+    A: Array  # shape (R, 3, 3)
+    rows: Indices  # windows they belong to, shape (R,)
+    weight: Array  # share with which each counts, shape (R,)
 
 
 def rate_rows(table: Table) -> RateRows | None:
     """Return what standing feet say of the rotation of the base.
 
-    A sole does not turn on the ground: w_B = -w_sole. Of two points that stand, the distance d rotates with the
-    base: d' + w_B x d = 0, known but for a rotation about d. Points stand where they carry a share of the load;
-    where loads are not measured, where their distance does not change.
+    A sole does not turn on the ground: w_B = -w_sole. Of two points that stand, the distance d rotates with
+    the base: d' + w_B x d = 0, known but for a rotation about d. Points stand where they carry a share of the
+    load; where loads are not measured, where their distance does not change.
     """
     if not table.robot.n_base or not table.points_B.shape[1] or table.robot.setup.imu is None:
         return None
-    loads = table.loads
-    rotation = _soles(table, loads) if not table.points else _pairs(table, loads)
-    y, A, rows = rotation
+    y, A, rows = (_pairs if table.points else _soles)(table, table.loads)
     A = A @ table.R_BI[rows]
     y = y + np.einsum("rij,rj->ri", A, table.w_BI[rows])
     known = np.isfinite(y).all(axis=1) & np.isfinite(A).all(axis=(1, 2))
@@ -149,53 +135,45 @@ def rotation_over_feet(table: Table) -> Array | None:
 
 
 def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
-    turn = table.sliding[:, :, 3:]
-    rows = np.arange(table.size)
-    weight = table.robot.weight
+    turn, sizes = table.sliding[:, :, 3:], np.linalg.norm(table.signals.wrenches[:, :, :3], axis=2)
     if loads is not None:
-        carried = np.linalg.norm(table.signals.wrenches[:, :, :3], axis=2).sum(axis=1) > CARRIED * weight
-        rows = rows[carried & np.isfinite(loads).all(axis=1)]
-        most = np.argmax(loads[rows], axis=1)
-        return -turn[rows, most], np.tile(np.eye(3), (len(rows), 1, 1)), rows
-    alike = np.abs(turn - turn[:, :1]).max(axis=(1, 2)) < STANDING
-    rows = rows[alike]
-    return -turn[rows].mean(axis=1), np.tile(np.eye(3), (len(rows), 1, 1)), rows
+        rows = np.flatnonzero(
+            np.isfinite(loads).all(axis=1) & (sizes.sum(axis=1) > CARRIED * table.robot.weight)
+        )
+        w_B = -turn[rows, np.argmax(loads[rows], axis=1)]
+    else:
+        rows = np.flatnonzero(np.abs(turn - turn[:, :1]).max(axis=(1, 2)) < STANDING)
+        w_B = -turn[rows].mean(axis=1)
+    return w_B, np.tile(np.eye(3), (len(rows), 1, 1)), rows
 
 
 def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
-    points, slide = table.points_B, table.sliding[:, :, :3]
-    ys, As, all_rows = [np.zeros((0, 3))], [np.zeros((0, 3, 3))], [np.zeros(0, dtype=np.int64)]
-    for i in range(points.shape[1]):
-        for j in range(i):
-            d, change = points[:, i] - points[:, j], slide[:, i] - slide[:, j]
-            along = np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
-            stand = along < STANDING
-            if loads is not None:
-                with np.errstate(invalid="ignore"):
-                    stand = (loads[:, i] > LOADED) & (loads[:, j] > LOADED) & (along < 4.0 * STANDING)
-            rows = np.flatnonzero(stand)
-            ys.append(change[rows])
-            As.append(_skews(d[rows]))  # d x w = -w x d
-            all_rows.append(rows)
-    return np.concatenate(ys), np.concatenate(As), np.concatenate(all_rows)
+    found = [(np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0, dtype=np.int64))]
+    for i, j in itertools.combinations(range(table.points_B.shape[1]), 2):
+        d, change, along = _apart(table, i, j)
+        stand = along < STANDING
+        if loads is not None:
+            stand = (loads[:, i] > LOADED) & (loads[:, j] > LOADED) & (along < 4.0 * STANDING)
+        rows = np.flatnonzero(stand)
+        found.append((change[rows], _skews(d[rows]), rows))  # d x w = -w x d
+    y, A, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return y, A, rows
+
+
+def _apart(table: Table, i: int, j: int) -> tuple[Array, Array, Array]:
+    """Return distance of two contacts, its change in base axes, and the speed at which it grows or shrinks."""
+    d, change = table.points_B[:, i] - table.points_B[:, j], table.sliding[:, i, :3] - table.sliding[:, j, :3]
+    return d, change, np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
 
 
 def standing(table: Table) -> Array:
     """Return which contacts stand, by their loads or by each other, shape (N, k)."""
     if table.loads is not None:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(table.loads > LOADED)
+        return np.asarray(table.loads > LOADED)
     k = table.points_B.shape[1]
-    stands = np.ones((table.size, k), dtype=bool) if k == 1 else np.zeros((table.size, k), dtype=bool)
-    for i in range(k):
-        for j in range(i):
-            d = table.points_B[:, i] - table.points_B[:, j]
-            change = table.sliding[:, i, :3] - table.sliding[:, j, :3]
-            still = np.abs(np.sum(d * change, axis=1)) < STANDING * np.maximum(
-                np.linalg.norm(d, axis=1), 1e-6
-            )
-            stands[:, i] |= still
-            stands[:, j] |= still
+    stands = np.full((table.size, k), k == 1)
+    for i, j in itertools.combinations(range(k), 2):
+        stands[:, [i, j]] |= (_apart(table, i, j)[2] < STANDING)[:, None]
     return stands
 
 
@@ -231,7 +209,7 @@ def rotation(table: Table) -> Part | None:
 
 
 def _bias(y: Array, A: Array, w: Array) -> Array:
-    """Return what is to be added to a rate for the bias of its gyroscope, of the size that gyroscopes have [rad/s]."""
+    """Return what is to be added to a rate for its bias, of the size that gyroscopes have [rad/s]."""
     r = y - np.einsum("rij,rj->ri", A, w)
     variance = max(float(np.mean(r**2)), 1e-12)
     M = np.einsum("rij,rik->jk", A, A) * INDEPENDENT / variance + np.eye(3) / RATE_BIAS**2
@@ -259,10 +237,8 @@ def turn_of_gravity(table: Table) -> Part | None:
         return None
     left = float(rms(slope - turned, None))
     # Accelerations change the force more than rotations: only a rate that is far too large stands out.
-    return one(
-        log_share(left / max(a, TURNING), float(near.sum()), 0.3),
-        min(left / max(math.hypot(a, b), 1e-12), 2.0),
-    )
+    share = min(left / max(math.hypot(a, b), 1e-12), 2.0)
+    return one(log_share(left / max(a, TURNING), float(near.sum()), 0.3), share)
 
 
 def gravity_size(table: Table) -> Part | None:
@@ -290,8 +266,8 @@ def specific_force(table: Table) -> float | None:
 def ground_normal(table: Table) -> Array | None:
     """Return the mean normal of the ground under the feet in base axes, upwards; None where unknown.
 
-    Of up to two soles it is their mean normal, weighted by their loads; of three or more points that of the plane
-    of their lowest positions, which is level but for the slope.
+    Of up to two soles it is their mean normal, weighted by their loads; of three or more points that of the
+    plane of their lowest positions, which is level but for the slope.
     """
     if not table.robot.n_base or not table.points_B.shape[1]:
         return None
@@ -327,22 +303,17 @@ def gravity_pair(table: Table) -> tuple[Array, Array] | None:
     return (mean / sizes[0], n_I / sizes[1]) if min(sizes) > 1e-9 else None
 
 
-def tilt(table: Table) -> float:
-    """Return the angle between specific force and normal of the ground [rad]; NaN where unknown."""
-    pair = gravity_pair(table)
-    return math.nan if pair is None else math.acos(min(1.0, max(-1.0, float(pair[0] @ pair[1]))))
-
-
 def gravity_direction(table: Table) -> Part | None:
     """Direction of the specific force, and normal of the ground under the feet."""
-    angle = tilt(table)
-    if math.isnan(angle):
+    pair = gravity_pair(table)
+    if pair is None:
         return None
+    angle = math.acos(min(1.0, max(-1.0, float(pair[0] @ pair[1]))))
     return one(-min(0.5 * (angle / MOUNTED) ** 2, FARTHEST), min(angle, 1.0))
 
 
 def balance_rows(table: Table) -> tuple[Array, Array, Array] | None:
-    """Return the needed wrench of the base, the carried one (N, 6), and columns of zeros (N, 6, 6 k), in weights.
+    """Return needed and carried wrench of the base (N, 6), and columns of zeros (N, 6, 6 k) [weights].
 
     Moments count over `LEVER`. None without wrenches, or where the robot hangs.
     """
@@ -398,7 +369,7 @@ def balance(table: Table) -> Part | None:
 
 
 def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices, Array] | None:
-    """Return efforts over their rms, columns that explain them, prior deviations, the joints, windows and sizes.
+    """Return efforts over their rms, columns, prior deviations, numbers of joints and windows, and sizes.
 
     The columns are predicted torque, offset, Coulomb and viscous friction, rotor inertia and a delay.
     """
@@ -439,7 +410,7 @@ EXPECTED = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
 def torques(table: Table) -> Part | None:
-    """Efforts, and torques of the description with friction; of a robot on its feet the forces must be known."""
+    """Efforts, and torques of the description with friction, where contact forces are known."""
     made = torque_columns(table)
     if made is None:
         return None
@@ -448,7 +419,7 @@ def torques(table: Table) -> Part | None:
     dq = table.signals.dq[np.ix_(rows, joints)]
     power = np.zeros(X.shape[1:])
     power[:, 2], power[:, 3] = np.mean(dq * X[:, :, 2], axis=0), np.mean(dq * X[:, :, 3], axis=0)
-    # Coefficients far beyond their priors are no friction, and no predicted torque: what they explain is left.
+    # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
     x = np.clip(fit.x, EXPECTED - CREDIBLE * prior, EXPECTED + CREDIBLE * prior)
     rest = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
     left = np.zeros(table.signals.q.shape[1])

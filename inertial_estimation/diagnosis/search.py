@@ -1,8 +1,8 @@
 """Which hypotheses about the sensors are true: the most probable one is named and mended, then the next.
 
-A hypothesis is accepted if it makes all parts of the table together more probable by far more than chance, and leaves
-little of the disagreement that it explains most: a cause must leave noise. Its consequences then agree of
-themselves, so one cause gives one finding. What no hypothesis explains is said in one line.
+A hypothesis is accepted if it makes all parts of the table together more probable by far more than chance,
+and leaves little of the disagreement that it explains most: a cause must leave noise. Its consequences then
+agree of themselves, so one cause gives one finding. What no hypothesis explains is said in one line.
 """
 
 import math
@@ -66,8 +66,8 @@ def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Fi
         config: Its parameters.
 
     Returns:
-        Findings of what is wrong, the most certain first, the signals mended, and why masses cannot be judged after
-        that; empty: they can.
+        Findings of what is wrong, the most certain first, the signals mended, and why masses cannot be judged
+        after that; empty: they can.
     """
     found: list[Finding] = []
     doubt = ""
@@ -156,7 +156,7 @@ def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) ->
 
 
 def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
-    """Return whether a hypothesis is certain, and leaves little of a part that it makes much more probable."""
+    """Return whether one is certain, and leaves little of a part that it makes much more probable."""
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
     much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
     shares = [_shares(name, best.parts, before) for name in much]
@@ -191,5 +191,5 @@ def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     odd = [f"{SAYS[n]} ({100 * x:.0f} % unexplained)" for n, x in left.items() if x > UNEXPLAINED[n]]
     if not odd:
         return []
-    why = f"something else is wrong, or the robot touches what is not described: no single cause explains {', '.join(odd)}"
+    why = f"something else is wrong, or touches the robot: no single cause explains {', '.join(odd)}"
     return [cannot_tell("something else", "recording", why)]

@@ -1,7 +1,6 @@
-"""Checks that need no description: names, stamps, gaps and clocks; stuck, silent, saturated and held values."""
+"""Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated, held values."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +43,7 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
     """
     if streams.missing:
         said = f"{len(streams.missing)} joints of the description are missing: {listing(streams.missing)}"
-        remedy = "name them in locked_joints if they do not move, add their topic to joint_states.topics, or correct the names"
+        remedy = "lock them (locked_joints), add their topic to joint_states.topics, or correct their names"
         yield Finding("joint names", JOINTS, Verdict.WRONG, float(len(streams.missing)), "", said, remedy)
     else:
         yield Finding("joint names", JOINTS, Verdict.OK, 0.0, "", "all joints are there")
@@ -78,7 +77,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         return
     if notes.clock_s:
         side = "behind" if notes.clock_s > 0.0 else "ahead of"
-        said = f"its stamps are {abs(notes.clock_s):.3g} s {side} those of the other inputs at the same time of arrival"
+        said = f"its stamps are {abs(notes.clock_s):.3g} s {side} those of the other inputs"
         remedy = f"another clock? Synchronise them (PTP, chrony), or set inputs.arrival: [{name}]"
         fix = Fix(parameters={"inputs.arrival": [name]})
         yield Finding("clock", name, Verdict.WRONG, notes.clock_s, "s", said, remedy, fix)
@@ -124,14 +123,6 @@ def _lost_share(steps: NDArray[np.int64]) -> float:
     return 1.0 - len(steps) / float(whole.sum())
 
 
-class Channels(NamedTuple):
-    """Values of one kind of an input: their first column there, and their names."""
-
-    first: int
-    names: Sequence[str]
-    plural: str
-
-
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
     """Judge the values of every channel, and return the streams without those that are stuck.
 
@@ -139,74 +130,56 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
         streams: The inputs.
         joint_names: Joints in the order of the columns.
     """
-    n = streams.n_joints
-    kinds = {name: [Channels(0, WRENCH_AXES, "readings")] for name in streams.by_name} | {
-        JOINTS: [
-            Channels(0, joint_names, "positions"),
-            Channels(n, joint_names, "velocities"),
-            Channels(2 * n, [f"effort of {name}" for name in joint_names], "efforts"),
-        ],
-        IMU: [Channels(0, IMU_AXES, "readings")],
-    }
-    found = list(_positions(streams.joints, joint_names))
-    stuck: dict[str, Array] = {}
-    whole = np.isfinite(streams.joints.values[:, :n]).all(
-        axis=1
-    )  # of joint states in parts, some lack the others
-    for name, stream in streams.by_name.items():
-        if name == JOINTS and whole.any():
-            stream = Stream(stream.times_ns[whole], stream.values[whole])
-        for channels in kinds[name]:
-            part = stream.values[:, channels.first : channels.first + len(channels.names)]
-            found += _held(name, channels, stream.times_ns, part)
-            if name != JOINTS or channels.plural == "efforts":
-                found += _judged(name, channels, stream.times_ns, part, stuck)
+    n, joints = streams.n_joints, streams.joints
+    whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
+    joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
+    efforts = [f"effort of {name}" for name in joint_names]
+    kinds = {"positions": joint_names, "velocities": joint_names, "efforts": efforts}
+    found, stuck = list(_positions(joints, joint_names)), dict[str, Array]()
+    for k, (plural, names) in enumerate(kinds.items()):
+        part = joints.values[:, k * n : (k + 1) * n]
+        found += _held(JOINTS, plural, joints.times_ns, part)
+        found += _judged(JOINTS, names, joints.times_ns, part, {}) if plural == "efforts" else []
+    for name, stream in list(streams.by_name.items())[1:]:
+        names = IMU_AXES if name == IMU else WRENCH_AXES
+        found += _held(name, "readings", stream.times_ns, stream.values)
+        found += _judged(name, names, stream.times_ns, stream.values, stuck)
     if streams.imu is not None:
         found += _silent(streams.imu)
     cleaned = streams.changed(lambda name, s: s.with_values(stuck[name]) if name in stuck else s)
-    if not found:
-        count = len(streams.by_name)
-        said = f"no value of {count} input{'s' if count > 1 else ''} is stuck, saturated or missing"
-        found = [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)]
-    return found, cleaned
+    said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"
+    return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
 
 
 def _judged(
-    name: str, channels: Channels, times: NDArray[np.int64], values: Array, stuck: dict[str, Array]
+    name: str, channels: Sequence[str], times: NDArray[np.int64], values: Array, stuck: dict[str, Array]
 ) -> Iterator[Finding]:
     """Find values that are stuck, saturated or no number; put what remains of a stuck input into `stuck`."""
     runs, saturated, lost = {}, {}, []
     varies = [c for c in range(values.shape[1]) if np.ptp(np.nan_to_num(values[:, c])) > 0.0]
     whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
-    for column, channel in enumerate(channels.names):
+    for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
         finite = np.isfinite(values[:, column])
-        if not finite.any():
-            continue
-        if 1.0 - finite.mean() > LOST_VALUES:
-            lost.append(channel)
+        lost += [channels[column]] if 1.0 - finite.mean() > LOST_VALUES else []
         found = whole if whole and column in varies else _stuck(times, values[:, [column]], whole=False)
         if found:
             runs[column] = found
         elif (share := _at_largest(values[finite, column])) > 0.0:
-            saturated[channel] = share
-    names = channels.names
+            saturated[channels[column]] = share
     if runs:
-        longest = max(
-            seconds(int(times[end - 1] - times[begin])) for found in runs.values() for begin, end in found
-        )
-        said = f"{listing([names[c] for c in runs], limit=6)}: the same value for up to {longest:.2g} s, otherwise it varies"
+        every = {run for found in runs.values() for run in found}
+        longest = max(seconds(int(times[end - 1] - times[begin])) for begin, end in every)
+        which = listing([channels[c] for c in runs], limit=6)
+        said = f"{which}: the same value for up to {longest:.2g} s, otherwise it varies"
         yield Finding("stuck", name, Verdict.WRONG, longest, "s", said, REPEATS)
-        left = values.copy()
-        for begin, end in {run for found in runs.values() for run in found}:
-            left[begin:end] = np.nan
-        if name != JOINTS:
-            stuck[name] = left
+        stuck[name] = values.copy()
+        for begin, end in every:
+            stuck[name][begin:end] = np.nan
     if saturated:
         share = max(saturated.values())
-        said = f"{listing(list(saturated), limit=6)}: up to {100 * share:.2g} % of the values are the very largest one"
-        yield Finding(
-            "saturated", name, Verdict.WARN, share, "", said, "raise the range of the sensor, or move less"
-        )
+        said = f"{listing(list(saturated), limit=6)}: up to {100 * share:.2g} % of the values are the largest"
+        remedy = "raise the range of the sensor, or move less"
+        yield Finding("saturated", name, Verdict.WARN, share, "", said, remedy)
     if lost:
         said = f"{listing(lost, limit=6)}: more than {100 * LOST_VALUES:g} % of the values are no number"
         remedy = "check the driver; the nodes drop such messages"
@@ -222,8 +195,8 @@ def _runs(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tuple[int, int]]:
     """Return the runs in which values are stuck.
 
-    A single channel that counts coarse steps (an integer, a switch) may stand still, and one that rests at zero
-    is not stuck; a sensor of many channels, all of which stand still together, is.
+    A single channel that counts coarse steps (an integer, a switch) may stand still, and one that rests at
+    zero is not stuck; a sensor of many channels, all of which stand still together, is.
     """
     begins, ends = _runs(values)
     lengths = ends - begins
@@ -247,9 +220,8 @@ def _at_largest(values: Array) -> float:
         return 0.0
     usual = max(SATURATED * len(values), 10 * float(np.median(counts)), 3.0 * float(np.sort(counts)[-2]))
     count = max(int(counts[-1]) if distinct[-1] > 0.0 else 0, int(counts[0]) if distinct[0] < 0.0 else 0)
-    near = np.abs(distinct - (distinct[-1] if counts[-1] >= counts[0] else distinct[0])) < 0.02 * np.ptp(
-        distinct
-    )
+    largest = distinct[-1] if counts[-1] >= counts[0] else distinct[0]
+    near = np.abs(distinct - largest) < 0.02 * np.ptp(distinct)
     if near.sum() == 1 and len(distinct) < 10 * FEWEST_DISTINCT:
         return 0.0  # a switch, or steps so coarse that a value may well be the largest one
     return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
@@ -294,11 +266,11 @@ def _silent(imu: Stream) -> Iterator[Finding]:
         yield Finding("silent", IMU, Verdict.WRONG, float(len(still)), "", said, remedy)
 
 
-def _held(name: str, channels: Channels, times: NDArray[np.int64], values: Array) -> Iterator[Finding]:
+def _held(name: str, plural: str, times: NDArray[np.int64], values: Array) -> Iterator[Finding]:
     """Find numbers that are sent again until the next measurement: of a lower rate than their messages.
 
-    Held numbers change rarely, never twice in a row, and all of an input at the same readings; the stamp of such a
-    number is wrong by up to the time for which it is held, which no check of stamps shows.
+    Held numbers change rarely, never twice in a row, and all of an input at the same readings; the stamp of
+    such a number is wrong by up to the time for which it is held, which no check of stamps shows.
     """
     with np.errstate(all="ignore"):
         changed = np.asarray(np.abs(np.diff(values, axis=0)) > 0.0)
@@ -311,7 +283,8 @@ def _held(name: str, channels: Channels, times: NDArray[np.int64], values: Array
     in_a_row = int((any_of[1:] & any_of[:-1]).sum())
     if n < 3 or in_a_row > CONSECUTIVE * count or changed.sum() < TOGETHER * n * count:
         return
-    said = f"{channels.plural} change at {count / span:.2g} Hz only of {len(times) / span:.3g} Hz, and are held in between"
+    rates = f"{count / span:.2g} Hz only of {len(times) / span:.3g} Hz"
+    said = f"{plural} change at {rates}, and are held in between"
     remedy = (
         "publish every value when it is measured; estimates that use held values are late and may be wrong"
     )

@@ -39,17 +39,11 @@ class StreamNotes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Rows of one sensor in the order of their times of measurement.
+    """Rows of one sensor in the order of their times of measurement."""
 
-    Attributes:
-        times_ns: Of measurement [ns], increasing, shape (m,).
-        values: Shape (m, c).
-        notes: What was seen while they came.
-    """
-
-    times_ns: Times
-    values: Array
-    notes: StreamNotes = StreamNotes()
+    times_ns: Times  # of measurement [ns], increasing, shape (m,)
+    values: Array  # shape (m, c)
+    notes: StreamNotes = StreamNotes()  # what was seen while they came
 
     @property
     def size(self) -> int:
@@ -63,21 +57,15 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class RobotStreams:
-    """The inputs of a robot.
+    """The inputs of a robot."""
 
-    Attributes:
-        joints: Positions, velocities and efforts in the model's order with offsets and gains of the
-            parameter file applied, NaN where not sent, 3 n columns.
-        imu: Specific force [m/s^2] and angular rate [rad/s], 6 columns; None without.
-        wrenches: Of each contact that has some [N, Nm], 6 columns.
-        missing: Joints of the model that no joint state has.
-        absent: Topics that the parameter file expects and the recording lacks or has of another type.
-    """
-
+    # positions, velocities and efforts in the model's order with offsets and gains of the parameter file
+    # applied, NaN where not sent, 3 n columns
     joints: Stream
-    imu: Stream | None
-    wrenches: Mapping[str, Stream]
-    missing: tuple[str, ...] = ()
+    imu: Stream | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
+    wrenches: Mapping[str, Stream]  # of each contact that has some [N, Nm], 6 columns
+    missing: tuple[str, ...] = ()  # joints of the model that no joint state has
+    # topics that the parameter file expects and the recording lacks or has of another type
     absent: tuple[str, ...] = ()
 
     @property

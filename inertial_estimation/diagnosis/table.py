@@ -1,8 +1,8 @@
 """The streams at common times, smoothed without phase, and what the description predicts from them.
 
 Rows of all streams are smoothed alike and differentiated, so that every signal, slope and second derivative
-belongs to one time. What a hypothesis assumes about the sensors is a linear map of the signals (`Change`), which
-commutes with smoothing: another assumption is another table, without reading anything again.
+belongs to one time. What a hypothesis assumes about the sensors is a linear map of the signals (`Change`),
+which commutes with smoothing: another assumption is another table, without reading anything again.
 """
 
 from collections.abc import Sequence
@@ -41,32 +41,21 @@ def _rows(one: Any, rows: Indices) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """Signals at N times; NaN where unknown. Derivatives of joints come from the positions alone.
+    """Signals at N times; NaN where unknown. Derivatives of joints come from the positions alone."""
 
-    Attributes:
-        times_s: Since the first joint state [s], shape (N,).
-        q, dq, ddq: Joint positions and their derivatives [rad, s], shape (N, n).
-        v: Joint velocities as sent [rad/s], shape (N, n).
-        tau, dtau: Joint efforts [Nm] and their slopes, shape (N, n).
-        f, w, wd: Specific force [m/s^2], angular rate [rad/s] and its slope, axes of the IMU, shape (N, 3).
-        wrenches: Of each contact in the axes of `axes` [N, Nm], shape (N, k, 6).
-        axes: Axes of the wrenches, of each contact.
-        without_gravity: Whether the torques of gravity are missing in the efforts.
-    """
-
-    times_s: Array
-    q: Array
+    times_s: Array  # since the first joint state [s], shape (N,)
+    q: Array  # joint positions and their derivatives [rad, s], shape (N, n)
     dq: Array
     ddq: Array
-    v: Array
-    tau: Array
+    v: Array  # joint velocities as sent [rad/s], shape (N, n)
+    tau: Array  # joint efforts [Nm] and their slopes, shape (N, n)
     dtau: Array
-    f: Array
+    f: Array  # specific force [m/s^2], angular rate [rad/s] and its slope, axes of the IMU, shape (N, 3)
     w: Array
     wd: Array
-    wrenches: Array
-    axes: tuple[WrenchAxes, ...] = ()
-    without_gravity: bool = False
+    wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
+    axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
+    without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
 
     @property
     def size(self) -> int:
@@ -100,7 +89,7 @@ class Signals:
 
 
 def _axes(wrenches: Array, setup: RobotSetup) -> tuple[WrenchAxes, ...]:
-    """Return the axes of the wrenches; those of scalar forces are vertical, and not of a sensor that turns."""
+    """Return the axes of the wrenches; scalar forces are vertical, and do not turn with a foot."""
     sent = np.nan_to_num(wrenches)
     scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
     return tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts)
@@ -144,39 +133,22 @@ def _smoothed(
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What a hypothesis assumes about the sensors, as a map from signals to corrected signals.
+    """What a hypothesis assumes about the sensors, as a map from signals to corrected signals."""
 
-    Attributes:
-        position: Of positions and their derivatives, shape (n, n); None: as they are.
-        offset: Added to positions [rad], shape (n,).
-        velocity: Of the velocities that are sent, shape (n, n).
-        effort: Of the efforts, shape (n, n).
-        force: Of the specific force, shape (3, 3).
-        rate: Of the angular rate, shape (3, 3).
-        contacts: Which contact's readings belong to each contact, shape (k,).
-        wrench_force: Of the force of each contact, shape (k, 3, 3).
-        wrench_moment: Of the moment of each contact, shape (k, 3, 3).
-        wrench_zero: Subtracted from the wrench of each contact, shape (k, 6).
-        axes: Axes of all wrenches; None: as they are.
-        without_gravity: Whether the efforts lack the torques of gravity.
-        later: How much later than the joint positions signals come [s], by the name of an array.
-        between: Times that are kept [s]; None: all.
-    """
-
-    position: Array | None = None
-    offset: Array | None = None
-    velocity: Array | None = None
-    effort: Array | None = None
-    force: Array | None = None
-    rate: Array | None = None
-    contacts: tuple[int, ...] | None = None
-    wrench_force: Array | None = None
-    wrench_moment: Array | None = None
-    wrench_zero: Array | None = None
-    axes: WrenchAxes | None = None
-    without_gravity: bool = False
+    position: Array | None = None  # of positions and their derivatives, shape (n, n); None: as they are
+    offset: Array | None = None  # added to positions [rad], shape (n,)
+    velocity: Array | None = None  # of the velocities that are sent, shape (n, n)
+    effort: Array | None = None  # of the efforts, shape (n, n)
+    force: Array | None = None  # of the specific force, shape (3, 3)
+    rate: Array | None = None  # of the angular rate, shape (3, 3)
+    contacts: tuple[int, ...] | None = None  # which contact's readings belong to each contact, shape (k,)
+    wrench_force: Array | None = None  # of the force of each contact, shape (k, 3, 3)
+    wrench_moment: Array | None = None  # of the moment of each contact, shape (k, 3, 3)
+    axes: WrenchAxes | None = None  # axes of all wrenches; None: as they are
+    without_gravity: bool = False  # whether the efforts lack the torques of gravity
+    # how much later than the joint positions signals come [s], by the name of an array
     later: dict[str, float] = field(default_factory=dict)
-    between: tuple[float, float] | None = None
+    between: tuple[float, float] | None = None  # times that are kept [s]; None: all
 
     @property
     def moves(self) -> bool:
@@ -187,10 +159,8 @@ class Change:
     def of(self, signals: Signals) -> Signals:
         """Return the corrected signals."""
         s = signals
-        changed: dict[str, Any] = {
-            name: _earlier(s.times_s, getattr(s, name), late) for name, late in self.later.items()
-        }
-        s = replace(s, **changed)
+        late: dict[str, Any] = {n: _earlier(s.times_s, getattr(s, n), by) for n, by in self.later.items()}
+        s = replace(s, **late)
         if self.position is not None:
             s = replace(s, **{name: getattr(s, name) @ self.position.T for name in ("q", "dq", "ddq")})
         if self.offset is not None:
@@ -212,8 +182,6 @@ class Change:
         return replace(s, without_gravity=True) if self.without_gravity else s
 
     def _wrenches(self, wrenches: Array) -> Array:
-        if self.wrench_zero is not None:
-            wrenches = wrenches - self.wrench_zero
         if self.contacts is not None:
             wrenches = wrenches[:, list(self.contacts)]
         if self.wrench_force is None and self.wrench_moment is None:
@@ -320,29 +288,17 @@ class Robot:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Signals with the predictions of the description.
+    """Signals with the predictions of the description."""
 
-    Attributes:
-        signals: The signals, wrenches in the axes of their frames.
-        robot: The robot.
-        force: M a + c: force and moment on the base (floating), then joint torques, shape (N, nv).
-        jacobians: Of the contacts' wrench frames, their own axes, shape (N, k, 6, nv).
-        points_B: Origins of the wrench frames in the base [m], shape (N, k, 3).
-        rotations_BF: Orientations of the wrench frames in the base, shape (N, k, 3, 3).
-        com_B: Centre of mass in the base [m], shape (N, 3).
-        R_BI: Orientation of the IMU in the base, shape (N, 3, 3).
-        w_BI: Angular velocity of the IMU relative to the base, IMU axes [rad/s], shape (N, 3).
-    """
-
-    signals: Signals
-    robot: Robot
-    force: Array
-    jacobians: Array
-    points_B: Array
-    rotations_BF: Array
-    com_B: Array
-    R_BI: Array
-    w_BI: Array
+    signals: Signals  # the signals, wrenches in the axes of their frames
+    robot: Robot  # the robot
+    force: Array  # M a + c: force and moment on the base (floating), then joint torques, shape (N, nv)
+    jacobians: Array  # of the contacts' wrench frames, their own axes, shape (N, k, 6, nv)
+    points_B: Array  # origins of the wrench frames in the base [m], shape (N, k, 3)
+    rotations_BF: Array  # orientations of the wrench frames in the base, shape (N, k, 3, 3)
+    com_B: Array  # centre of mass in the base [m], shape (N, 3)
+    R_BI: Array  # orientation of the IMU in the base, shape (N, 3, 3)
+    w_BI: Array  # angular velocity of the IMU relative to the base, IMU axes [rad/s], shape (N, 3)
 
     @property
     def size(self) -> int:
@@ -425,10 +381,9 @@ class Table:
 
     @cached_property
     def torques(self) -> Array:
-        """Torques that the description predicts, with contact forces measured, or distributed at rest.
+        """Torques that the description predicts where the contact forces are known.
 
-        (M a + c - J' w)_joints; contact forces of least norm that carry the robot at rest replace those that are
-        not measured. NaN where nothing is known of them, shape (N, n).
+        (M a + c - J' w)_joints; NaN where nothing is known of the contacts, shape (N, n).
         """
         b = self.robot.n_base
         joints: Array = self.force[:, b:]

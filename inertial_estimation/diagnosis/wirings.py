@@ -1,4 +1,4 @@
-"""Hypotheses about units and axes of the IMU, and about signs, units, axes and names of the contact wrenches."""
+"""Hypotheses about units and axes of the IMU, and signs, units, axes and names of contact wrenches."""
 
 import itertools
 import math
@@ -66,7 +66,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
 
 
 def fitted_rate(table: Table) -> tuple[Array, float] | None:
-    """Return axes and scale of the gyroscope that fit the rotation over the feet best; None where it says little.
+    """Return axes and scale of the gyroscope that fit the rotation over the feet best; None: it says little.
 
     y = A G w is linear in G; axes are the nearest orthogonal matrix (Kabsch 1976), reflections allowed.
     """
@@ -140,7 +140,7 @@ def _shortest(f: Array, n: Array) -> Array:
 
 
 def wrench_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield exchanged contacts, axes of all wrenches, and signs, units and axes of each contact and of all."""
+    """Yield exchanged contacts, and signs, units and axes of the wrenches of each contact and of all."""
     names = table.robot.setup.contact_names
     k, every = len(names), tuple(range(len(names)))
     for a, b in itertools.combinations(every, 2):
@@ -204,7 +204,7 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
 
 
 def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> Array:
-    """Return the rotation of the sensors of some contacts after which the robot balances best (Gauss-Newton)."""
+    """Return the rotation of some contacts' sensors with which the robot balances best (Gauss-Newton)."""
     wrenches = table.signals.wrenches
     known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(wrenches).all(axis=(1, 2))
     scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3) / max(table.robot.weight, 1e-9)
