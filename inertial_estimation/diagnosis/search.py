@@ -32,7 +32,11 @@ MUCH = 0.25  # of the largest gain in probability of a part
 LEAVES = 0.6  # share of the disagreement that a true one may leave
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
-OFF, UNBALANCED = 0.3, 0.04  # of a part, and of the weight, from which other hypotheses are tried
+OFF, TURNED, UNBALANCED = (
+    0.3,
+    0.1,
+    0.01,
+)  # of parts, rotation and weight, from which more hypotheses are tried
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -96,19 +100,19 @@ def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
 
 def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotConfig) -> Iterator[Hypothesis]:
     """Yield what might explain that parts of a table disagree."""
-    worst = dict.fromkeys(PARTS, 0.0) | {
-        name: float(part.left.max(initial=0.0)) for name, part in parts.items()
-    }
-    forces = max(worst["torques"], worst["whole body"], worst["rotation"])
+    known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
+    worst = dict.fromkeys(PARTS, 0.0) | known
+    wired, forces = (
+        worst["wrenches"] > UNBALANCED,
+        max(worst[n] for n in ("torques", "whole body", "rotation")),
+    )
     if (
-        worst["positions"] > BEYOND
-        or worst["wrenches"] > UNBALANCED
-        or max(forces, worst["velocities"]) > OFF
+        wired
+        or worst["positions"] > BEYOND
+        or max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
     ):
-        exchanges = max(forces, worst["wrenches"], worst["positions"]) > UNLIKE
+        exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
         yield from position_hypotheses(table, exchanges=exchanges)
-    elif worst["heights of the feet"] > OFF:
-        yield from position_hypotheses(table, exchanges=False)
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
@@ -116,10 +120,10 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotConfig) ->
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        unlike = max(worst["rotation"], worst["whole body"]) > OFF or worst["turn of gravity"] > 1.0
-        if tilted or unlike or worst["wrenches"] > UNBALANCED:
+        unlike = worst["rotation"] > TURNED or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
+        if tilted or unlike or wired:
             yield from imu_hypotheses(table, config)
-    if worst["wrenches"] > UNBALANCED:
+    if wired:
         yield from wrench_hypotheses(table)
 
 

@@ -86,7 +86,7 @@ def fitted_rate(table: Table) -> tuple[Array, float] | None:
 
 def imu_hypotheses(table: Table, config: RobotConfig) -> Iterator[Hypothesis]:
     """Yield axes of the gyroscope alone, of the accelerometer alone, and of the whole IMU."""
-    turned: dict[str, Array] = {}
+    turned: dict[str, tuple[Array, float]] = {}  # what is said of a rotation, the rotation, its price
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         axes, angle = axis_names(i), _degrees(P)
         words, remedy = (
@@ -97,31 +97,26 @@ def imu_hypotheses(table: Table, config: RobotConfig) -> Iterator[Hypothesis]:
         words = f"the axes of the accelerometer were ({axes})"
         remedy = f"check imu_frame and the axes of the accelerometer in the driver: ({axes}) would fit"
         yield Hypothesis("accelerometer direction", IMU, words, remedy, Change(force=P), 4.0, angle, "deg")
-        if angle < 179.0 or np.linalg.det(P) > 0.0:
-            turned[f", ({axes}) of the readings"] = P
+        if np.linalg.det(P) > 0.0:
+            turned[f", ({axes}) of the readings"] = P, 3.0
     pair, fitted = gravity_pair(table), fitted_rate(table)
     if fitted is not None and np.linalg.det(fitted[0]) > 0.0:
-        turned[""] = fitted[0]
+        turned[""] = fitted[0], 4.0
     if pair is not None and math.acos(min(1.0, float(pair[0] @ pair[1]))) > TURNED:
+        upright = _shortest(*pair)
         for k in range(YAWS):
-            turned[f", {360 * k // YAWS} deg about the vertical"] = exp_so3(
-                TURN * k / YAWS * pair[1]
-            ) @ _shortest(*pair)
-    for words, R in turned.items():
+            R = exp_so3(TURN * k / YAWS * pair[1]) @ upright
+            turned[f", {360 * k // YAWS} deg about the vertical"] = R, 5.0
+    for words, (R, price) in turned.items():
         angle, (values, rpy) = _degrees(R), added_frame(config, R)
         remedy = (
             "correct the pose of imu_frame in the description, or add a frame with roll, pitch and yaw "
             f"{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g} (frames.poses) and name it as imu_frame"
         )
-        words, price = (
-            f"the whole IMU were turned by {angle:.0f} deg{words}",
-            5.0 if "vertical" in words else 3.0,
-        )
+        change, words = Change(force=R, rate=R), f"the whole IMU were turned by {angle:.0f} deg{words}"
         more: dict[str, Any] = {"fix": Fix(parameters=values), "mild": angle < MILD}
         if angle > math.degrees(TURNED):
-            yield Hypothesis(
-                "IMU mounting", IMU, words, remedy, Change(force=R, rate=R), price, angle, "deg", **more
-            )
+            yield Hypothesis("IMU mounting", IMU, words, remedy, change, price, angle, "deg", **more)
 
 
 def _degrees(R: Array) -> float:
