@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -201,6 +202,40 @@ def _nuisance(rows: ForceRows, robot: Robot) -> tuple[Array, Array]:
     return columns, np.concatenate((prior.ravel(), zeros))
 
 
+class _Problem(NamedTuple):
+    """Normal equations of all columns: those of friction and zeros first, then those of the causes."""
+
+    A: Array  # all columns, shape (N, m, c)
+    G: Array  # information, shape (c, c)
+    b: Array  # shape (c,)
+    power: float  # of the whitened readings
+    weight: Array  # one over the noise, zero of a reading that is not trusted, shape (N, m)
+    readings: float  # number of independent ones
+    blocks: list[Block]
+    nuisance: Array  # deviations of the priors of friction and zeros
+
+
+def _problem(rows: ForceRows, robot: Robot) -> _Problem:
+    nuisance, nuisance_prior = _nuisance(rows, robot)
+    blocks, every, first = list[Block](), [nuisance], 0
+    for kind, subject, columns, prior, tolerance, bounds in _parts(rows, robot):
+        own = slice(first, first + len(prior))
+        blocks.append(Block(kind, subject, own, prior, tolerance, *bounds))
+        every.append(columns)
+        first = own.stop
+    A, r = np.concatenate(every, axis=2), rows.left
+    noise, inflation, kept = _noise(A, rows, np.concatenate((nuisance_prior, *[b.prior for b in blocks])))
+    weight = kept / noise
+    X, y = (A * weight[:, :, None]).reshape(r.size, -1), (r * weight).ravel()
+    G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
+    votes, columns = rows.votes
+    c = A.shape[2] - columns.shape[1]  # the geometry comes last
+    G[c:, c:] += columns.T @ columns
+    b[c:] += columns.T @ votes
+    count = max(float(kept.sum()) / inflation, 1.0)
+    return _Problem(A, G, b, power + float(votes @ votes), weight, count, blocks, nuisance_prior)
+
+
 def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> ForceFit:
     """Compare all causes.
 
@@ -209,28 +244,10 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
         robot: The robot, for its mass and effort limits.
         assumed: Causes that were found before; the others are compared on what these do not explain.
     """
-    nuisance, nuisance_prior = _nuisance(rows, robot)
-    blocks, every, first = [], [], 0
-    for kind, subject, columns, prior, tolerance, bounds in _parts(rows, robot):
-        own = slice(first, first + len(prior))
-        blocks.append(Block(kind, subject, own, prior, tolerance, *bounds))
-        every.append(columns)
-        first = own.stop
-    columns, r = np.concatenate(every, axis=2), rows.left
-    A = np.concatenate((nuisance, columns), axis=2)
-    priors = np.concatenate((nuisance_prior, *[block.prior for block in blocks]))
-    noise, inflation, kept = _noise(A, rows, priors)
-    weight = kept / noise
-    X, y = (A * weight[:, :, None]).reshape(r.size, -1), (r * weight).ravel()
-    G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
-    votes, vote_columns = rows.votes
-    if len(votes):
-        c = A.shape[2] - vote_columns.shape[1]  # the geometry comes last
-        G[c:, c:] += vote_columns.T @ vote_columns
-        b[c:] += vote_columns.T @ votes
-        power += float(votes @ votes)
+    A, G, b, power, weight, count, blocks, nuisance_prior = _problem(rows, robot)
+    first, r = len(nuisance_prior), rows.left
+    columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
     known, known_prior = _marginalised(nuisance_prior, blocks, assumed)
-    first = nuisance.shape[2]
     inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
     solved = linear_algebra.solve(inner, np.column_stack((G[known, first:], b[known])))
     S = G[first:, first:] - G[np.ix_(known, np.arange(first, len(b)))].T @ solved[:, :-1]
@@ -238,7 +255,6 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
     left = max(power - float(b[known] @ solved[:, -1]), 1e-12)
     full = [_judged(block, S, g, left) for block in blocks]
     causes = [_simpler(cause, S, g, left) for cause in full]
-    count = max(float(kept.sum()) / inflation, 1.0)
 
     def rest(cause: Cause | None) -> Array:
         others, change = solved[:, -1], np.zeros_like(r)

@@ -161,7 +161,7 @@ def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
 
 
 def _apart(table: Table, i: int, j: int) -> tuple[Array, Array, Array]:
-    """Return distance of two contacts, its change in base axes, and the speed at which it grows or shrinks."""
+    """Return distance of two contacts, its change in base axes, and the speed at which its length changes."""
     d, change = table.points_B[:, i] - table.points_B[:, j], table.sliding[:, i, :3] - table.sliding[:, j, :3]
     return d, change, np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
 

@@ -101,13 +101,14 @@ class StreamCollector:
     """Collects rows of the inputs of a running pipeline, or aligned signals, until there are enough.
 
     Attributes:
+        setup: The robot.
         notes: What is known of the streams besides their rows, by name.
     """
 
     def __init__(self, setup: RobotSetup, most_s: float) -> None:
         """Begin without a row; rows after a time [s] since the first one are not taken."""
         self.notes: dict[str, StreamNotes] = {}
-        self._setup, self._most_ns = setup, round(most_s * NANOSECONDS)
+        self.setup, self._most_ns = setup, round(most_s * NANOSECONDS)
         self._rows: dict[str, list[tuple[Times, Array]]] = {}
         self._begin_ns: int | None = None
         self._end_ns = 0
@@ -135,8 +136,8 @@ class StreamCollector:
         self.push(JOINTS, stamps_ns, np.hstack(parts))
         if f_I is not None and w_I is not None:
             self.push(IMU, stamps_ns, np.hstack((f_I, w_I)))
-        if wrenches is not None and wrenches.shape[1] == len(self._setup.contacts):
-            for k, contact in enumerate(self._setup.contact_names):
+        if wrenches is not None and wrenches.shape[1] == len(self.setup.contacts):
+            for k, contact in enumerate(self.setup.contact_names):
                 self.push(f"{contact}/wrench", stamps_ns, wrenches[:, k])
 
     def streams(self) -> RobotStreams | None:
@@ -145,7 +146,7 @@ class StreamCollector:
         found = {name: stream for name, stream in found.items() if stream.size >= FEWEST}
         if JOINTS not in found:
             return None
-        names = self._setup.contact_names
+        names = self.setup.contact_names
         wrenches = {c: found[f"{c}/wrench"] for c in names if f"{c}/wrench" in found}
         return RobotStreams(found[JOINTS], found.get(IMU), wrenches)
 

@@ -1,5 +1,7 @@
 """One set of data, reduced to triangular factors as it streams in."""
 
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import Finding
 from inertial_estimation.diagnosis.streams import StreamCollector
 from inertial_estimation.identification.block_scatter import BlockScatter
 from inertial_estimation.identification.equation_stack import EquationStack
@@ -7,7 +9,7 @@ from inertial_estimation.identification.row_models import RowModels
 from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.identification.signal_statistics import SignalStatistics, finite_runs
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 
 CHECKED_S = 30.0  # of the signals that are checked
 
@@ -64,6 +66,11 @@ class DataSet:
             self.statistics.dropped["not a number"] += left
             if end_ns != int(block.stamps_ns[-1]):
                 self._interrupt(unloaded)
+
+    def findings(self, config: RobotConfig) -> list[Finding]:
+        """Return what is wrong with the first signals, of a robot with these parameters."""
+        streams = self.streams.streams()
+        return [] if streams is None else diagnose(streams, self.streams.setup, config).findings
 
     def _interrupt(self, unloaded: bool) -> None:
         for collector in self._collectors:

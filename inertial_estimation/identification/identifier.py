@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import in_words
 from inertial_estimation.errors import (
     ConfigurationError,
@@ -139,7 +138,7 @@ class Identifier:
         """
         self._config, self._urdf = config, urdf
         setup = robot_from_config(config.robot, urdf)
-        self._setup, self.robot, contacts = setup, setup.robot, setup.contacts
+        self.robot, contacts = setup.robot, setup.contacts
         robot, rows = self.robot, config.rows
         selection = rows.selection()
         self.contacts: tuple[ContactFrames, ...] = contacts if selection.contacts.senses else ()
@@ -327,9 +326,7 @@ class Identifier:
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
         silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
-        streams = self._training.streams.streams()
-        checked = [] if streams is None else diagnose(streams, self._setup, self._config.robot).findings
-        found = in_words(checked)
+        found = in_words(self._training.findings(self._config.robot))
         constant = self._training.statistics.constant_joints
         if at_rest:
             found.append(

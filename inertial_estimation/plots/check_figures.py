@@ -178,10 +178,7 @@ def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
         band = 2.0 * cause.sigma
         axis.plot([cause.size - band, cause.size + band], [y, y], color=colour, lw=4, alpha=0.35)
         axis.plot([cause.size], [y], "o", ms=5, color=colour)
-    labels = [
-        f"{cause.subject} ({masses[cause.subject]:.3g} kg)"
-        for cause in causes
-    ]
+    labels = [f"{cause.subject} ({masses[cause.subject]:.3g} kg)" for cause in causes]
     axis.set_yticks(place, labels, fontsize=8)
     axis.axvline(0.0, color=GREY, lw=0.8)
     axis.set_xlabel("change of the mass [kg]")
