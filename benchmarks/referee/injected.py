@@ -189,7 +189,7 @@ def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
 
 
 def without_gravity(setup: Any) -> Inject:
-    """Return what takes the torques of gravity from the efforts of an arm, as drivers of external torques do."""
+    """Return what takes the torques of gravity from the efforts of an arm, as some drivers do."""
     import pinocchio as pin
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:

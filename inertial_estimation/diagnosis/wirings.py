@@ -22,7 +22,7 @@ from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
 from inertial_estimation.spatial.vectors import DEGREES
 
 WRENCHES = "contact wrenches"
-TURNED, MILD = math.radians(5.0), 14.0  # rotation that is no tolerance [rad]; that is only unusual [deg]
+TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
 NEAR_UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 SCALED = 0.05  # logarithm of the scale of an accelerometer, above which it is no tolerance
@@ -114,9 +114,9 @@ def imu_hypotheses(table: Table, config: RobotConfig) -> Iterator[Hypothesis]:
             f"{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g} (frames.poses) and name it as imu_frame"
         )
         change, words = Change(force=R, rate=R), f"the whole IMU were turned by {angle:.0f} deg{words}"
-        more: dict[str, Any] = {"fix": Fix(parameters=values), "mild": angle < MILD}
         if angle > math.degrees(TURNED):
-            yield Hypothesis("IMU mounting", IMU, words, remedy, change, price, angle, "deg", **more)
+            fix = Fix(parameters=values)
+            yield Hypothesis("IMU mounting", IMU, words, remedy, change, price, angle, "deg", fix=fix)
 
 
 def _degrees(R: Array) -> float:

@@ -1,4 +1,4 @@
-"""Streams and single sensors: stamps, gaps, stuck, silent, saturated and held values, and what is none of these."""
+"""Streams and single sensors: stamps, gaps, stuck, silent, saturated and held values."""
 
 from dataclasses import replace
 
