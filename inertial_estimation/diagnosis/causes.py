@@ -237,13 +237,7 @@ def _problem(rows: ForceRows, robot: Robot) -> _Problem:
 
 
 def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> ForceFit:
-    """Compare all causes.
-
-    Args:
-        rows: What is unexplained, and the columns.
-        robot: The robot, for its mass and effort limits.
-        assumed: Causes that were found before; the others are compared on what these do not explain.
-    """
+    """Compare all causes, on what those that were found before (`assumed`) do not explain."""
     A, G, b, power, weight, count, blocks, nuisance_prior = _problem(rows, robot)
     first, r = len(nuisance_prior), rows.left
     columns, kept = A[:, :, first:], (weight > 0.0).astype(float)

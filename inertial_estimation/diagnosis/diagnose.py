@@ -57,16 +57,7 @@ class Diagnosis:
 
 
 def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotConfig) -> Diagnosis:
-    """Check the data of a robot against its description.
-
-    Args:
-        streams: Its inputs.
-        setup: The robot.
-        config: Its parameters.
-
-    Returns:
-        The findings.
-    """
+    """Check the data of a robot against its description."""
     robot = Robot(setup)
     values, cleaned = value_findings(streams, robot.names)
     diagnosis = Diagnosis([*stream_findings(streams, config.inputs.max_gap), *values], streams, robot)

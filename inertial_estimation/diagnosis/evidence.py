@@ -35,14 +35,9 @@ class Fit(NamedTuple):
 
 
 def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float] = NOISE) -> Fit:
-    """Explain readings by columns, with noise of the most probable size.
+    """Explain readings y, shape (N, n), by columns X, shape (N, n, c), with noise of the most probable size.
 
-    Args:
-        y: Readings of n series, shape (N, n).
-        X: Columns of each, shape (N, n, c).
-        mean: Expected coefficients, shape (c,) or (n, c).
-        prior: Their standard deviations, shape (c,) or (n, c).
-        sizes: Standard deviations of the noise that are tried.
+    The coefficients are expected at `mean` with deviations `prior`, shape (c,) or (n, c).
     """
     n, c = X.shape[1:]
     mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
@@ -70,12 +65,8 @@ def dissipates(fit: Fit, power: Array, most: float) -> Array:
     """Return the log of the odds by which friction takes energy from the motion, shape (n,).
 
     With the mean power P of the fitted friction, a normal variable of deviation s, the prior that P is not
-    negative adds ln 2 Phi(P / s).
-
-    Args:
-        fit: Fit of efforts.
-        power: Mean power that each column takes, over its coefficient, shape (n, c).
-        most: Largest odds against: friction is part of no prediction, or it is not of the time of the motion.
+    negative adds ln 2 Phi(P / s); `power` is that of each column over its coefficient, shape (n, c), and
+    `most` the largest odds against, as friction is part of no prediction.
     """
     taken = np.einsum("jc,jc->j", fit.x, power)
     sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), TINY))

@@ -108,14 +108,9 @@ def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
 
 
 def fixed_parameters(findings: Iterable[Finding], config: RobotConfig) -> dict[str, Any]:
-    """Return the parameters that mend what was found, added to offsets and gains of the robot's file.
+    """Return the parameters that mend what was found, by dotted name, for all nodes.
 
-    Args:
-        findings: Of a diagnosis.
-        config: The parameters with which the recording was read.
-
-    Returns:
-        Values by dotted name, for all nodes; empty where nothing can be set.
+    They are added to offsets and gains of the parameters with which the data were read.
     """
     offsets = dict(zip(config.joint_offsets.joints, config.joint_offsets.values, strict=True))
     gains = dict(zip(config.drive_gains.joints, config.drive_gains.values, strict=True))
@@ -126,7 +121,9 @@ def fixed_parameters(findings: Iterable[Finding], config: RobotConfig) -> dict[s
             offsets[joint] = round(offsets.get(joint, 0.0) + offset, 6)
         for joint, gain in fix.drive_gains.items():
             gains[joint] = float(f"{gains.get(joint, 1.0) * gain:.6g}")
-        values.update(fix.parameters)
+        for name, value in fix.parameters.items():
+            joined = name.endswith(".units") and isinstance(value, list) and name in values
+            values[name] = [*values[name], *value] if joined else value  # type: ignore[misc]
     changed = (
         ("joint_offsets", offsets, any(fix.joint_offsets for fix in fixes)),
         ("drive_gains", gains, any(fix.drive_gains for fix in fixes)),

@@ -56,11 +56,7 @@ class ForceRows:
 
 
 def force_rows(table: Table) -> ForceRows | None:
-    """Build the rows of windows with correct signs and units.
-
-    Returns:
-        The rows, or None where neither efforts nor contact wrenches are known together with the motion.
-    """
+    """Build the rows of windows; None where no forces are known together with the motion."""
     s, robot, setup = table.signals, table.robot, table.robot.setup
     with_tau, b = np.isfinite(s.tau).mean(axis=0) > 0.5, table.robot.n_base
     wrenches = table.measures_wrenches

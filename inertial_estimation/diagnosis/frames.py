@@ -26,9 +26,7 @@ def axis_names(index: int) -> str:
 def added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
     """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw.
 
-    Args:
-        config: The present parameters.
-        R_IS: Rotation from the axes of the readings into those of the present frame, shape (3, 3).
+    R_IS turns the axes of the readings into those of the present frame.
     """
     names, links = list(config.frames.names), list(config.frames.links)
     poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]

@@ -10,6 +10,7 @@ of the positions. Standard deviations come from leaving out one sixth of the rec
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -82,10 +83,7 @@ Sums = Callable[[int, NDArray[np.int64]], Array]
 def _searched(known: NDArray[np.bool_], sums: Sums, score: Callable[[Array], Array]) -> Lag | None:
     """Find the lag of best agreement.
 
-    Args:
-        known: At which times of the grid the unshifted series is known, shape (T,).
-        sums: Sums of products at a lag over some times.
-        score: From sums, shape (len(LAGS), ...), to the agreement, shape (len(LAGS),).
+    It is that by `score`, of sums of products at each lag over the times that are known.
     """
     if known.sum() < FEWEST:
         return None
@@ -149,17 +147,18 @@ def gyroscope_lag(table: Table) -> Lag | None:
     AA[~told] = np.nan
     w = table.signals.w - np.nanmedian(table.signals.w, axis=0)
     w = w / max(float(np.sqrt(np.nanmean(w**2))), 1e-9)
-    AA, Ay, yy, w = _grid(table, AA, Ay, yy, np.column_stack((w, np.ones(len(w)))))
+    AA, Ay, yy, w = _grid(table, AA, Ay, yy, np.column_stack((np.ones(len(w)), w)))
     known = np.isfinite(AA).all(axis=(1, 2))
 
     def sums(lag: int, at: NDArray[np.int64]) -> Array:
         at = at[np.isfinite(w[at + lag]).all(axis=1)]
-        x = w[at + lag]
-        M = np.einsum("nij,nk,nl->ikjl", AA[at], x, x).reshape(12, 12)
-        v = np.einsum("ni,nk->ik", Ay[at], x).ravel()
-        return np.column_stack((M, v, np.full(12, yy[at].sum())))
+        x, G = w[at + lag], np.zeros((13, 13))
+        G[:12, :12] = np.einsum("nij,nk,nl->kilj", AA[at], x, x).reshape(12, 12)
+        G[12, :12] = G[:12, 12] = np.einsum("ni,nk->ki", Ay[at], x).ravel()
+        G[12, 12] = yy[at].sum()
+        return G
 
-    return _searched(np.asarray(known), sums, _explained)
+    return _searched(np.asarray(known), sums, partial(_explained, constants=3))
 
 
 def accelerometer_lag(table: Table) -> Lag | None:
@@ -192,25 +191,24 @@ def accelerometer_lag(table: Table) -> Lag | None:
         return products
 
     def score(total: Array) -> Array:
-        n = np.maximum(total[:, 0, 0], 1.0)
-        covariance = total[:, 1, 2] - total[:, 0, 1] * total[:, 0, 2] / n
-        powers = (total[:, 1, 1] - total[:, 0, 1] ** 2 / n) * (total[:, 2, 2] - total[:, 0, 2] ** 2 / n)
-        agreement: Array = np.sign(covariance) * covariance**2 / powers
+        along = total[:, 1, 2] * total[:, 0, 0] > total[:, 0, 1] * total[:, 0, 2]
+        agreement: Array = np.where(along, 1.0, -1.0) * _explained(total)
         return agreement
 
     return _searched(known, sums, score)
 
 
-def _explained(sums: Array) -> Array:
-    """Return the share of a power that columns explain beyond the constant ones, the last of each four."""
-    found, constant = [], np.arange(3, 12, 4)
-    for M, v, yy in zip(sums[:, :, :12], sums[:, :, 12], sums[:, 0, 13], strict=True):
-        ridge = RIDGE * max(float(np.trace(M)), 1e-12) * np.eye(12)
-        all_of = float(v @ linear_algebra.solve(M + ridge, v))
-        own = np.ix_(constant, constant)
-        mean = float(v[constant] @ linear_algebra.solve((M + ridge)[own], v[constant]))
-        found.append((all_of - mean) / max(yy - mean, 1e-12))
-    return np.array(found)
+def _explained(sums: Array, constants: int = 1) -> Array:
+    """Return the share of y'y that columns explain beyond constant ones, by [constant, columns, y]' [...].
+
+    Shape (len(LAGS), c, c), or (len(LAGS), n, c, c) of n series, whose mean is returned.
+    """
+    A, b, power = sums[..., :-1, :-1], sums[..., :-1, -1], sums[..., -1, -1]
+    A = A + RIDGE * np.maximum(np.trace(A, axis1=-2, axis2=-1), RIDGE)[..., None, None] * np.eye(A.shape[-1])
+    parts = [(A[..., :c, :c], b[..., :c]) for c in (constants, A.shape[-1])]
+    mean, every = (np.sum(v * linear_algebra.solve(M, v[..., None])[..., 0], axis=-1) for M, v in parts)
+    share: Array = (every - mean) / np.maximum(power - mean, RIDGE * power + 1e-12)
+    return share if share.ndim == 1 else share.mean(axis=1)
 
 
 def velocity_lag(table: Table) -> Lag | None:
@@ -255,18 +253,7 @@ def effort_lag(table: Table) -> Lag | None:
         products: Array = np.einsum("nja,njb->jab", columns, columns)
         return products
 
-    return _searched(np.asarray(np.isfinite(X).all(axis=(1, 2))), sums, _explained_efforts)
-
-
-def _explained_efforts(sums: Array) -> Array:
-    """Share of the variance of the efforts that prediction and friction explain, mean over the joints."""
-    A, b, power = sums[..., :-1, :-1], sums[..., :-1, -1], sums[..., -1, -1]
-    size = np.maximum(np.trace(A, axis1=-2, axis2=-1), RIDGE)[..., None, None]
-    x = linear_algebra.solve(A + RIDGE * size * np.eye(A.shape[-1]), b[..., None])[..., 0]
-    mean = b[..., 0] ** 2 / np.maximum(A[..., 0, 0], 1.0)
-    left = power - np.einsum("...a,...a->...", b, x)
-    share: Array = (1.0 - left / np.maximum(power - mean, RIDGE * power + 1e-12)).mean(axis=1)
-    return share
+    return _searched(np.asarray(np.isfinite(X).all(axis=(1, 2))), sums, _explained)
 
 
 def wrench_lag(table: Table) -> Lag | None:

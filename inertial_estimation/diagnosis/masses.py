@@ -59,12 +59,7 @@ class MassReport:
 
 
 def mass_findings(table: Table, config: RobotConfig) -> tuple[list[Finding], MassReport | None]:
-    """Compare forces with masses, sensors and geometry.
-
-    Args:
-        table: Windows with correct signs, units and times.
-        config: Parameters of the robot, for those of a fix.
-    """
+    """Compare forces with masses, sensors and geometry, of windows with right signs, units and times."""
     rows, robot = force_rows(table), table.robot
     if rows is None:
         return [

@@ -74,14 +74,7 @@ def read_streams(
     config: RobotConfig,
     span_ns: tuple[int, int],
 ) -> RobotStreams:
-    """Read the inputs of a robot, with names, units, delays, offsets and gains of its parameter file applied.
-
-    Args:
-        recording: The recording.
-        topics: Topics of the inputs.
-        setup: The robot.
-        config: Its parameters.
-        span_ns: Log times of the first and last messages read [ns].
+    """Read the inputs of a robot between two log times, as its parameter file says.
 
     Raises:
         RecordingError: If there are no joint states, or too few messages of them.

@@ -62,16 +62,10 @@ class Tried(NamedTuple):
 
 
 def search(signals: Signals, robot: Robot, config: RobotConfig) -> tuple[list[Finding], Signals, str]:
-    """Find what is wrong with signs, units, orders and axes, and mend it.
-
-    Args:
-        signals: The signals, times agreeing.
-        robot: The robot.
-        config: Its parameters.
+    """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it.
 
     Returns:
-        Findings of what is wrong, the most certain first, the signals mended, and why masses cannot be judged
-        after that; empty: they can.
+        Findings, the mended signals, and why masses cannot be judged after that (empty: they can).
     """
     found: list[Finding] = []
     doubt = ""

@@ -35,12 +35,7 @@ BY_TORQUES = (
 
 
 def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding]:
-    """Judge names, topics, stamps and clocks.
-
-    Args:
-        streams: The inputs.
-        max_gap_s: Longest step that the nodes interpolate over (`inputs.max_gap`) [s].
-    """
+    """Judge names, topics, stamps and clocks; the nodes interpolate over gaps up to `max_gap_s`."""
     if streams.missing:
         said = f"{len(streams.missing)} joints of the description are missing: {listing(streams.missing)}"
         remedy = "lock them (locked_joints), add their topic to joint_states.topics, or correct their names"
@@ -124,12 +119,7 @@ def _lost_share(steps: NDArray[np.int64]) -> float:
 
 
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
-    """Judge the values of every channel, and return the streams without those that are stuck.
-
-    Args:
-        streams: The inputs.
-        joint_names: Joints in the order of the columns.
-    """
+    """Judge the values of every channel, and return the streams without those that are stuck."""
     n, joints = streams.n_joints, streams.joints
     whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
