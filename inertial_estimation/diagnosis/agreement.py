@@ -113,6 +113,10 @@ def _sizes(table: Table) -> Iterator[Finding]:
 
 def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
     tau, names = table.signals.tau, table.robot.names
+    if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
+        said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
+        yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
+        return
     factors = factors_of_efforts(table) if "torques" in parts else None
     if factors is not None:
         k, sigma, strong = factors

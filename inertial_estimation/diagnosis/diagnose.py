@@ -31,7 +31,7 @@ from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, 
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
-FEWEST = 100  # times of 20 ms: 2 s of data
+FEWEST = 50  # times of 20 ms: 1 s of data
 APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
 MORE_TIMES = 1  # further searches for how late the IMU is
 
