@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 INDEPENDENT = 0.5  # share of the windows that count as independent
 NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of the rms of the readings; no description is better
-TINY = 1e-300
+TINY, FARTHEST = 1e-300, -20.0  # of a variance; of a normal variable
 
 
 class Fit(NamedTuple):
@@ -70,5 +69,7 @@ def dissipates(fit: Fit, power: Array, most: float) -> Array:
     """
     taken = np.einsum("jc,jc->j", fit.x, power)
     sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), TINY))
-    odds: Array = np.maximum(math.log(2.0) + log_ndtr(math.sqrt(INDEPENDENT) * taken / sigma), -most)
+    z = np.maximum(math.sqrt(INDEPENDENT) * taken / sigma, FARTHEST)
+    twice = np.array([math.erfc(-one / math.sqrt(2.0)) for one in z.tolist()])
+    odds: Array = np.maximum(np.log(twice), -most)
     return odds

@@ -21,7 +21,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.nominal_load import NominalLoad
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
-from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -122,10 +121,12 @@ def _smoothed(
     longest = max(GAP_S, min(3.0 * float(np.median(np.diff(t))), SPARSE_S))
     for i in np.flatnonzero(np.diff(t) > longest).tolist():
         unknown |= (times_s > t[i] - reach) & (times_s < t[i + 1] + reach)
+    at = fine_s * np.arange(-half, half + 1)
+    parabola = linear_algebra.pinv(np.stack((np.ones_like(at), at, 0.5 * at**2), axis=1))
     for k in range(3):
         # Means over WINDOW_S, twice, leave next to nothing of what is faster than 1 / WINDOW_S, as of set
         # points sent at 10 Hz, for which value and second derivative of a parabola would not belong together.
-        weights = np.convolve(np.convolve(ZeroPhaseSmoother(fine_s, half, 2).weights(k), mean), mean)
+        weights = np.convolve(np.convolve(parabola[k], mean), mean)
         found[k] = windows @ weights
         found[k][unknown] = np.nan
     return found[0], found[1], found[2]
