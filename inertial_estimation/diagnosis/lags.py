@@ -43,7 +43,10 @@ LEAST_TURN, LEAST_SHAKE = (
     0.15,
     0.4,
 )  # agreement of rotation and acceleration of a base that walks, from which it tells
-APART_S, CERTAIN = 0.015, 0.8  # by which both may differ [s]; agreement from which one alone is believed
+APART_S, CERTAIN = (
+    0.015,
+    0.8,
+)  # by which both may differ [s]; agreement from which the rotation alone is believed
 ALWAYS = 2.0  # agreement that is never reached
 RIDGE = 1e-9
 
@@ -334,7 +337,7 @@ def imu_lag(table: Table) -> tuple[Dated, Lag | None]:
         return KINEMATICS, rotation
     best = max(dated, key=lambda one: one.score)
     apart = max(abs(one.seconds - best.seconds) for one in dated)
-    if apart > APART_S and best.score < CERTAIN:
+    if apart > APART_S and not (best is rotation and best.score > CERTAIN):
         return CONTRADICTION._replace(agree=ALWAYS), best
     return KINEMATICS._replace(agree=0.0), best
 

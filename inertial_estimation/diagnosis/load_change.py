@@ -16,6 +16,7 @@ SPREADS, MOSTLY = (
     1.5,
     0.8,
 )  # times the deviation that most have from both levels: a step stands out from those
+RESTS, MOTION = 0.1, 4.0  # largest joint speed at rest [rad/s]; factor between speeds that are alike
 EDGE_S = 0.5  # around the change that belong to neither part [s]
 
 
@@ -38,6 +39,9 @@ def load_change(table: Table) -> tuple[Finding, Change] | None:
     at, before, after = found
     if not SOUND[0] < min(before, after) <= max(before, after) < SOUND[1]:
         return None
+    speeds = [max(float(np.median(part)), RESTS) for part in np.split(table.speed[known], [at])]
+    if max(speeds) > MOTION * min(speeds):
+        return None  # rest and gait: what the description errs in differs, too
     times = table.signals.times_s[known]
     begins, mass = float(times[at]), (after - before) * table.robot.mass
     first = begins - times[0] >= times[-1] - begins
