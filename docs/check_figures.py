@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from inertial_estimation.bring_up.doctor import diagnose
-from inertial_estimation.bring_up.streams import read_streams
 from inertial_estimation.commands.main import main as command
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.plots.check_figures import (
     figure_of_gyroscope,

@@ -19,10 +19,10 @@ FOUNDATION = {
     "telemetry",
 }
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
-CHECKED = BASE | {"data_checks"}
+CHECKED = BASE | {"diagnosis"}
 ONLINE = {"payload", "inertial", "tilt", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
-ESTIMATION = {"spatial", "models", "inputs", "data_checks"} | ONLINE | OFFLINE
+ESTIMATION = {"spatial", "models", "inputs", "diagnosis"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
-    "data_checks": BASE,
+    "diagnosis": BASE | {"recordings"},  # its `reading` alone
     "inertial": CHECKED,
     "payload": CHECKED | {"inertial"},
     "tilt": CHECKED,
@@ -48,7 +48,6 @@ MAY_IMPORT = {
     "calibration": BASE,
     "recordings": BASE,
     "configuration": FOUNDATION | ESTIMATION | {"recordings"},
-    "bring_up": CHECKED | {"recordings"},
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
@@ -62,12 +61,12 @@ MAY_IMPORT = {
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
+    | {"offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
+    | {"offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
     | {"experiments", "export", "view", "plots", "ros"},
 }
 ROS_PACKAGES = {

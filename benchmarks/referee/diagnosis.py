@@ -63,6 +63,17 @@ def walking(robot: str, seed: int) -> Scene:
     return recorder.recording(), ["--config", robot]
 
 
+def described(options: list[str]) -> Any:
+    """Return the robot that options of the command describe."""
+    from inertial_estimation import load_configs, read_urdf
+    from inertial_estimation.configuration.node_configs import robot_config
+    from inertial_estimation.models.robot_config import robot_from_config
+
+    config = robot_config(load_configs([options[options.index("--config") + 1]]))
+    urdf = options[options.index("--urdf") + 1] if "--urdf" in options else config.urdf
+    return robot_from_config(config, read_urdf(urdf))
+
+
 SCENES: Mapping[str, Callable[[int], Scene]] = {
     "TALOS stands and moves": lambda seed: synthetic("talos", seed, "talos"),
     "HyQ walks": lambda seed: walking("hyq", seed),
@@ -77,7 +88,7 @@ SCENES: Mapping[str, Callable[[int], Scene]] = {
 def scene_rows(name: str, seed: int) -> list[Row]:
     """Inject every kind of error that a scene can show; return how many are named, and what else is said."""
     from benchmarks.referee.commands import checked, written
-    from benchmarks.referee.injected import KINDS
+    from benchmarks.referee.injected import kinds_of
 
     recording, options = SCENES[name](seed)
     detected, named, falsely, missed = [], [], [], []
@@ -89,9 +100,9 @@ def scene_rows(name: str, seed: int) -> list[Row]:
             bad = [one for one in found if one["verdict"] in ("wrong", "warn")]
             return {(one["check"], one["subject"]): one["sentence"] for one in bad}
 
-        clean = failed(recording)
-        for kind, error in KINDS.items():
-            injected = error.inject(recording, np.random.default_rng([seed, list(KINDS).index(kind)]))
+        clean, kinds = failed(recording), kinds_of(described(options))
+        for kind, error in kinds.items():
+            injected = error.inject(recording, np.random.default_rng([seed, list(kinds).index(kind)]))
             if injected is None:
                 continue
             changed, subject = injected

@@ -13,6 +13,7 @@ DEGREES, GRAVITY = 180.0 / np.pi, 9.80665
 TELLING = 0.15  # rms effort of a joint over the largest one, from which on its effort can be judged
 TRAVEL, AWAY = 0.15, 0.3  # [rad], of a joint that moves, and rms position of one whose sign shows
 QUARTER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turn about x
+ABOUT_Z = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 Changed = tuple[Any, str]  # recording, and the subject that has to be named; empty: none
 Inject = Callable[[Any, np.random.Generator], Changed | None]
 
@@ -187,6 +188,50 @@ def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
     return replace(recording, messages=tuple(e for e in recording.messages if not lost(e))), ""
 
 
+def without_gravity(setup: Any) -> Inject:
+    """Return what takes the torques of gravity from the efforts of an arm, as some drivers do."""
+    import pinocchio as pin
+
+    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
+        robot, data = setup.robot, setup.robot.model.createData()
+        if robot.floating_base or columns(recording, "effort") is None:
+            return None
+        own = [names_of(recording).index(name) for name in robot.joint_names]
+
+        def changed(s: JointReading) -> JointReading:
+            effort = np.array(s.effort)
+            q = robot.configuration(np.asarray(s.position)[own])
+            effort[own] -= pin.computeGeneralizedGravity(robot.model, data, q)
+            return replace(s, effort=effort)
+
+        return of_type(recording, JointReading, changed), ""
+
+    return inject
+
+
+def in_base_axes(setup: Any) -> Inject:
+    """Return what sends the contact wrenches in the axes of the base, as many state estimators do."""
+    from inertial_estimation.models.body_placements import BodyPlacements
+
+    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
+        robot, frames = setup.robot, {f"/{c.name}/wrench": c.wrench_frame for c in setup.contacts}
+        if not robot.floating_base or not wrench_topics(recording):
+            return None
+        own = [names_of(recording).index(name) for name in robot.joint_names]
+        bodies, messages = BodyPlacements(robot), []
+        for entry in recording.messages:
+            if isinstance(entry.sample, JointReading):
+                bodies.update(np.asarray(entry.sample.position)[own])
+            elif isinstance(entry.sample, WrenchSample) and entry.topic in frames:
+                R_BF, _position = bodies.frame_B(frames[entry.topic])
+                wrench = (np.reshape(entry.sample.wrench_F, (2, 3)) @ R_BF.T).ravel()
+                entry = replace(entry, sample=replace(entry.sample, wrench_F=wrench))
+            messages.append(entry)
+        return replace(recording, messages=tuple(messages)), ""
+
+    return inject
+
+
 ONE = np.eye(3)
 IN_DEGREES = every(JointReading, lambda s: replace(s, position=DEGREES * s.position))
 IN_KN = every(WrenchSample, lambda s: replace(s, wrench_F=1e-3 * s.wrench_F))
@@ -196,6 +241,7 @@ KINDS: Mapping[str, Kind] = {
     "effort in mNm, one joint": Kind(("effort unit",), one_joint("effort", 1e3)),
     "efforts of the other sign, all": Kind(("effort sign",), efforts(-1.0)),
     "efforts times 30, all": Kind(("effort unit", "effort scale"), efforts(30.0)),
+    "efforts in percent of a servo, all": Kind(("effort unit", "effort scale"), efforts(34.0)),
     "positions in degrees": Kind(("joint positions",), IN_DEGREES),
     "position sign, one joint": Kind(("joint sign",), mirrored),
     "position 8 deg off, one joint": Kind(("joint offset", "effort zero"), one_joint("position", 1.0, 0.14)),
@@ -207,7 +253,9 @@ KINDS: Mapping[str, Kind] = {
     "accelerometer in g": Kind(("accelerometer size",), imu(ONE, ONE / GRAVITY)),
     "accelerometer of the other sign": Kind(DIRECTION, imu(ONE, -ONE)),
     "IMU turned by 90 deg": Kind(DIRECTION, imu(QUARTER, QUARTER)),
+    "IMU turned by 90 deg about the vertical": Kind((*DIRECTION, "gyroscope axes"), imu(ABOUT_Z, ABOUT_Z)),
     "IMU 60 ms late": Kind(("IMU delay",), imu_later(LATE_NS)),
+    "IMU 20 ms late": Kind(("IMU delay",), imu_later(LATE_NS // 3)),
     "IMU with another clock": Kind(("clock",), imu_later(7_000_000_000)),
     "IMU stuck for 1 s": Kind(("stuck",), stuck),
     "wrench sign, one contact": Kind(("contact wrench sign", "contact weight"), turned_wrench),
@@ -215,3 +263,12 @@ KINDS: Mapping[str, Kind] = {
     "contacts exchanged": Kind(("contact names",), exchanged),
     "joint states missing, three times 0.5 s": Kind(("gaps",), gaps),
 }
+
+
+def kinds_of(setup: Any) -> Mapping[str, Kind]:
+    """Return all kinds, those that need the model of the robot among them."""
+    return {
+        **KINDS,
+        "efforts without gravity": Kind(("efforts without gravity",), without_gravity(setup)),
+        "wrenches in the axes of the base": Kind(("contact wrench axes",), in_base_axes(setup)),
+    }

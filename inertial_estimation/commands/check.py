@@ -22,9 +22,9 @@ from inertial_estimation.errors import ConfigurationError, InertialEstimationErr
 from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
 
 if TYPE_CHECKING:
-    from inertial_estimation.bring_up.doctor import Diagnosis
-    from inertial_estimation.bring_up.streams import RobotStreams
-    from inertial_estimation.data_checks.check_result import CheckResult
+    from inertial_estimation.diagnosis.diagnose import Diagnosis
+    from inertial_estimation.diagnosis.finding import Finding
+    from inertial_estimation.diagnosis.streams import RobotStreams
     from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 
 EXAMPLES = (
@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from inertial_estimation.bring_up.doctor import diagnose
-    from inertial_estimation.data_checks.check_result import Verdict, as_json
+    from inertial_estimation.diagnosis.diagnose import diagnose
+    from inertial_estimation.diagnosis.finding import Verdict, as_json
     from inertial_estimation.models.robot_config import robot_from_config
     from inertial_estimation.models.urdf_check import urdf_warnings
 
@@ -72,10 +72,10 @@ def _run(args: argparse.Namespace) -> int:
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
     diagnosis = diagnose(_streams(args, config, setup), setup, config)
-    _print(diagnosis.results)
+    _print(diagnosis.findings)
     if args.output:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
-            write_json(partial / JSON_FILE, as_json(diagnosis.results))
+            write_json(partial / JSON_FILE, as_json(diagnosis.findings))
             with drawing("report"):
                 from inertial_estimation.plots.check_report import write_check_report
 
@@ -84,7 +84,7 @@ def _run(args: argparse.Namespace) -> int:
         print(f"results      {args.output}")
     if fix is not None:
         _write_fix(fix, diagnosis, config, args)
-    wrong = any(result.verdict is Verdict.WRONG for result in diagnosis.results)
+    wrong = any(result.verdict is Verdict.WRONG for result in diagnosis.findings)
     return WRONG if wrong else 0
 
 
@@ -103,13 +103,13 @@ def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
 
 def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
     """Read the inputs of the requested part of the recording."""
-    from inertial_estimation.bring_up.streams import read_streams
     from inertial_estimation.configuration.pipelines import replay_topics
+    from inertial_estimation.diagnosis.reading import read_streams
+    from inertial_estimation.parameters import parameter_values
     from inertial_estimation.recordings.recording import BagRecording
     from inertial_estimation.signals import NANOSECONDS, seconds
 
-    robot = {"imu_frame": config.imu_frame, "contacts": config.contacts}
-    topics = replay_topics(robot, arguments.parse_remappings(args.remap))
+    topics = replay_topics(parameter_values(config), arguments.parse_remappings(args.remap))
     with BagRecording(args.bag) as recording:
         print_warnings(recording.warnings)
         total_s = seconds(recording.end_ns - recording.start_ns)
@@ -125,9 +125,9 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
         return read_streams(recording, topics, setup, config, (begin, end))
 
 
-def _print(results: list[CheckResult]) -> None:
+def _print(results: list[Finding]) -> None:
     """Print a line a check, remedies below."""
-    from inertial_estimation.data_checks.check_result import Verdict
+    from inertial_estimation.diagnosis.finding import Verdict
 
     marks = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
     for result in results:
@@ -142,7 +142,7 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
     """Write the parameters that mend what was found; without any, remove those of an earlier check."""
     import yaml
 
-    from inertial_estimation.bring_up.fix_file import fixed_parameters
+    from inertial_estimation.diagnosis.finding import fixed_parameters
 
     values = fixed_parameters(diagnosis.findings, config)
     if values:

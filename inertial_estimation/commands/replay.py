@@ -163,7 +163,7 @@ def _replayed(
             tilt=pipelines.tilt,
             inertial=pipelines.inertial,
             payload=pipelines.payload,
-            checks=pipelines.checks,
+            robot=pipelines.robot,
             start_s=args.start,
             hold_out_s=args.hold_out,
             progress=progress,

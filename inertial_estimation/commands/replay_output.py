@@ -10,8 +10,8 @@ import numpy as np
 from inertial_estimation.commands.terminal import drawing
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
-from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
-from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
+from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
+from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
@@ -100,7 +100,7 @@ def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
         print("\n".join(said), file=sys.stderr)
 
 
-def print_summary(folder: Path, evaluation: ReplayResults, results: list[CheckResult]) -> None:
+def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding]) -> None:
     """Print the verdicts on the data, what was estimated, and in which folder it is."""
     metrics = evaluation.metrics
     _print_checks(results)
@@ -128,7 +128,7 @@ def _said(health: Health) -> str:
     return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
-def _print_checks(results: list[CheckResult]) -> None:
+def _print_checks(results: list[Finding]) -> None:
     """Print what is not right about the data, and how many checks found nothing."""
     if not results:
         print("data checks           too few data to judge")
@@ -140,7 +140,7 @@ def _print_checks(results: list[CheckResult]) -> None:
         print(f"  {line}")
 
 
-def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[CheckResult]) -> str:
+def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Finding]) -> str:
     """Return the text of a metric, or what to check first where its value is implausible."""
     why = metrics["implausible"].get(name)
     if why is None:

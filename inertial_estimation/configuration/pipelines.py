@@ -10,12 +10,11 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_par
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
@@ -44,7 +43,7 @@ class Pipelines:
         nominal_mass: Sum of the URDF's masses [kg].
         tilt_options: Names of frames and other options of the node tilt_observer.
         urdf_warnings: What is doubtful in the URDF, a sentence each.
-        checks: Compare a whole recording with the robot's description.
+        robot: The robot, and its parameters.
     """
 
     tilt: TiltPipeline | None
@@ -55,7 +54,7 @@ class Pipelines:
     nominal_mass: float
     tilt_options: TiltNodeOptions
     urdf_warnings: tuple[str, ...]
-    checks: DataChecks
+    robot: tuple[RobotSetup, RobotConfig]
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -134,7 +133,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
         nominal_mass=setup.robot.total_mass,
         tilt_options=_tilt_options(config),
         urdf_warnings=tuple(urdf_warnings(text)),
-        checks=DataChecks(setup, first.robot),
+        robot=(setup, first.robot),
     )
 
 

@@ -1,12 +1,17 @@
 """One set of data, reduced to triangular factors as it streams in."""
 
-from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import Finding
+from inertial_estimation.diagnosis.streams import StreamCollector
 from inertial_estimation.identification.block_scatter import BlockScatter
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.row_models import RowModels
 from inertial_estimation.identification.row_stream import RowStream
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.identification.signal_statistics import SignalStatistics, finite_runs
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+
+CHECKED_S = 30.0  # of the signals that are checked
 
 
 class DataSet:
@@ -16,18 +21,18 @@ class DataSet:
         stack: The rows in the unknowns.
         scatter: Their scatter over blocks of time.
         freed: Rows and scatter in further unknowns, those of links that are held; None for none.
-        checks: Of the signals against the robot's description.
+        streams: The first signals, which are checked against the robot's description.
         statistics: Of the signals.
         unloaded: Whether data of the robot without the load are among them.
     """
 
-    def __init__(self, models: RowModels, checks: DataChecks, freed: RowModels | None = None) -> None:
+    def __init__(self, models: RowModels, setup: RobotSetup, freed: RowModels | None = None) -> None:
         self._collectors = [RowCollector(one) for one in (models, freed) if one is not None]
         self.unloaded = False
         self.stack, self.scatter = self._collectors[0].stack, self._collectors[0].scatter
         self.freed = self._collectors[1] if freed is not None else None
-        self.checks = checks
-        self.statistics = SignalStatistics(checks.robot.model)
+        self.streams = StreamCollector(setup, CHECKED_S)
+        self.statistics = SignalStatistics(setup.robot)
 
     @property
     def shortest_s(self) -> float:
@@ -56,11 +61,16 @@ class DataSet:
             for collector in self._collectors:
                 collector.push(part, unloaded)
             self.statistics.add(part)
-            self.checks.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
+            self.streams.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
         if left:
             self.statistics.dropped["not a number"] += left
             if end_ns != int(block.stamps_ns[-1]):
                 self._interrupt(unloaded)
+
+    def findings(self, config: RobotConfig) -> list[Finding]:
+        """Return what is wrong with the first signals, of a robot with these parameters."""
+        streams = self.streams.streams()
+        return [] if streams is None else diagnose(streams, self.streams.setup, config).findings
 
     def _interrupt(self, unloaded: bool) -> None:
         for collector in self._collectors:

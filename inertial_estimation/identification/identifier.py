@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.data_checks.check_result import in_words
-from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.diagnosis.finding import in_words
 from inertial_estimation.errors import (
     ConfigurationError,
     InconsistentInertiaError,
@@ -153,7 +152,7 @@ class Identifier:
         self._freed = freed_unknowns(config, robot, self.parameters)
         freed = row_models(config, setup, self._freed.parameters) if self._freed else None
         self._training, self._validation = (
-            DataSet(self._models, DataChecks(setup, config.robot), further) for further in (freed, None)
+            DataSet(self._models, setup, further) for further in (freed, None)
         )
         self._typical = typical_deviations(self.parameters, config.methods)
 
@@ -327,7 +326,7 @@ class Identifier:
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
         silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
-        found = in_words(self._training.checks.results())
+        found = in_words(self._training.findings(self._config.robot))
         constant = self._training.statistics.constant_joints
         if at_rest:
             found.append(

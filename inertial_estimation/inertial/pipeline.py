@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from inertial_estimation.construction import made_of_checked
-from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.estimate_defect import estimate_defect
 from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome

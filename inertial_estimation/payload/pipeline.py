@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.data_checks.live_checks import LiveChecks
+from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.joints import JOINTS

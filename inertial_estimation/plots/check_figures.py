@@ -7,14 +7,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from inertial_estimation.bring_up.cause import Cause, CauseKind
-from inertial_estimation.bring_up.doctor import Diagnosis
-from inertial_estimation.bring_up.inertia_findings import InertiaReport
-from inertial_estimation.bring_up.lag_search import LAGS
-from inertial_estimation.bring_up.uniform_signals import STEP_S
-from inertial_estimation.data_checks.check_result import Verdict
-from inertial_estimation.data_checks.foot_rotation import expected_rate
-from inertial_estimation.data_checks.nominal_torques import nominal_torques
+from inertial_estimation.diagnosis.causes import Cause, Kind
+from inertial_estimation.diagnosis.diagnose import Diagnosis
+from inertial_estimation.diagnosis.finding import Verdict
+from inertial_estimation.diagnosis.lags import LAGS
+from inertial_estimation.diagnosis.masses import MassReport
+from inertial_estimation.diagnosis.parts import rotation_over_feet
+from inertial_estimation.diagnosis.table import STEP_S, Table
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -27,12 +26,12 @@ TOLD = 0.45  # standard deviation of a mass that is drawn, share of it
 
 def figure_of_stamps(diagnosis: Diagnosis) -> Any:
     """Draw the steps between the stamps of every stream over time."""
-    streams = diagnosis.case.streams.by_name
+    streams = diagnosis.streams.by_name
     figure, axes = new_figure(len(streams), row_height=1.2)
-    first = min(int(stream.stamps_ns.min()) for stream in streams.values())
+    first = min(int(stream.times_ns.min()) for stream in streams.values())
     for axis, (name, stream) in zip(axes, streams.items(), strict=True):
-        times = (stream.stamps_ns[1:] - first) / NANOSECONDS
-        steps = np.diff(stream.stamps_ns) / 1e6
+        times = (stream.times_ns[1:] - first) / NANOSECONDS
+        steps = np.diff(stream.times_ns) / 1e6
         axis.plot(*thin(times, steps), ".", ms=2, color=COLOURS[0])
         median = float(np.median(steps))
         axis.set_ylim(min(0.0, float(steps.min())), max(3.0 * median, float(np.quantile(steps, 0.999)) * 1.1))
@@ -50,7 +49,7 @@ def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     shift_ms = 1e3 * STEP_S * LAGS
-    unknown = {result.check for result in diagnosis.results if result.verdict is Verdict.UNKNOWN}
+    unknown = {result.check for result in diagnosis.findings if result.verdict is Verdict.UNKNOWN}
     for colour, (name, lag) in zip(COLOURS, lags.items(), strict=False):
         if name in unknown:
             axis.plot(shift_ms, lag.curve, ":", color=colour, lw=1.2, label=f"{name}: cannot tell")
@@ -64,24 +63,33 @@ def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
     return figure
 
 
+def _tables(diagnosis: Diagnosis) -> tuple[Table, Table] | None:
+    """Return the table as recorded and as mended; None where there are too few data."""
+    if diagnosis.recorded is None or diagnosis.mended is None:
+        return None
+    with np.errstate(all="ignore"):
+        return diagnosis.robot.table(diagnosis.recorded), diagnosis.robot.table(diagnosis.mended)
+
+
 def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
     """Draw the gyroscope and what it should read over standing feet; None without."""
-    signals = diagnosis.case.signals
-    expected = expected_rate(diagnosis.mended.signals.table)
-    measured = signals.table.w_I
-    if not np.isfinite(measured).any() or not np.isfinite(expected).any():
+    tables = _tables(diagnosis)
+    if tables is None:
         return None
-    mended = diagnosis.mended.signals
-    begin, end = _busiest(signals.times_s, measured)
+    recorded, mended = (table.signals for table in tables)
+    expected = rotation_over_feet(tables[1])
+    if not np.isfinite(recorded.w).any() or expected is None:
+        return None
+    begin, end = _busiest(recorded.times_s, recorded.w)
     figure, axes = new_figure(3, row_height=1.5)
-    corrected = diagnosis.mended.streams.imu is not diagnosis.case.streams.imu
-    recorded = COLOURS[1] if corrected else BLACK
+    corrected = not np.array_equal(recorded.w, mended.w, equal_nan=True)
     for k, (axis, name) in enumerate(zip(axes, "xyz", strict=True)):
-        t, inside = _within(signals.times_s, begin, end)
-        axis.plot(t, measured[inside, k], color=recorded, lw=1.0, label="as recorded")
+        t, inside = _within(recorded.times_s, begin, end)
+        colour = COLOURS[1] if corrected else BLACK
+        axis.plot(t, recorded.w[inside, k], color=colour, lw=1.0, label="as recorded")
         t, inside = _within(mended.times_s, begin, end)
         if corrected:
-            axis.plot(t, mended.table.w_I[inside, k], color=BLACK, lw=1.0, label="corrected")
+            axis.plot(t, mended.w[inside, k], color=BLACK, lw=1.0, label="corrected")
         axis.plot(t, expected[inside, k], color=COLOURS[0], lw=1.0, ls="--", label="from the feet")
         tidy(axis, ylabel=f"{name} [rad/s]", title="Angular rate of the IMU" if k == 0 else "")
         if k:
@@ -92,15 +100,16 @@ def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
 
 def figure_of_contact_forces(diagnosis: Diagnosis) -> Any | None:
     """Draw the force of every contact, their sum and what the motion needs, along gravity; None without."""
-    table, times = diagnosis.mended.signals.table, diagnosis.mended.signals.times_s
-    if not diagnosis.mended.streams.wrenches or table.n_base != 6:
+    tables = _tables(diagnosis)
+    if tables is None or not diagnosis.streams.wrenches or diagnosis.robot.n_base != 6:
         return None
+    table, times = tables[1], tables[1].signals.times_s
     needed = np.linalg.norm(table.force[:, :3], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         up = table.force[:, :3] / needed[:, None]
     along = np.einsum("nki,ni->nk", table.forces_B, up)
     figure, (axis,) = new_figure(1, row_height=2.6)
-    for k, contact in enumerate(diagnosis.mended.robot.contacts):
+    for k, contact in enumerate(diagnosis.robot.setup.contact_names):
         colour = COLOURS[2 + k % (len(COLOURS) - 2)]
         axis.plot(*thin(times, along[:, k]), color=colour, lw=0.8, label=contact)
     axis.plot(*thin(times, along.sum(axis=1)), color=BLACK, lw=1.2, label="sum")
@@ -114,20 +123,20 @@ def figure_of_contact_forces(diagnosis: Diagnosis) -> Any | None:
 
 def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
     """Draw efforts and predicted torques of the joints with the largest differences; None without."""
-    signals = diagnosis.case.signals
-    tau, predicted = signals.table.tau, nominal_torques(diagnosis.mended.signals.table)
-    names = diagnosis.case.robot.names
-    if not np.isfinite(tau).any() or not np.isfinite(predicted).any():
+    tables, names = _tables(diagnosis), diagnosis.robot.names
+    if tables is None:
         return None
-    wrong = [r.subject for r in diagnosis.results if r.failed and r.subject in names]
-    mended = diagnosis.mended.signals
+    recorded, mended, predicted = tables[0].signals, tables[1].signals, tables[1].torques
+    if not np.isfinite(recorded.tau).any() or not np.isfinite(predicted).any():
+        return None
+    wrong = [one.subject for one in diagnosis.findings if one.failed and one.subject in names]
     size = np.nan_to_num(np.nanmean(predicted**2, axis=0))
     order = sorted(range(len(names)), key=lambda j: (names[j] not in wrong, -size[j]))[:MOST_JOINTS]
-    begin, end = _busiest(signals.times_s, tau[:, order])
+    begin, end = _busiest(recorded.times_s, recorded.tau[:, order])
     figure, axes = new_figure(len(order), row_height=1.5)
     for row, (axis, j) in enumerate(zip(axes, order, strict=True)):
-        t, inside = _within(signals.times_s, begin, end)
-        axis.plot(t, tau[inside, j], color=BLACK, lw=1.0, label="as recorded")
+        t, inside = _within(recorded.times_s, begin, end)
+        axis.plot(t, recorded.tau[inside, j], color=BLACK, lw=1.0, label="as recorded")
         t, inside = _within(mended.times_s, begin, end)
         axis.plot(t, predicted[inside, j], color=COLOURS[0], lw=1.0, ls="--", label="predicted")
         tidy(axis, ylabel="[Nm]", title=f"{names[j]}: effort, and torque by the description without friction")
@@ -137,10 +146,10 @@ def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
     return figure
 
 
-def _drawn_causes(report: InertiaReport, named: set[str]) -> list[Cause]:
+def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     """Return the links that are named and those whose masses are determined best, in the robot's order."""
-    masses = report.fit.masses
-    causes = [cause for cause in report.fit.causes if cause.kind is CauseKind.LINK]
+    masses = dict(zip(report.rows.links, report.rows.masses.tolist(), strict=True))
+    causes = [cause for cause in report.fit.causes if cause.kind is Kind.LINK]
     told = [
         cause
         for cause in causes
@@ -152,10 +161,11 @@ def _drawn_causes(report: InertiaReport, named: set[str]) -> list[Cause]:
 
 def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
     """Draw the change of each link's mass if only it were wrong, with two sigma; None without."""
-    report = diagnosis.inertia
+    report = diagnosis.masses
     if report is None or not report.holds:
         return None
-    named = {cause.subject for group in report.named for cause in group if cause.kind is CauseKind.LINK}
+    named = {cause.subject for group in report.named for cause in group if cause.kind is Kind.LINK}
+    masses = dict(zip(report.rows.links, report.rows.masses.tolist(), strict=True))
     causes = _drawn_causes(report, named)
     if not causes:
         return None
@@ -168,7 +178,7 @@ def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
         band = 2.0 * cause.sigma
         axis.plot([cause.size - band, cause.size + band], [y, y], color=colour, lw=4, alpha=0.35)
         axis.plot([cause.size], [y], "o", ms=5, color=colour)
-    labels = [f"{cause.subject} ({report.fit.masses[cause.subject]:.3g} kg)" for cause in causes]
+    labels = [f"{cause.subject} ({masses[cause.subject]:.3g} kg)" for cause in causes]
     axis.set_yticks(place, labels, fontsize=8)
     axis.axvline(0.0, color=GREY, lw=0.8)
     axis.set_xlabel("change of the mass [kg]")

@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from inertial_estimation.bring_up.doctor import Diagnosis
-from inertial_estimation.data_checks.check_result import CheckResult, Verdict, severest_first
+from inertial_estimation.diagnosis.diagnose import Diagnosis
+from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_first
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.check_figures import (
     figure_of_contact_forces,
@@ -32,6 +32,9 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
             "rate",
             "clock",
             "lost readings",
+            "held values",
+            "something else",
+            "all other checks",
             "stuck",
             "silent",
             "saturated",
@@ -66,7 +69,10 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
         ),
         figure_of_contact_forces,
     ),
-    "Masses": (("masses", "link mass", "link centre of mass", "informed links"), figure_of_masses),
+    "Masses": (
+        ("masses", "link mass", "link centre of mass", "informed links", "load change"),
+        figure_of_masses,
+    ),
     "Joints": ((), figure_of_efforts),  # positions, velocities, efforts, friction: all others
 }
 
@@ -87,12 +93,12 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
 
 def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> str:
     """Return the page as HTML; see `write_check_report`."""
-    results = diagnosis.results
+    results = diagnosis.findings
     sections = []
     for i, (title, (_checks, draw)) in enumerate(SECTIONS.items()):
         own = [result for result in results if _section(result) == title]
         if own:
-            figure = draw(diagnosis) if diagnosis.examined or title == "Streams" else None
+            figure = draw(diagnosis) if diagnosis.recorded is not None or title == "Streams" else None
             svg = (
                 None if figure is None else Markup(inline_svg(figure, f"check{i}"))
             )  # matplotlib escapes its text
@@ -103,7 +109,7 @@ def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> str:
         .get_template("check.html")
         .render(
             title=f"Check of {Path(source['bag']).name}",
-            robot=diagnosis.case.setup.robot.model.name,
+            robot=diagnosis.robot.setup.robot.model.name,
             source=source,
             duration_s=diagnosis.duration_s,
             counts=counts,
@@ -120,7 +126,7 @@ def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> str:
     return page
 
 
-def _section(result: CheckResult) -> str:
+def _section(result: Finding) -> str:
     for title, (checks, _draw) in SECTIONS.items():
         if result.check in checks:
             return title

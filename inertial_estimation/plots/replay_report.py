@@ -5,7 +5,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.diagnosis.finding import Verdict
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.page import page_environment
 from inertial_estimation.replay.replay_metrics import ReplayResults

@@ -5,15 +5,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
-from inertial_estimation.data_checks.data_checks import DataChecks
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import Finding, Verdict
+from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.marker_messages import MarkerPace
@@ -21,21 +23,21 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import RecordedMessage, Recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
-from inertial_estimation.signals import NANOSECONDS, BaseEstimate, JointReading, WrenchSample, seconds
+from inertial_estimation.signals import NANOSECONDS, BaseEstimate, seconds
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
+CHECKED_NS = 30 * NANOSECONDS  # of the recording whose data are checked
 HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
 
 
 class ReplayReaders(NamedTuple):
-    """What reads a recording: pipelines, and checks of the data; None for none."""
+    """The pipelines that read a recording; None for none."""
 
     tilt: TiltPipeline | None = None
     inertial: InertialPipeline | None = None
     payload: TrunkPayloadPipeline | None = None
-    checks: DataChecks | None = None
 
 
 class Replay:
@@ -63,7 +65,7 @@ class Replay:
         Args:
             recording: The recording.
             topics: Topics of the inputs.
-            readers: The pipelines and checks.
+            readers: The pipelines.
             watcher: Looks on while the estimates are made; None: nobody.
 
         Raises:
@@ -74,14 +76,12 @@ class Replay:
         self._recording, self._readers, self._watcher = recording, readers, watcher
         self._takers: dict[str, list[Take]] = {}
         self._message_readers: Readers = {}
-        tilt, inertial, payload, checks = readers
+        tilt, inertial, payload = readers
         every = {TILT_NODE: tilt, INERTIAL_NODE: inertial, PAYLOAD_NODE: payload}
         self._nodes: dict[str, Any] = {node: one for node, one in every.items() if one is not None}
         self._fed = [one.inputs for one in (inertial, payload) if one is not None] if tilt is not None else []
         for pipeline in self._nodes.values():
             self._connect(pipeline.inputs, topics)
-        if checks is not None:
-            self._connect_checks(checks, topics)
         self.topics = list(self._takers)
         if inertial is not None:
             self.run.efforts = self._keep(topics.joints)
@@ -106,19 +106,12 @@ class Replay:
         for topic, take in takers.items():
             self._takers.setdefault(topic, []).append(take)
 
-    def _connect_checks(self, checks: DataChecks, topics: RecordedTopics) -> None:
-        self._listen(topics.joints, checks.push_joints, JointReading)
-        if topics.imu:
-            self._listen(topics.imu, checks.push_imu)
-        for contact, topic in topics.wrenches.items():
-            self._listen(topic, partial(checks.push_wrench, contact), WrenchSample)
-
-    def _listen(self, topic: str, push: Callable[[Any], None], kind: type = object) -> None:
+    def _listen(self, topic: str, push: Callable[[Any], None]) -> None:
         """Let values of a topic be pushed to what does not affect the estimates."""
 
         def take(message: RecordedMessage, _arrival_ns: int) -> None:
             sample = message.read()
-            if sample is not None and isinstance(sample, kind):
+            if sample is not None:
                 push(sample)
 
         if self._recording.topics.get(topic) in CONVERSIONS:
@@ -202,7 +195,7 @@ def replay_recording(
     tilt: TiltPipeline | None = None,
     inertial: InertialPipeline | None = None,
     payload: TrunkPayloadPipeline | None = None,
-    checks: DataChecks | None = None,
+    robot: tuple[RobotSetup, RobotConfig] | None = None,
     start_s: float = 0.0,
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -216,7 +209,7 @@ def replay_recording(
         tilt: Tilt pipeline, or None.
         inertial: Inertial pipeline, or None.
         payload: Trunk payload pipeline, or None.
-        checks: Checks of the data, which read the same messages, or None.
+        robot: The robot and its parameters, with which the data are checked; None: they are not.
         start_s: Where to begin, after the start of the recording [s].
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
@@ -229,7 +222,7 @@ def replay_recording(
     Raises:
         RecordingError: If a topic is missing or of the wrong type, or has no message after the start.
     """
-    replay = Replay(recording, topics, ReplayReaders(tilt, inertial, payload, checks), watcher)
+    replay = Replay(recording, topics, ReplayReaders(tilt, inertial, payload), watcher)
     _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
     if hold_out_s is not None:
@@ -240,7 +233,7 @@ def replay_recording(
             if progress is not None:
                 progress(seconds(now_ns - begin_ns))
     run = replay.run
-    run.checks = checks.results() if checks is not None else []
+    run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns)
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
     times_ns = (recording.start_ns, begin_ns, recording.end_ns)
@@ -249,6 +242,18 @@ def replay_recording(
     if silent:
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
     return run
+
+
+def _checked(
+    recording: Recording, topics: RecordedTopics, robot: tuple[RobotSetup, RobotConfig], begin_ns: int
+) -> list[Finding]:
+    """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
+    setup, config = robot
+    try:
+        streams = read_streams(recording, topics, setup, config, (begin_ns, begin_ns + CHECKED_NS))
+    except RecordingError:
+        return []
+    return [one for one in diagnose(streams, setup, config).findings if one.verdict is not Verdict.UNKNOWN]
 
 
 def _check_times(recording: Recording, start_s: float, hold_out_s: float | None) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
-from inertial_estimation.data_checks.check_result import as_json
+from inertial_estimation.diagnosis.finding import as_json
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.recordings.recording import BagRecording, read_orientations

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from inertial_estimation.data_checks.check_result import CheckResult
+from inertial_estimation.diagnosis.finding import Finding
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -54,7 +54,7 @@ class ReplayRun:
     health: list[Health] = field(default_factory=list)
     reports: list[tuple[int, str, list[Health]]] = field(default_factory=list)
     contact_loads: list[tuple[int, tuple[ContactLoad, ...]]] = field(default_factory=list)
-    checks: list[CheckResult] = field(default_factory=list)
+    checks: list[Finding] = field(default_factory=list)
     start_ns: int = 0
     begin_ns: int = 0
     end_ns: int = 0

@@ -27,7 +27,7 @@ from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 if TYPE_CHECKING:  # a node imports the pipeline that it has alone
-    from inertial_estimation.data_checks.live_checks import LiveChecks
+    from inertial_estimation.diagnosis.live import LiveChecks
 
 PipelineConfig: TypeAlias = (
     TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig

@@ -3,7 +3,7 @@
 import pytest
 
 from inertial_estimation.commands.replay_output import _number
-from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.replay.replay_metrics import implausible_metrics
 
 
@@ -25,7 +25,7 @@ def test_masses_and_errors_out_of_proportion_are_implausible(metrics, named):
 
 
 def test_an_implausible_number_is_printed_with_what_to_check():
-    wrong = CheckResult("effort sign", "elbow", Verdict.WRONG, -1.0, "", "it is opposed", "turn it")
+    wrong = Finding("effort sign", "elbow", Verdict.WRONG, -1.0, "", "it is opposed", "turn it")
     metrics = {"implausible": {"total_mass_kg": "278 kg, the description has 80 kg"}}
     text = _number(metrics, "total_mass_kg", "278.000", [wrong])
     assert text.startswith("implausible (278 kg")

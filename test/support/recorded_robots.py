@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.bring_up.doctor import diagnose
-from inertial_estimation.bring_up.streams import read_streams
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -31,7 +32,7 @@ class Recorded:
 
     def failed(self, streams=None, **changes):
         """What is not right, as pairs of check and subject."""
-        results = self.diagnosis(streams, **changes).results
+        results = self.diagnosis(streams, **changes).findings
         return [(result.check, result.subject) for result in results if result.failed]
 
 
@@ -42,7 +43,7 @@ def recorded(name, seconds, *, payload_time_s=None, **payload):
     config = spec.config
     urdf = read_urdf(spec.urdf)
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
-    topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
+    topics = replay_topics(parameter_values(config), {})
     span = (recording.start_ns, recording.end_ns)
     setup = robot_from_config(config, urdf)
     streams = read_streams(recording, topics, setup, config, span)

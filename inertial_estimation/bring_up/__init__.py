@@ -1,1 +1,0 @@
-"""Checks of a whole recording during the bring-up of a robot: what is wrong, where, and what mends it."""

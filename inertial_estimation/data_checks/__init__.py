@@ -1,1 +1,0 @@
-"""Checks of measured data against the robot's description: signs, units, order, weight, rates."""

@@ -1,0 +1,154 @@
+"""What agrees, a line each, so that one knows what was looked at; and efforts that are no torques."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.hypotheses import factors_of_efforts
+from inertial_estimation.diagnosis.parts import BEYOND, Part, hangs, specific_force, torque_columns
+from inertial_estimation.diagnosis.table import Table, rms
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+
+LIGHT, HEAVY = (
+    0.5,
+    1.6,
+)  # times the weight on the contacts, beyond which no load explains it
+EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
+SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
+SIGMAS = 4.0
+WRENCHES = "contact wrenches"
+
+
+class Agreement(NamedTuple):
+    """How the agreement of a part is said, with its number; empty: nothing is said without it."""
+
+    check: str
+    subject: str
+    sentence: str
+    factor: float = 100.0  # of the largest share that is left
+    without: str = ""
+
+
+DIRECTION = "the mean specific force is {:.3g} deg from the normal of the ground under the feet"
+TURN = "the rate fits the rotation over the feet to {:.0f} %"
+STILL = "the base hardly turns over standing feet: let the robot squat, lean and twist"
+SAID = {
+    "velocities": Agreement(
+        *("joint velocities", JOINTS, "they fit the slopes of the positions to {:.0f} %", 100.0),
+        "none are sent, or no joint moves enough to compare them",
+    ),
+    "direction of gravity": Agreement("accelerometer direction", IMU, DIRECTION, math.degrees(1.0)),
+    "rotation": Agreement(
+        "gyroscope axes", IMU, "they fit the rotation over the feet to {:.0f} %", 100.0, STILL
+    ),
+    "wrenches": Agreement("sensor axes", WRENCHES, "they balance weight and motion to {:.2g} %"),
+    "whole body": Agreement("effort", JOINTS, "they carry weight and motion but for {:.0f} %"),
+}
+
+
+def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
+    """Return a finding about each part that is not named wrong otherwise."""
+    wrong = {one.check for one in said if one.failed}
+    found = [*_positions(table, parts["positions"]), *_sizes(table), *_efforts(table, parts)]
+    for name, how in SAID.items():
+        if name in parts:
+            value = how.factor * float(parts[name].left.max())
+            found.append(Finding(how.check, how.subject, Verdict.OK, value, "", how.sentence.format(value)))
+        elif how.without and (how.subject == JOINTS or "size of gravity" in parts):
+            found.append(cannot_tell(how.check, how.subject, how.without))
+    return [one for one in found if one.check not in wrong]
+
+
+def _positions(table: Table, part: Part) -> Iterator[Finding]:
+    for j in np.flatnonzero(part.left > BEYOND).tolist():
+        low, high = np.quantile(table.signals.q[:, j], (0.02, 0.98))
+        said = f"{low:.4g} to {high:.4g} rad is {part.left[j]:.3g} rad outside the limits of the description"
+        remedy = "check its zero position (joint_offsets), the order of the names and the description"
+        value = float(part.left[j])
+        yield Finding("joint positions", table.robot.names[j], Verdict.WARN, value, "rad", said, remedy)
+    if not (part.left > BEYOND).any():
+        yield Finding(
+            "joint positions", JOINTS, Verdict.OK, float(part.left.max()), "rad", "within the limits"
+        )
+
+
+def _sizes(table: Table) -> Iterator[Finding]:
+    """Judge the sizes of specific force and contact forces."""
+    size = specific_force(table)
+    if size is not None:
+        said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
+        wrong = size < SUBTRACTED * STANDARD_GRAVITY
+        remedy = (
+            "sensor silent, or gravity subtracted? The driver must send the specific force" if wrong else ""
+        )
+        verdict = Verdict.WRONG if wrong else Verdict.OK
+        yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
+    if table.robot.n_base != 6 or not table.measures_wrenches:
+        return
+    needed, carried = table.force[:, :3], table.contact_force[:, :3]
+    factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))
+    said, remedy, verdict = (
+        f"the contacts carry {factor:.3g} times the weight of the description",
+        "",
+        Verdict.OK,
+    )
+    if not np.nan_to_num(table.signals.wrenches).any():
+        said, remedy, verdict = (
+            "the wrenches of all contacts are exactly zero",
+            "check their driver",
+            Verdict.WRONG,
+        )
+    elif hangs(table):
+        said += ": it hangs"
+    elif not LIGHT < factor < HEAVY:
+        remedy = "check scale and zero of the sensors, loads, masses; does something else hold the robot?"
+        verdict = Verdict.WARN
+    yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
+
+
+def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
+    tau, names = table.signals.tau, table.robot.names
+    if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
+        said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
+        yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
+        return
+    factors = factors_of_efforts(table) if "torques" in parts else None
+    if factors is not None:
+        k, sigma, strong = factors
+        silent = strong & np.isfinite(tau).any(axis=0) & ~np.nan_to_num(tau).any(axis=0)
+        for j in np.flatnonzero(silent).tolist():
+            remedy = "check the driver, or leave it out of torque_rows"
+            yield Finding(
+                "effort silent", names[j], Verdict.WRONG, 0.0, "", "its effort is always zero", remedy
+            )
+        good = k[strong & (k > SIGMAS * sigma)]
+        if len(good):
+            span = f"{good.min():.2g} to {good.max():.2g} times the predicted torque"
+            said = f"{len(good)} of {len(k)} joints measure {span}"
+            yield Finding("effort", JOINTS, Verdict.OK, float(good.min()), "", said)
+            return
+    if "whole body" not in parts:
+        why = (
+            "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
+        )
+        yield cannot_tell("effort", JOINTS, why if np.isfinite(tau).any() else "no efforts are sent")
+
+
+def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
+    """Return the finding that efforts exceed by far all that weight, motion and friction can need."""
+    made = torque_columns(table) if "torques" in parts else None
+    if made is None:
+        return []
+    _y, X, _prior, joints, _rows, size = made
+    largest, typical = float((rms(X[:, :, 0]) * size).max()), float(np.median(size))
+    if typical < EXCESS * largest or float(np.median(parts["torques"].left[joints])) < ABSENT:
+        return []
+    times = typical / max(largest, 1e-9)
+    said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque needed"
+    remedy = "percent of a servo, or a current? Expected Nm at the joint; set drive_gains"
+    return [Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, remedy)]

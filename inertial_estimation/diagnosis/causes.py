@@ -1,0 +1,371 @@
+"""Which single cause explains best what the forces leave unexplained: mass, sensor, geometry or nothing.
+
+Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
+with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement S,
+g of the normal equations), is
+
+    ln p(y | H) - ln p(y | nothing) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
+
+(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The
+size of the noise is that of the residual when all causes act at once, inflated by its correlation in time.
+The tolerances that every description and sensor has are marginalised, too: without them many small errors
+count as one large one.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.forces import ForceRows
+from inertial_estimation.diagnosis.table import Robot
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+MASS_PRIOR, MASS_FLOOR = 0.5, 0.02  # deviation of a wrong mass: of the link's, at least of the robot's
+MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
+LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
+COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
+OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
+WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
+SCALE_PRIOR, SCALE_TOLERANCE = 0.3, 0.03  # of the scale of a sensor that is wrong, and of each that is not
+OF_SCALE, WRONG_SCALE = 0.06, 0.3
+EFFORT_ZERO, OF_ZERO, WRONG_ZERO = 0.1, 0.03, 0.1  # of an effort, shares of the joint's effort limit
+WRENCH_ZERO, OF_WRENCH_ZERO = 0.15, 0.05  # of a force sensor, shares of the weight
+DIRECTION_PRIOR, DIRECTION_TOLERANCE = 0.1, 0.005  # of an IMU [rad]
+OF_DIRECTION, WRONG_DIRECTION = 0.03, 0.07
+GRAVITY_PRIOR, GRAVITY_TOLERANCE = 5.0, 0.05  # of a mounting [m/s^2]
+OF_GRAVITY, WRONG_GRAVITY = 0.03 * STANDARD_GRAVITY, 0.07 * STANDARD_GRAVITY
+OFFSET_PRIOR, OF_OFFSET, WRONG_OFFSET = 0.1, 0.02, 0.1  # of a joint position [rad]
+STICTION, STICTION_UNLIMITED = (
+    0.04,
+    0.1,
+)  # of friction terms: share of the effort limit; of the largest torque
+MOVES, WHILE_MOVING = 0.05, 0.25  # speed [rad/s] from which stiction is no constant, and what is left of it
+ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
+ZERO_SHARE, LEVER = 0.02, 0.1  # of a sensor's zero, share of the weight; of its moments [m]
+NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
+MOST_CORRELATION = 0.95  # of neighbouring windows
+KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
+WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
+
+
+class Kind(Enum):
+    """What may be wrong."""
+
+    LINK = "link mass"  # mass [kg] and first moment [kg m] of a link
+    WHOLE = "masses"  # a factor of all masses
+    WRENCH = "contact wrench scale"
+    WRENCH_ZERO = "contact wrench zero"  # a constant of one contact's sensor [N, Nm]
+    EFFORT = "effort scale"
+    ZERO = "effort zero"  # a constant of one joint's effort [Nm]
+    OFFSET = "joint offset"  # a constant of one joint's position [rad]
+    IMU = "IMU mounting"  # a rotation of the readings of the IMU, its axes [rad]
+    MOUNTING = "base mounting"  # gravity in the axes of a fixed base [m/s^2]
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a factor of masses or readings."""
+        return self in (Kind.WHOLE, Kind.WRENCH, Kind.EFFORT)
+
+
+VECTORS = (Kind.IMU, Kind.MOUNTING)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The columns of one cause."""
+
+    kind: Kind  # what it is
+    subject: str  # link, contact or joint; "all" for all of them
+    columns: slice  # which of the columns of all causes are its own
+    prior: Array  # standard deviations of its amplitudes where it is the cause
+    tolerance: Array | None  # the same of the error that every description has; None: it has none
+    matters: float  # size from which it matters
+    wrong: float  # size from which it is wrong
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """One cause and how well it explains the forces."""
+
+    block: Block  # what it is
+    amplitude: Array  # estimated change, true minus described or read; the relative error of a scale
+    sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
+    evidence: float  # logarithm of how much more probable the data are with it than without
+    explained: float  # share of the unexplained variance that it explains
+    worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
+
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        return self.block.kind
+
+    @property
+    def subject(self) -> str:
+        """Link, contact or joint."""
+        return self.block.subject
+
+    @property
+    def size(self) -> float:
+        """Change of mass [kg], of a scale, of an effort [Nm] or a position [rad]; norm of other vectors."""
+        if self.kind is Kind.WRENCH_ZERO:
+            return float(np.linalg.norm(self.amplitude[:3]))
+        return float(np.linalg.norm(self.amplitude)) if self.kind in VECTORS else float(self.amplitude[0])
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the size; of a vector the largest one."""
+        part = self.sigmas[:3] if self.kind is Kind.WRENCH_ZERO else self.sigmas
+        return float(part.max()) if self.kind in (*VECTORS, Kind.WRENCH_ZERO) else float(self.sigmas[0])
+
+    @property
+    def moment(self) -> tuple[float, float]:
+        """Change of a link's first moment about its nominal centre of mass, and its deviation [kg m]."""
+        largest = 1 + int(np.argmax(np.abs(self.amplitude[1:])))
+        return float(np.linalg.norm(self.amplitude[1:])), float(self.sigmas[largest])
+
+
+@dataclass(frozen=True, eq=False)
+class ForceFit:
+    """Result of the comparison."""
+
+    causes: tuple[Cause, ...]  # the most probable first
+    unexplained: float  # rms of the whitened residual without any cause; 1 where the description is right
+    mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it were wrong [kg], by link
+
+
+Part = tuple[Kind, str, Array, Array, Array | None, tuple[float, float]]
+
+
+def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
+    """Yield all causes: kind, subject, columns, prior, tolerance, sizes that matter and are wrong."""
+    total, tolerance = float(rows.masses.sum()), np.array([SCALE_TOLERANCE])
+    scale = np.array([SCALE_PRIOR]), (OF_SCALE, WRONG_SCALE)
+    for i, link in enumerate(rows.links):
+        described = float(rows.masses[i])
+        mass = max(MASS_PRIOR * described, MASS_FLOOR * total)
+        usual = max(described, LEAST_MASS * total) * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
+        bounds = max(OF_LINK * described, OF_ROBOT * total), min(WRONG_LINK * described, WRONG_ROBOT * total)
+        yield Kind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3), usual, bounds
+    yield Kind.WHOLE, "all", rows.whole[..., None], scale[0], None, scale[1]
+    weight = robot.weight
+    for i, contact in enumerate(rows.contacts):
+        yield Kind.WRENCH, contact, rows.wrenches[:, :, i, None], scale[0], tolerance, scale[1]
+        prior = weight * WRENCH_ZERO * np.array([1.0] * 3 + [LEVER] * 3)
+        bounds = OF_WRENCH_ZERO * weight, 4.0 * OF_WRENCH_ZERO * weight
+        yield Kind.WRENCH_ZERO, contact, rows.zeros[:, :, 6 * i : 6 * i + 6], prior, None, bounds
+    if len(rows.contacts) > 1:
+        yield Kind.WRENCH, "all", rows.wrenches.sum(axis=2)[..., None], scale[0], None, scale[1]
+    limits = _stiction(rows, robot) / STICTION
+    for i, joint in enumerate(rows.joints):
+        yield Kind.EFFORT, joint, rows.gains[:, :, i, None], scale[0], tolerance, scale[1]
+        bounds = OF_ZERO * limits[i], WRONG_ZERO * limits[i]
+        yield Kind.ZERO, joint, rows.friction[:, :, i, :1], np.array([EFFORT_ZERO * limits[i]]), None, bounds
+    if len(rows.joints) > 1:
+        yield Kind.EFFORT, "all", rows.gains.sum(axis=2)[..., None], scale[0], None, scale[1]
+    if rows.gravity.shape[2]:
+        prior, usual = np.full(3, GRAVITY_PRIOR), np.full(3, GRAVITY_TOLERANCE)
+        yield Kind.MOUNTING, "description", rows.gravity, prior, usual, (OF_GRAVITY, WRONG_GRAVITY)
+    first = rows.geometry.shape[2] - len(rows.turning)
+    if first:
+        prior, usual = np.full(3, DIRECTION_PRIOR), np.full(3, DIRECTION_TOLERANCE)
+        yield Kind.IMU, "imu/data", rows.geometry[:, :, :first], prior, usual, (OF_DIRECTION, WRONG_DIRECTION)
+    for j, joint in enumerate(rows.turning):
+        column = rows.geometry[:, :, first + j, None]
+        yield Kind.OFFSET, joint, column, np.array([OFFSET_PRIOR]), None, (OF_OFFSET, WRONG_OFFSET)
+
+
+def _stiction(rows: ForceRows, robot: Robot) -> Array:
+    """Return the size of each measured joint's stiction [Nm], shape (j,)."""
+    limits = np.array([robot.effort[robot.names.index(name)] for name in rows.joints])
+    largest = float(np.abs(rows.gains).max(initial=1e-6))
+    stiction: Array = np.where(np.isfinite(limits), STICTION * limits, STICTION_UNLIMITED * largest)
+    return stiction
+
+
+def _nuisance(rows: ForceRows, robot: Robot) -> tuple[Array, Array]:
+    """Return columns of friction and sensor zeros, and the deviations of their priors."""
+    N, m = rows.left.shape
+    size = np.sqrt(np.mean(rows.friction**2, axis=(0, 1))) * math.sqrt(m)
+    prior = _stiction(rows, robot)[:, None] / np.maximum(size, [1.0, 1.0, 0.05, 0.2])
+    speed = np.abs(rows.friction[..., 2]).max(axis=1)
+    prior[:, 0] *= np.maximum((speed < MOVES).mean(axis=0), WHILE_MOVING)
+    prior[:, 3] *= ARMATURE_PRIOR
+    weight = robot.weight * ZERO_SHARE
+    zeros = np.tile([weight] * 3 + [weight * LEVER] * 3, rows.zeros.shape[2] // 6)
+    columns = np.concatenate((rows.friction.reshape(N, m, -1), rows.zeros), axis=2)
+    return columns, np.concatenate((prior.ravel(), zeros))
+
+
+class _Problem(NamedTuple):
+    """Normal equations of all columns: those of friction and zeros first, then those of the causes."""
+
+    A: Array  # all columns, shape (N, m, c)
+    G: Array  # information, shape (c, c)
+    b: Array  # shape (c,)
+    power: float  # of the whitened readings
+    weight: Array  # one over the noise, zero of a reading that is not trusted, shape (N, m)
+    readings: float  # number of independent ones
+    blocks: list[Block]
+    nuisance: Array  # deviations of the priors of friction and zeros
+
+
+def _problem(rows: ForceRows, robot: Robot) -> _Problem:
+    nuisance, nuisance_prior = _nuisance(rows, robot)
+    blocks, every, first = list[Block](), [nuisance], 0
+    for kind, subject, columns, prior, tolerance, bounds in _parts(rows, robot):
+        own = slice(first, first + len(prior))
+        blocks.append(Block(kind, subject, own, prior, tolerance, *bounds))
+        every.append(columns)
+        first = own.stop
+    A, r = np.concatenate(every, axis=2), rows.left
+    noise, inflation, kept = _noise(A, rows, np.concatenate((nuisance_prior, *[b.prior for b in blocks])))
+    weight = kept / noise
+    X, y = (A * weight[:, :, None]).reshape(r.size, -1), (r * weight).ravel()
+    G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
+    votes, columns = rows.votes
+    c = A.shape[2] - columns.shape[1]  # the geometry comes last
+    G[c:, c:] += columns.T @ columns
+    b[c:] += columns.T @ votes
+    count = max(float(kept.sum()) / inflation, 1.0)
+    return _Problem(A, G, b, power + float(votes @ votes), weight, count, blocks, nuisance_prior)
+
+
+def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> ForceFit:
+    """Compare all causes, on what those that were found before (`assumed`) do not explain."""
+    A, G, b, power, weight, count, blocks, nuisance_prior = _problem(rows, robot)
+    first, r = len(nuisance_prior), rows.left
+    columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
+    known, known_prior = _marginalised(nuisance_prior, blocks, assumed)
+    inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
+    solved = linear_algebra.solve(inner, np.column_stack((G[known, first:], b[known])))
+    S = G[first:, first:] - G[np.ix_(known, np.arange(first, len(b)))].T @ solved[:, :-1]
+    g = b[first:] - G[first:, known] @ solved[:, -1]
+    left = max(power - float(b[known] @ solved[:, -1]), 1e-12)
+    full = [_judged(block, S, g, left) for block in blocks]
+    causes = [_simpler(cause, S, g, left) for cause in full]
+
+    def rest(cause: Cause | None) -> Array:
+        others, change = solved[:, -1], np.zeros_like(r)
+        if cause is not None:
+            own = cause.block.columns
+            others = others - solved[:, :-1][:, own] @ cause.amplitude
+            change = columns[:, :, own] @ cause.amplitude
+        residual: Array = (r - A[:, :, known] @ others - change) * weight
+        return residual
+
+    best = max(causes, key=lambda cause: cause.evidence)
+    independent, before = _independent(rest(best), kept), rest(None)
+    causes = sorted(
+        (_tempered(cause, independent, left / count) for cause in causes), key=lambda c: -c.evidence
+    )
+    causes = [
+        replace(c, worsens=_worsens(before, rest(c), rows.n_base)) if i < 12 else c
+        for i, c in enumerate(causes)
+    ]
+    noises = {
+        c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
+    }
+    return ForceFit(
+        causes=tuple(causes),
+        unexplained=math.sqrt(left / count),
+        mass_sigma=noises,
+    )
+
+
+def _worsens(before: Array, after: Array, n_base: int) -> bool:
+    """Return whether a cause makes the rows of the base, or those of the joints, agree less."""
+    parts = [slice(0, n_base), slice(n_base, None)] if n_base else [slice(None)]
+    sizes = [(float(np.linalg.norm(before[:, p])), float(np.linalg.norm(after[:, p]))) for p in parts]
+    return any(now > WORSE * max(was, 1e-9) for was, now in sizes)
+
+
+def _marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]) -> tuple[Array, Array]:
+    """Return the columns that act in any case, with their priors: tolerances, assumed causes."""
+    columns, deviations = [np.arange(len(nuisance))], [nuisance]
+    found = {(cause.kind, cause.subject) for cause in assumed}
+    for block in blocks:
+        deviation = block.prior if (block.kind, block.subject) in found else block.tolerance
+        if deviation is not None:
+            columns.append(len(nuisance) + np.arange(block.columns.start, block.columns.stop))
+            deviations.append(deviation)
+    return np.concatenate(columns), np.concatenate(deviations)
+
+
+def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
+    """Return each row's noise, the inflation by correlation in time, and which residuals are trusted.
+
+    The residual is that of all causes at once, each with its prior.
+    """
+    r = rows.left
+    N, m = r.shape
+    size = np.sqrt(np.mean(rows.measured**2, axis=0))
+    floor = NOISE_FLOOR * size + BASE_FLOOR * float(size.max()) + 1e-9
+    noise, kept = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor), np.ones((N, m))
+    residual = r
+    for _ in range(3):
+        weight = kept / noise
+        X = (A * weight[:, :, None]).reshape(N * m, -1)
+        x = linear_algebra.solve(X.T @ X + np.diag(priors**-2.0), X.T @ (r * weight).ravel())
+        residual = r - A @ x
+        rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum(kept.sum(axis=0), 1.0))
+        kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
+        noise = np.maximum(rms, floor)
+    white = residual * kept / noise
+    neighbours = float(np.sum(white[1:] * white[:-1]) / max(float(kept.sum()), 1.0))
+    correlation = min(max(neighbours, 0.0), MOST_CORRELATION)
+    return noise, (1.0 + correlation) / (1.0 - correlation), kept
+
+
+def _independent(rest: Array, kept: Array) -> float:
+    """Return how many of the residuals count as independent: theirs over (1 + rho) / (1 - rho)."""
+    power = max(float(np.sum(rest**2)), 1e-12)
+    rho = min(max(float(np.sum(rest[1:] * rest[:-1])) / power, 0.0), MOST_CORRELATION)
+    return max(float(kept.sum()) * (1.0 - rho) / (1.0 + rho), 2.0)
+
+
+def _tempered(cause: Cause, independent: float, left: float) -> Cause:
+    """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
+
+    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
+    most of what is left, the equation itself does not hold, and small differences mean nothing.
+    """
+    price = 0.5 * np.count_nonzero(cause.sigmas) * math.log(independent)
+    bound = -0.5 * independent * math.log(max(1.0 - cause.explained, 1e-6)) - price
+    noise = _left_noise(cause, left)
+    return replace(cause, evidence=min(cause.evidence, bound), sigmas=cause.sigmas * math.sqrt(noise))
+
+
+def _left_noise(cause: Cause, left: float) -> float:
+    """Return the variance of what a cause does not explain, over that of the noise, at least one."""
+    return max(1.0, left * (1.0 - cause.explained))
+
+
+def _simpler(cause: Cause, S: Array, g: Array, left: float) -> Cause:
+    """Return a link with another mass at the described centre of mass, where that is more probable."""
+    block = cause.block
+    if block.kind is not Kind.LINK:
+        return cause
+    first = block.columns.start
+    alone = _judged(replace(block, columns=slice(first, first + 1), prior=block.prior[:1]), S, g, left)
+    if alone.evidence < cause.evidence:
+        return cause
+    rest = np.zeros(len(cause.amplitude) - 1)
+    amplitude, sigmas = np.concatenate((alone.amplitude, rest)), np.concatenate((alone.sigmas, rest))
+    return replace(alone, block=block, amplitude=amplitude, sigmas=sigmas)
+
+
+def _judged(block: Block, S: Array, g: Array, left: float) -> Cause:
+    part, gradient = S[block.columns, block.columns], g[block.columns]
+    covariance = linear_algebra.inv(part + np.diag(block.prior**-2.0))
+    amplitude = covariance @ gradient
+    values = np.maximum(linear_algebra.eigvalsh(block.prior[:, None] * part * block.prior), 0.0)
+    gain = 0.5 * float(gradient @ amplitude)
+    sigmas = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    evidence = gain - 0.5 * float(np.sum(np.log1p(values)))
+    return Cause(block, amplitude, sigmas, evidence, min(2.0 * gain / left, 1.0))

@@ -1,0 +1,75 @@
+"""Evidence of linear models with Gaussian priors, the one measure by which hypotheses are compared.
+
+A hypothesis predicts readings y = X x + noise with a prior x ~ N(m, P). With noise of standard deviation s
+the probability of the readings is
+
+    ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
+
+with r = y - X m, taken at the most probable s (evidence approximation; MacKay, Neural Computation 4, 1992).
+The determinant is the price of what could explain anything. Readings are smoothed, so only a share of them
+counts as independent.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+INDEPENDENT = 0.5  # share of the windows that count as independent
+NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of the rms of the readings; no description is better
+TINY, FARTHEST = 1e-300, -20.0  # of a variance; of a normal variable
+
+
+class Fit(NamedTuple):
+    """A linear model at the most probable size of the noise, for n series at once."""
+
+    log: Array  # log evidence, shape (n,)
+    left: Array  # rms of what is left, shape (n,)
+    x: Array  # coefficients, shape (n, c)
+    covariance: Array  # of the coefficients, shape (n, c, c)
+
+
+def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float] = NOISE) -> Fit:
+    """Explain readings y, shape (N, n), by columns X, shape (N, n, c), with noise of the most probable size.
+
+    The coefficients are expected at `mean` with deviations `prior`, shape (c,) or (n, c).
+    """
+    n, c = X.shape[1:]
+    mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
+    r = y - np.einsum("ijc,jc->ij", X, mean)
+    G, b = np.einsum("ija,ijb->jab", X, X), np.einsum("ija,ij->ja", X, r)
+    power, variances = np.sum(r**2, axis=0), np.square(list(sizes))[:, None]
+    A = G / variances[:, :, None, None] + np.eye(c) * (prior**-2.0)[:, None, :]
+    x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
+    factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
+    log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum(axis=1))
+    explained = np.einsum("ja,sja->sj", b, x)
+    log = -0.5 * (len(y) * np.log(variances) + log_det + (power - explained) / variances)
+    best, every = np.argmax(log, axis=0), np.arange(n)
+    taken = x[best, every]
+    left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, taken)) ** 2, axis=0))
+    return Fit(log[best, every], left, taken + mean, linear_algebra.inv(A[best, every]))
+
+
+def log_share(left: float, count: float, floor: float) -> float:
+    """Return the log evidence of residuals of some size, relative to that of the readings: -n ln left."""
+    return -INDEPENDENT * count * math.log(max(left, floor))
+
+
+def dissipates(fit: Fit, power: Array, most: float) -> Array:
+    """Return the log of the odds by which friction takes energy from the motion, shape (n,).
+
+    With the mean power P of the fitted friction, a normal variable of deviation s, the prior that P is not
+    negative adds ln 2 Phi(P / s); `power` is that of each column over its coefficient, shape (n, c), and
+    `most` the largest odds against, as friction is part of no prediction.
+    """
+    taken = np.einsum("jc,jc->j", fit.x, power)
+    sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), TINY))
+    z = np.maximum(math.sqrt(INDEPENDENT) * taken / sigma, FARTHEST)
+    twice = np.array([math.erfc(-one / math.sqrt(2.0)) for one in z.tolist()])
+    odds: Array = np.maximum(np.log(twice), -most)
+    return odds

@@ -1,0 +1,135 @@
+"""What a check found: verdict, number, sentence, remedy, and the parameters that mend it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from inertial_estimation.errors import listing
+from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.signals import Health, HealthLevel
+
+NAME = "data checks"
+MOST_NAMED = 3  # lines in one health message, and names in one line
+MOST_ALONE = 2  # alike findings that have a line each
+
+
+class Verdict(Enum):
+    """Outcome of a check; the order is that of severity."""
+
+    OK = "ok"  # the data agree with the description
+    WARN = "warn"  # the data are unusual; estimates may be wrong
+    WRONG = "wrong"  # the data contradict the description; estimates from them are wrong
+    UNKNOWN = "cannot tell"  # the data do not determine the result; the sentence says why
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Parameters that mend what was found: added offsets [rad], factors of gains, and values of others."""
+
+    joint_offsets: Mapping[str, float] = field(default_factory=dict)
+    drive_gains: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+NO_FIX = Fix()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Verdict of one check about one input, joint, contact or link."""
+
+    check: str  # name of the check ("effort sign")
+    subject: str  # what it is about ("panda_joint2")
+    verdict: Verdict  # outcome
+    value: float  # the number that was judged
+    unit: str  # unit of the number; empty for a ratio or a count
+    sentence: str  # what was found, with the number
+    remedy: str = ""  # what to change: a parameter, or the driver of an input; empty where the verdict is ok
+    fix: Fix = field(default=NO_FIX, compare=False)  # parameters that mend it
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is unusual or wrong."""
+        return self.verdict in (Verdict.WARN, Verdict.WRONG)
+
+    def __str__(self) -> str:
+        said = f"{self.subject}: {self.sentence}"
+        return f"{said}; {self.remedy}" if self.remedy else said
+
+
+def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding:
+    """Return the finding that the data do not determine a result, why, and what may help."""
+    return Finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why, remedy)
+
+
+def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return findings as plain values for a JSON file."""
+    names = ("check", "subject", "verdict", "value", "unit", "sentence", "remedy")
+    rows = [{name: getattr(one, name) for name in names} for one in findings]
+    return [{**row, "verdict": row["verdict"].value} for row in rows]
+
+
+def severest_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that failed, the wrong ones first, otherwise in their order."""
+    failed = [one for one in findings if one.failed]
+    return sorted(failed, key=lambda one: one.verdict is not Verdict.WRONG)
+
+
+def in_words(findings: Iterable[Finding]) -> list[str]:
+    """Return one line for each failed finding, the wrong ones first; alike ones share a line."""
+    groups: dict[tuple[str, Verdict, str], list[Finding]] = {}
+    for one in severest_first(findings):
+        groups.setdefault((one.check, one.verdict, one.remedy), []).append(one)
+    return [line for group in groups.values() for line in _lines(group)]
+
+
+def _lines(group: list[Finding]) -> list[str]:
+    if len(group) <= MOST_ALONE:
+        return [str(one) for one in group]
+    subjects = listing([one.subject for one in group], limit=MOST_NAMED)
+    return [f"{group[0].check} of {subjects}, for example {group[0]}"]
+
+
+def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
+    """Summarise findings as one health entry; `waiting` is said while there are none."""
+    findings = list(findings)
+    failed = severest_first(findings)
+    if not failed:
+        known = sum(one.verdict is Verdict.OK for one in findings)
+        return Health(NAME, HealthLevel.OK, f"{known} checks ok" if findings else waiting)
+    wrong = any(one.verdict is Verdict.WRONG for one in failed)
+    lines = in_words(failed)
+    said = ". ".join(lines[:MOST_NAMED])
+    if len(lines) > MOST_NAMED:
+        said += f"; and {len(lines) - MOST_NAMED} more"
+    values = {f"{r.check} {r.subject}": f"{r.verdict.value} {r.value:.4g} {r.unit}".strip() for r in failed}
+    return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, said, values)
+
+
+def fixed_parameters(findings: Iterable[Finding], config: RobotGeometryConfig) -> dict[str, Any]:
+    """Return the parameters that mend what was found, by dotted name, for all nodes.
+
+    They are added to offsets and gains of the parameters with which the data were read.
+    """
+    offsets = dict(zip(config.joint_offsets.joints, config.joint_offsets.values, strict=True))
+    gains = dict(zip(config.drive_gains.joints, config.drive_gains.values, strict=True))
+    values: dict[str, Any] = {}
+    fixes = [one.fix for one in findings]
+    for fix in fixes:
+        for joint, offset in fix.joint_offsets.items():
+            offsets[joint] = round(offsets.get(joint, 0.0) + offset, 6)
+        for joint, gain in fix.drive_gains.items():
+            gains[joint] = float(f"{gains.get(joint, 1.0) * gain:.6g}")
+        for name, value in fix.parameters.items():
+            joined = name.endswith(".units") and isinstance(value, list) and name in values
+            values[name] = [*values[name], *value] if joined else value  # type: ignore[misc]
+    changed = (
+        ("joint_offsets", offsets, any(fix.joint_offsets for fix in fixes)),
+        ("drive_gains", gains, any(fix.drive_gains for fix in fixes)),
+    )
+    for name, by_joint, is_changed in changed:
+        if is_changed:
+            values[f"{name}.joints"] = list(by_joint)
+            values[f"{name}.values"] = list(by_joint.values())
+    return values

@@ -1,0 +1,186 @@
+"""What the equation of motion leaves unexplained, with a column for everything that may explain it.
+
+At each window the equation of motion gives, for base and joints,
+
+    r = S' tau + J' w - (M a + c) = Y dtheta + friction + wrong scales + noise
+
+with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are projected out:
+the rows are multiplied by a basis of the null space of their Jacobian (Mistry et al., ICRA 2010). Errors of
+the geometry have the slopes of the recursive Newton-Euler algorithm; they are judged by the feet, too, which
+stand on level ground and turn as the base does (`votes`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
+from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.geometry_slopes import GeometrySlopes, GravityTorques
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+MOST_WINDOWS = 250
+AVERAGED = 5  # windows; the noise of an IMU is in the columns, too, and would draw all masses to zero
+FEWEST = 20
+VOTES = 40  # windows at which the feet judge offsets of joints
+STEP = 1e-3  # of their differences [rad]
+LEAST_SPEED = 0.01  # noise of a foot's speed [m/s, rad/s]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceRows:
+    """Rows of N windows, m each, before weighting."""
+
+    left: Array  # measured minus predicted, shape (N, m)
+    measured: Array  # measured part alone, for the size of the noise, shape (N, m)
+    loads: Array  # columns of mass and first moment of each body, shape (N, m, b, 4)
+    friction: Array  # offset, Coulomb, viscous and rotor inertia of each measured joint, shape (N, m, j, 4)
+    gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
+    wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
+    zeros: Array  # columns of a constant wrench in each contact's sensor, shape (N, m, 6 k)
+    whole: Array  # column of all masses times a factor, shape (N, m)
+    # columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others
+    gravity: Array
+    geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
+    links: tuple[str, ...]  # A link of each body
+    masses: Array  # their nominal masses [kg], shape (b,)
+    joints: tuple[str, ...]  # names of the measured joints
+    contacts: tuple[str, ...]  # names of the contacts with measured wrenches
+    turning: tuple[str, ...]  # names of the joints that turn, t of them
+    # what the feet say of the geometry: readings (v,) and columns (v, 3 + t), with noise of size one
+    votes: tuple[Array, Array]
+    n_base: int  # rows of the base among m; 0 where they are mixed
+
+
+def force_rows(table: Table) -> ForceRows | None:
+    """Build the rows of windows; None where no forces are known together with the motion."""
+    s, robot, setup = table.signals, table.robot, table.robot.setup
+    with_tau, b = np.isfinite(s.tau).mean(axis=0) > 0.5, table.robot.n_base
+    wrenches = table.measures_wrenches
+    if b and not wrenches and not (setup.contacts and with_tau.any()):
+        return None
+    rows = np.concatenate((np.ones(b, dtype=bool), with_tau))
+    known = np.isfinite(table.force).all(axis=1) & np.isfinite(s.tau[:, with_tau]).all(axis=1)
+    known &= np.isfinite(s.wrenches).all(axis=(1, 2)) if wrenches else True
+    kept = np.flatnonzero(known)
+    if len(kept) < FEWEST or not rows.any():
+        return None
+    averaged = AVERAGED if b and wrenches else 1
+    count = len(kept) // averaged
+    groups = kept[: count * averaged].reshape(count, averaged)
+    groups = groups[:: max(1, -(-count * averaged // MOST_WINDOWS))]
+    builder = _Builder(table, rows, with_tau)
+    parts = [
+        [np.mean(a, axis=0) for a in zip(*(builder.window(i) for i in group), strict=True)]
+        for group in groups.tolist()
+    ]
+    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
+        np.array, zip(*parts, strict=True)
+    )
+    return ForceRows(
+        *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
+        links=builder.candidates.links,
+        masses=builder.candidates.masses,
+        joints=tuple(np.array(robot.names)[with_tau].tolist()),
+        contacts=setup.contact_names if wrenches else (),
+        turning=builder.slopes.turning,
+        votes=_votes(table, builder.slopes.turning),
+        n_base=b if wrenches else 0,
+    )
+
+
+class _Builder:
+    def __init__(self, table: Table, rows: Array, with_tau: Array) -> None:
+        setup = table.robot.setup
+        robot = setup.robot
+        self._table, self._rows, self._joints = table, rows, np.flatnonzero(with_tau)
+        self.candidates = CandidateColumns(robot, candidate_links(robot, ["*"], []))
+        self.slopes = GeometrySlopes(setup)
+        floats = robot.floating_base and setup.imu is not None
+        self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
+        self._gravity = None if robot.floating_base else GravityTorques(robot)
+
+    def window(self, i: int) -> tuple[Array, ...]:
+        """Return left, measured and all columns of a window, in the order of `ForceRows`."""
+        table, s, rows, b = self._table, self._table.signals, self._rows, self._table.robot.n_base
+        nv, measured = len(rows), self._table.measures_wrenches
+        dq, ddq, joints, k = s.dq[i], s.ddq[i], self._joints, np.arange(len(self._joints))
+        friction, gains, acting = np.zeros((nv, len(k), 4)), np.zeros((nv, len(k))), np.zeros(nv)
+        friction[b + joints, k] = np.stack(
+            (np.ones(len(k)), np.tanh(dq[joints] / SLOW), dq[joints], ddq[joints]), axis=1
+        )
+        acting[b + joints] = s.tau[i, joints]
+        J = table.jacobians[i]
+        pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))
+        predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
+        gains[b + joints, k] = predicted[b + joints]
+        acting = acting + pushed.sum(axis=1) if measured else acting
+        gravity = np.zeros((nv, 0)) if self._gravity is None else self._gravity.at(s.q[i])
+        columns = [
+            acting - table.force[i],
+            acting,
+            self._loads(i),
+            friction,
+            gains,
+            pushed,
+            J.reshape(-1, nv).T,
+        ]
+        columns += [table.force[i], gravity, self._geometry(i)]
+        chosen = [array[rows] for array in columns]
+        if b and not measured:
+            used = J[:, :3] if table.points else J
+            C = used[:, :, rows].reshape(-1, int(rows.sum())).T
+            U, _values, _Vt = linear_algebra.svd(C)
+            chosen = [np.tensordot(U[:, min(C.shape) :].T, array, axes=1) for array in chosen]
+        if not measured:
+            chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
+        return tuple(chosen)
+
+    def _loads(self, i: int) -> Array:
+        """Columns of the loads on all bodies at a window, shape (nv, b, 4)."""
+        s, robot = self._table.signals, self._table.robot.setup.robot
+        v, a = s.dq[i], s.ddq[i]
+        if self._to_base is not None:
+            f_B, w_B, wd_B = self._to_base.base_motion((s.q[i], v, a), s.f[i], s.w[i], s.wd[i])
+            v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
+        loads: Array = self.candidates.at(robot.configuration(s.q[i]), v, a).loads.transpose(1, 0, 2)
+        return loads
+
+    def _geometry(self, i: int) -> Array:
+        """Columns of the geometry; contact wrenches that are not measured are those of least squares."""
+        table, s = self._table, self._table.signals
+        wrenches: Array = np.nan_to_num(s.wrenches[i])
+        if not table.measures_wrenches and wrenches.size:
+            J, used = table.jacobians[i], slice(0, 3) if table.points else slice(0, 6)
+            acting = np.concatenate((np.zeros(table.robot.n_base), s.tau[i]))
+            known = np.isfinite(acting)
+            columns = J[:, used].reshape(-1, J.shape[2]).T[known]
+            found = linear_algebra.pinv(columns, 1e-6) @ (table.force[i] - acting)[known]
+            wrenches[:, used] = found.reshape(len(J), -1)
+        return self.slopes.at((s.q[i], s.dq[i], s.ddq[i]), (s.f[i], s.w[i], s.wd[i]), wrenches)
+
+
+def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return what the feet say: all stand on one level, but for a slope of the ground."""
+    joints, found = [table.robot.names.index(name) for name in turning], heights(table)
+    if found is None:
+        return np.zeros(0), np.zeros((0, len(joints)))
+    depth, rows, up = found
+    k, b = len(depth), table.robot.n_base
+    columns, middle = np.zeros((k, 3 + len(joints))), np.zeros((k, 3))
+    f_B = np.nanmean(table.f_B, axis=0)
+    for i, r in enumerate(rows):
+        middle[i] = table.points_B[r, i].mean(axis=0)
+        moved = np.einsum("nij,njv->iv", table.rotations_BF[r, i], table.jacobians[r, i, :3]) / len(r)
+        columns[i, 3:] = -(up @ moved[:, b:])[joints]
+        # the force turns by phi in axes of the IMU
+        turned = np.cross(np.eye(3), np.nanmean(table.signals.f, axis=0)) @ np.nanmean(table.R_BI, axis=0).T
+        columns[i, :3] = -turned @ middle[i] / max(float(np.linalg.norm(f_B)), 1e-9)
+    across = middle - middle.mean(axis=0)
+    across -= np.outer(across @ up, up)
+    P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
+    W = linear_algebra.inv(linear_algebra.cholesky(P))
+    return W @ (depth - depth.mean()), -W @ columns

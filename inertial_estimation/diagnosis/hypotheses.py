@@ -1,0 +1,259 @@
+"""Hypotheses about signs, units and orders of joints: exact changes of the sensors, words, remedies.
+
+A hypothesis is tried where some part of the table disagrees that it could explain. Fitted ones (a factor, a
+rotation) are hypotheses like the others once they are fitted. Those about IMU and contacts are in `wirings`.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.diagnosis.evidence import most_probable
+from inertial_estimation.diagnosis.finding import NO_FIX, Fix
+from inertial_estimation.diagnosis.parts import (
+    BEYOND,
+    EXPECTED,
+    FAR,
+    STRONG,
+    STRONG_UNLIMITED,
+    Part,
+    torque_columns,
+    whole_body_rows,
+)
+from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
+
+Mask = NDArray[np.bool_]
+TURN = 2.0 * math.pi
+TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
+AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
+UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
+GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
+COMMON, MOST_COMMON, GUESSES = (
+    1.6,
+    3000.0,
+    15,
+)  # factors of all efforts; number that is guessed where friction is all
+FACTOR_SIGMAS, SURE_SIGMAS = 4.0, 10.0  # of a factor of torques that stand out from friction, and of others
+OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
+CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """One assumption about the sensors."""
+
+    check: str  # name of the finding
+    subject: str  # input, joint or contact that it is about
+    words: str  # what it assumes, after "if"
+    remedy: str  # what to change
+    change: Change  # what it makes of the signals
+    price: float  # of its complexity, in logarithms
+    value: float = 0.0  # the number that is reported, in its unit
+    unit: str = ""
+    parts: tuple[str, ...] = ()  # parts of the table that it may change; empty: all
+    fix: Fix = NO_FIX  # parameters that mend it
+    mild: bool = False  # whether it is only unusual
+    exact: bool = True  # whether masses can be judged after it
+
+
+def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis]:
+    """Yield units, turns, signs and, if asked for, exchanged names of joint positions."""
+    robot, q = table.robot, table.signals.q
+    n, names = q.shape[1], robot.names
+    low, high = np.quantile(q, (0.02, 0.98), axis=0)
+    beyond = np.maximum(robot.lower - low, high - robot.upper)
+    turning = np.isin(np.arange(n), robot.setup.robot.turning_joints)
+    said = (
+        f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
+    )
+    remedy = "degrees? The driver must send radians, or set joint_states.units: [deg]"
+    radians = Change(position=np.diag(np.where(turning, 1.0 / DEGREES, 1.0)))
+    fix = Fix(parameters={"joint_states.units": ["deg"]})
+    yield Hypothesis("joint positions", JOINTS, said, remedy, radians, 1.0, float(np.abs(q).max()), fix=fix)
+    for j in range(n):
+        where = f"{names[j]} ({low[j]:.4g} to {high[j]:.4g} rad)"
+        positions = partial(Hypothesis, "joint positions", names[j])
+        for turns in (1, -1, 2, -2) if turning[j] and beyond[j] > BEYOND else ():
+            if _fits(robot, j, low[j] - turns * TURN, high[j] - turns * TURN):
+                offset, fix = -TURN * turns, Fix(joint_offsets={names[j]: -TURN * turns})
+                remedy = f"off by {turns:+d} turn(s)? Add {offset:.5g} to joint_offsets of this joint"
+                change, price = Change(offset=offset * np.eye(n)[j]), abs(turns)
+                said = f"{where} were off by {turns:+d} turn(s)"
+                yield positions(said, remedy, change, price, float(beyond[j]), "rad", fix=fix)
+        if turning[j] and beyond[j] > FAR and _fits(robot, j, low[j] / DEGREES, high[j] / DEGREES):
+            change, said = Change(position=diagonal(n, {j: 1.0 / DEGREES})), f"{where} were in degrees"
+            yield positions(said, "degrees? The driver must send radians", change, 4.0, float(beyond[j]))
+        if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
+            opposite = diagonal(n, {j: -1.0})
+            said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
+            remedy = "correct its sign in the driver, or the axis of the joint in the description"
+            yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
+    for i, j in itertools.combinations(range(n), 2) if exchanges else ():
+        fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
+        if fits and rms(q[:, i] - q[:, j], None) > AWAY:
+            E, said = exchange(n, i, j), f"'{names[i]}' and '{names[j]}' were exchanged"
+            remedy = "check the order of names and values in the driver of joint_states"
+            change = Change(position=E, velocity=E, effort=E)
+            yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
+
+
+def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MARGIN) -> bool:
+    return bool(low > robot.lower[j] - margin and high < robot.upper[j] + margin)
+
+
+def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
+    """Yield units, signs and orders of the velocities that leave much, of each joint and of all."""
+    s, names = table.signals, table.robot.names
+    n, unlike = len(names), np.flatnonzero(left > UNLIKE).tolist()
+    factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
+    units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / TURN, "the other sign": -1.0}
+    fix = Fix(parameters={"inputs.joint_velocity": "derived"})
+
+    def velocity(
+        subject: str, words: str, remedy: str, M: Array, price: float, value: float = 0.0
+    ) -> Hypothesis:
+        remedy += "; or set inputs.joint_velocity: derived"
+        change = Change(velocity=M)
+        return Hypothesis(
+            "joint velocities", subject, words, remedy, change, price, value, "", OF_VELOCITIES, fix
+        )
+
+    for unit, factor in units.items() if unlike else ():
+        remedy = f"{unit}? " + ("Correct it in the driver" if factor < 0.0 else "The driver must send rad/s")
+        yield velocity(JOINTS, f"all velocities were {unit}", remedy, np.eye(n) / factor, 1.0, factor)
+        for j in unlike:
+            slope = f"{factors[j]:.3g} times the slope of the position"
+            words, M = f"the velocity of '{names[j]}' were {unit} ({slope})", diagonal(n, {j: 1.0 / factor})
+            yield velocity(names[j], words, remedy, M, 2.0, factors[j])
+    for j in unlike:
+        k = float(factors[j])
+        if not 1.0 / GEAR < k < GEAR and abs(k) > 1e-3:
+            words = f"the velocity of '{names[j]}' were {k:.3g} times the slope of its position"
+            yield velocity(
+                names[j], words, "check unit and gear in the driver", diagonal(n, {j: 1.0 / k}), 4.0, k
+            )
+    for i, j in itertools.combinations(unlike, 2):
+        words = f"the velocities of '{names[i]}' and '{names[j]}' were exchanged"
+        yield velocity(names[i], words, "check their order in the driver", exchange(n, i, j), 3.0)
+
+
+def factors_of_efforts(table: Table) -> tuple[Array, Array, Mask] | None:
+    """Return each effort over the predicted torque, its deviation, and which stand out from friction."""
+    made = torque_columns(table)
+    if made is None:
+        return None
+    y, X, prior, joints, _rows, size = made
+    n = len(table.robot.names)
+    fit = most_probable(y, X, EXPECTED, np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:])))
+    k, sigma, strong = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
+    k[joints], sigma[joints] = fit.x[:, 0], np.sqrt(2.0 * fit.covariance[:, 0, 0])
+    predicted = rms(X[:, :, 0]) * size
+    limit, largest = table.robot.effort[joints], float(predicted.max(initial=0.0))
+    strong[joints] = predicted > np.where(np.isfinite(limit), STRONG * limit, STRONG_UNLIMITED * largest)
+    return k, sigma, strong
+
+
+def _scaled(
+    table: Table,
+    subject: str,
+    words: str,
+    gains: Array,
+    price: float,
+    value: float,
+    remedy: str = "",
+    **more: bool,
+) -> Hypothesis:
+    """Return the hypothesis that efforts are right after gains."""
+    names = table.robot.names
+    drive = {name: float(gains[names.index(name)]) for name in (names if subject == JOINTS else (subject,))}
+    remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
+    check = "effort sign" if value == -1.0 else "effort unit"
+    change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
+    return Hypothesis(check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, **more)
+
+
+def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]:
+    """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them."""
+    names, n = table.robot.names, len(table.robot.names)
+    left = np.ones(n) if torque is None else torque.left
+    yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
+    for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
+        yield _scaled(table, JOINTS, f"all efforts were {unit}", np.full(n, 1.0 / factor), 1.0, factor)
+    for j, one in enumerate(np.eye(n)):
+        words = f"the effort of '{names[j]}' had the other sign"
+        yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)
+        for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")) if left[j] > UNLIKE else ():
+            words, gains = f"the effort of '{names[j]}' were {unit}", np.where(one > 0.0, 1.0 / factor, 1.0)
+            yield _scaled(table, names[j], words, gains, 3.0, factor, f"{unit}? Expected Nm; set drive_gains")
+    yield from _factors(table, left)
+    for i, j in itertools.combinations(range(n), 2) if torque is not None else ():
+        if max(left[i], left[j]) > UNLIKE:
+            words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
+            remedy, change = (
+                "check the order of names and efforts in the driver",
+                Change(effort=exchange(n, i, j)),
+            )
+            yield Hypothesis("effort order", names[i], words, remedy, change, 3.0, parts=OF_EFFORTS)
+    words = "the torques of gravity were missing in all efforts"
+    remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"
+    change = Change(without_gravity=True)
+    yield Hypothesis(
+        "efforts without gravity", JOINTS, words, remedy, change, 3.0, parts=OF_EFFORTS, exact=False
+    )
+
+
+def _factors(table: Table, left: Array) -> Iterator[Hypothesis]:
+    """Yield factors that no load explains: of one effort, of all, of each its own."""
+    n, names, limit = len(table.robot.names), table.robot.names, table.robot.effort
+    every = partial(_scaled, table, JOINTS)
+    if np.isfinite(limit).all():
+        words = f"all efforts were in percent of their limits (up to {limit.max() / 100.0:.3g} Nm each)"
+        yield every(words, limit / 100.0, 2.0, 100.0 / float(limit.max()), CURRENT)
+    found, guesses = factors_of_efforts(table), np.zeros(0)
+    k, sigma, strong = (np.zeros(n), np.ones(n), np.zeros(n, dtype=bool)) if found is None else found
+    certain = (strong & (np.abs(k) > FACTOR_SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
+    common = 1.0
+    if certain.any():
+        size = float(np.exp(np.median(np.log(np.abs(k[certain])))))
+        common = math.copysign(size, float(np.median(np.sign(k[certain]))))
+    elif found is not None:
+        guesses = np.geomspace(LARGEST_FACTOR, MOST_COMMON, GUESSES)
+    elif (rows := whole_body_rows(table)) is not None:
+        common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
+    if not 1.0 / COMMON < common < COMMON:
+        sign = " and of the other sign" if common < 0.0 else ""
+        words = f"all efforts were {abs(common):.3g} times too large{sign}"
+        yield every(words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
+    for guess in guesses.tolist():
+        words = f"all efforts were about {guess:.2g} times too large"
+        yield every(words, np.full(n, 1.0 / guess), 4.0, guess, CURRENT, exact=False)
+    known = certain & strong
+    low, high = (float(np.abs(k[known]).min()), float(np.abs(k[known]).max())) if known.any() else (1.0, 1.0)
+    if (low > LARGEST_FACTOR or high < 1.0 / LARGEST_FACTOR) and high > GEAR * low:
+        words = f"each effort had a factor of its own, {low:.3g} to {high:.3g}"
+        remedy = "currents, or torques before the gears? Expected Nm at the joint; set drive_gains"
+        yield every(
+            words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
+        )
+    for j in np.flatnonzero(certain & (left > UNLIKE)).tolist():
+        if not 1.0 / LARGEST_FACTOR < abs(k[j]) < LARGEST_FACTOR:
+            words = f"the effort of '{names[j]}' were {k[j]:.3g} times too large"
+            remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
+            yield _scaled(
+                table,
+                names[j],
+                words,
+                diagonal(n, {j: 1.0 / k[j]}).diagonal(),
+                4.0,
+                k[j],
+                remedy,
+                exact=False,
+            )

@@ -1,0 +1,104 @@
+"""The data of a running pipeline against the robot's description: judged after the start, and on request.
+
+Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the
+inputs; once they span five seconds, one call judges all of them, which a node lets another process execute.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import Finding, health_of
+from inertial_estimation.diagnosis.streams import RobotStreams, StreamCollector, StreamNotes, joint_rows
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.sensors import IMU, ContactSource
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, WrenchAxes
+from inertial_estimation.signals import Health
+
+SPAN_S = 5.0  # of the data that are judged
+SLACK_NS = 50_000_000  # the other inputs may arrive later than the joint states by this
+
+Results: TypeAlias = list[Finding]
+Execution: TypeAlias = Callable[[Callable[[], Results]], Callable[[], Results | None]]
+
+
+def at_once(call: Callable[[], Results]) -> Callable[[], Results | None]:
+    """Execute a call; return what returns its results."""
+    results = call()
+    return lambda: results
+
+
+def judged(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Results:
+    """Judge rows of the inputs of a pipeline."""
+    return diagnose(streams, setup, config).findings
+
+
+class LiveChecks:
+    """Checks what a pipeline uses of its inputs.
+
+    Attributes:
+        execute: Executes the call that judges; returns what returns the results, or None until it has them.
+    """
+
+    def __init__(self, setup: RobotSetup, config: RobotGeometryConfig, inputs: RobotInputs) -> None:
+        """Begin without data of the inputs of a robot, among which are joint states."""
+        self.execute: Execution = at_once
+        self._robot, self._inputs = (setup, config), inputs
+        self.begin()
+
+    def begin(self) -> None:
+        """Check the data that come from now on, until there are enough."""
+        self._rows = StreamCollector(self._robot[0], SPAN_S)
+        self._taken = {name: self._inputs.streams[name].ring.newest_ns for name in self._names()}
+        self._clears = self._inputs.streams[JOINTS].ring.clears
+        self._pending: Callable[[], Results | None] | None = None
+        self._results: Results | None = None
+
+    def health(self) -> Health:
+        """Go on with the checks; return what they have found."""
+        if self._pending is None and self._results is None:
+            self._collect()
+        if self._pending is not None:
+            self._results = self._pending()
+            self._pending = self._pending if self._results is None else None
+        if self._results is not None:
+            return health_of(self._results)
+        if self._pending is not None:
+            return health_of([], "the data are being checked")
+        if not self._rows.duration_s:
+            return health_of([], "waiting for data")
+        return health_of([], f"{self._rows.duration_s:.0f} s of data, they are checked after {SPAN_S:g} s")
+
+    def _names(self) -> dict[str, str]:
+        """Return the names of the inputs that are judged, by those of their rows."""
+        contacts = self._inputs.contacts.values()
+        sensed = [c for c in contacts if c.source is ContactSource.WRENCH and c.axes is WrenchAxes.SENSOR]
+        names = {name: name for name in (JOINTS, IMU) if name in self._inputs.streams}
+        return names | {c.stream.spec.name: f"{c.name}/wrench" for c in sensed}
+
+    def _collect(self) -> None:
+        """Copy the rows that are new; begin the judgement once there are enough."""
+        if self._inputs.streams[JOINTS].ring.clears != self._clears:
+            self.begin()  # their times begin anew
+        joints, names = self._inputs.joints, self._names()
+        assert joints is not None
+        for name, kept in names.items():
+            ring = self._inputs.streams[name].ring
+            newest, last = ring.newest_ns, self._taken.get(name)
+            if newest is None or newest == last:
+                continue
+            times, rows = ring.window(int(ring.time[ring.begin]) if last is None else last + 1, newest)
+            self._rows.push(kept, times, joint_rows(rows, joints.columns) if name == JOINTS else rows)
+            self._taken[name] = newest
+        if self._rows.duration_s < SPAN_S - 2e-9 * SLACK_NS:
+            return
+        self._rows.notes = {kept: self._notes(name) for name, kept in names.items()}
+        streams = self._rows.streams()
+        if streams is not None:
+            self._pending = self.execute(partial(judged, streams, *self._robot))
+
+    def _notes(self, name: str) -> StreamNotes:
+        stream = self._inputs.streams[name]
+        return StreamNotes.of(stream.received, stream.drops.counts, stream.clock)

@@ -1,0 +1,310 @@
+"""Masses of the description, scales and zeros of sensors, offsets: what is named, and what cannot be told."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, fit_forces
+from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
+from inertial_estimation.diagnosis.forces import ForceRows, force_rows
+from inertial_estimation.diagnosis.frames import added_frame
+from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.errors import listing
+from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.vectors import DEGREES
+
+CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
+TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
+UNEXPLAINED, MOSTLY = (
+    2.5,
+    0.9,
+)  # times the noise, beyond which the equation does not hold; unless so much is explained
+SIGMAS, LIKELY = 4.0, 1.5  # of a size that is certain, and of a mass that is named with its place
+HEAVIER, HEAVIER_SIGMAS, TOLD = (
+    0.05,
+    2.5,
+    0.04,
+)  # share of the weight beyond tolerances, its deviations; largest one
+LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
+EXPLAINS, EXPLAINS_OF_LINK = 0.05, 0.03  # least share of what noise and tolerances leave unexplained
+GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
+MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
+SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
+MOST_CAUSES, SECOND, MUCH = (
+    2,
+    0.3,
+    0.4,
+)  # number; share of the first one's evidence, and of the rest, of a further one
+INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
+HIGH_FRICTION = 0.15  # Coulomb friction over the effort limit of the joint
+OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
+SCALED = {Kind.WHOLE: "all masses", Kind.WRENCH: "the contact wrenches", Kind.EFFORT: "the efforts"}
+
+
+@dataclass(frozen=True, eq=False)
+class MassReport:
+    """What the forces say, for figures."""
+
+    rows: ForceRows  # the rows of the equation of motion
+    fit: ForceFit  # comparison of all causes, before any was assumed
+    # the causes that were named, in order, each with those that cannot be told from it
+    named: tuple[tuple[Cause, ...], ...]
+    holds: bool  # whether the equation of motion holds but for what was named
+
+
+def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Finding], MassReport | None]:
+    """Compare forces with masses, sensors and geometry, of windows with right signs, units and times."""
+    rows, robot = force_rows(table), table.robot
+    if rows is None:
+        return [
+            cannot_tell(
+                "masses",
+                "description",
+                "neither efforts nor contact wrenches are known together with the motion",
+            )
+        ], None
+    first, extent = fit_forces(rows, robot), BodyPlacements(robot.setup.robot).extent
+    fit, doubt = first, ""
+    named: list[tuple[Cause, ...]] = []
+    while len(named) < MOST_CAUSES:
+        doubt = _absurd(fit)
+        group = () if doubt else _group(fit, rows, extent)
+        if not group or not _matters(group[0], rows):
+            break
+        if named and (group[0].evidence < SECOND * named[0][0].evidence or group[0].explained < MUCH):
+            break  # what is left may be that the first cause is not described exactly
+        remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
+        if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
+            doubt = f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause"
+            break
+        named.append(group)
+        fit = fit_forces(rows, robot, [causes[0] for causes in named])
+    found = [_named(group, rows, config) for group in named]
+    if doubt and not named:
+        found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
+    elif not named:
+        found.append(_true(first, rows))
+    report = MassReport(rows, first, tuple(named), not doubt)
+    return [*found, _informed(first, rows)], report
+
+
+def _absurd(fit: ForceFit) -> str:
+    """Return why nothing is named where the most probable scale is none that units and weight allow."""
+    best = max((cause.evidence for cause in fit.causes), default=0.0)
+    absurd = [
+        c for c in fit.causes if c.kind.is_scale and c.size > -1.0 and not LEAST_SCALE < c.size < MOST_SCALE
+    ]
+    if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
+        return ""
+    what = words_of(max(absurd, key=lambda cause: cause.evidence))
+    size = f"{fit.unexplained:.2g} times their noise"
+    return f"the forces do not balance by {size}, and what explains it best, {what}, is no error of masses"
+
+
+def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
+    """Return the most probable causes that cannot be told apart, or none that is certain."""
+    causes = [cause for cause in fit.causes if _possible(cause, rows) and _shift(cause, rows) < extent]
+    if not causes or causes[0].evidence < CERTAIN:
+        return ()
+    best = causes[0].evidence
+    group = [cause for cause in causes if cause.evidence > best - max(TOGETHER, TOGETHER_SHARE * best)]
+    group.sort(key=lambda cause: (cause.worsens, not _matters(cause, rows), -cause.evidence))
+    return tuple(group)
+
+
+def _possible(cause: Cause, rows: ForceRows) -> bool:
+    """Return whether a cause leaves a positive mass or scale, gravity its size, and angles small."""
+    if cause.kind is Kind.LINK:
+        return cause.size > -float(rows.masses[rows.links.index(cause.subject)]) - cause.sigma
+    if cause.kind is Kind.MOUNTING:
+        return abs(float(np.linalg.norm(_gravity(cause))) / STANDARD_GRAVITY - 1.0) < GRAVITY_SIZE
+    if cause.kind in (Kind.OFFSET, Kind.IMU):
+        return abs(cause.size) < MOST_ANGLE
+    return not cause.kind.is_scale or LEAST_SCALE < cause.size < MOST_SCALE
+
+
+def _matters(cause: Cause, rows: ForceRows) -> bool:
+    if cause.explained < (EXPLAINS_OF_LINK if cause.kind is Kind.LINK else EXPLAINS):
+        return False
+    return _size_matters(cause) or _shift(cause, rows) > SHIFTED
+
+
+def _size_matters(cause: Cause) -> bool:
+    return abs(cause.size) > max(cause.block.matters, SIGMAS * cause.sigma)
+
+
+def _shift(cause: Cause, rows: ForceRows) -> float:
+    """Return by how much the centre of mass of a link is off [m], 0 where that is not certain."""
+    if cause.kind is not Kind.LINK:
+        return 0.0
+    moment, sigma = cause.moment
+    mass = float(rows.masses[rows.links.index(cause.subject)])
+    return moment / max(mass + cause.size, 1e-9) if moment > SIGMAS * sigma else 0.0
+
+
+def _gravity(cause: Cause) -> Array:
+    gravity: Array = np.array([0.0, 0.0, -STANDARD_GRAVITY]) + cause.amplitude
+    return gravity
+
+
+def _tilt(cause: Cause) -> float:
+    """Return the angle by which a fixed base is tilted [deg]."""
+    down, gravity = np.array([0.0, 0.0, -1.0]), _gravity(cause)
+    return math.atan2(float(np.linalg.norm(np.cross(down, gravity))), float(down @ gravity)) * DEGREES
+
+
+def value_of(cause: Cause) -> tuple[float, str]:
+    """Return the size of a cause and its unit; angles in degrees."""
+    if cause.kind is Kind.MOUNTING:
+        return _tilt(cause), "deg"
+    if cause.kind in (Kind.OFFSET, Kind.IMU):
+        return cause.size * DEGREES, "deg"
+    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N"}.get(cause.kind, "")
+
+
+def words_of(cause: Cause) -> str:
+    """Return a cause in a few words."""
+    value, _unit = value_of(cause)
+    of = "" if cause.subject == "all" else f" of {cause.subject}"
+    return {
+        Kind.LINK: f"{value:+.2g} kg on '{cause.subject}'",
+        Kind.ZERO: f"a constant {value:+.3g} Nm in the effort of {cause.subject}",
+        Kind.WRENCH_ZERO: f"a constant force of {value:.3g} N in the sensor of {cause.subject}",
+        Kind.OFFSET: f"an offset of {value:+.1f} deg of {cause.subject}",
+        Kind.IMU: f"an IMU turned by {value:.1f} deg",
+        Kind.MOUNTING: f"a base that is tilted by {value:.1f} deg",
+    }.get(cause.kind) or f"{SCALED[cause.kind]}{of} {100 * value:+.0f} %"
+
+
+def _sentence(cause: Cause, rows: ForceRows) -> str:
+    """Return a cause with its standard deviation."""
+    if cause.kind is Kind.LINK:
+        mass = float(rows.masses[rows.links.index(cause.subject)])
+        share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
+        return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
+    unit = {
+        Kind.ZERO: (1.0, "Nm"),
+        Kind.WRENCH_ZERO: (1.0, "N"),
+        Kind.OFFSET: (DEGREES, "deg"),
+        Kind.IMU: (DEGREES, "deg"),
+    }
+    unit[Kind.MOUNTING] = (DEGREES / STANDARD_GRAVITY, "deg")
+    factor, name = unit.get(cause.kind, (100.0, "%"))
+    also = ""
+    if cause.kind is Kind.MOUNTING:
+        x, y, z = _gravity(cause)
+        also = f", gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes"
+    return f"{words_of(cause)} (sigma {factor * cause.sigma:.1g} {name}{also})"
+
+
+def _remedy(cause: Cause) -> str:
+    if cause.kind is Kind.LINK:
+        load = "a load that the description lacks" if cause.size > 0.0 else "a part that was taken off"
+        return f"{load}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
+    gain = (
+        f", or set drive_gains of it to {1.0 / (1.0 + cause.size):.3g}"
+        if cause.subject != "all" and cause.kind is Kind.EFFORT
+        else ""
+    )
+    return {
+        Kind.WHOLE: "weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
+        Kind.WRENCH: "check scale and zero of the force sensors; weigh the robot",
+        Kind.WRENCH_ZERO: "tare the force sensor with the foot in the air",
+        Kind.EFFORT: f"check gear ratio and torque constant in the drive{gain}",
+        Kind.ZERO: "calibrate the zero of its torque; or is there a spring?",
+        Kind.OFFSET: "calibrate it (command calibrate), and set joint_offsets of it",
+        Kind.IMU: "check imu_frame and the rpy of its joint, and how the IMU is mounted",
+        Kind.MOUNTING: "is the base mounted as described? Correct the rpy of the joint that fixes it",
+    }[cause.kind]
+
+
+def _subject(cause: Cause) -> str:
+    if cause.subject == "all":
+        return OF_ALL[cause.kind]
+    return f"{cause.subject}/wrench" if cause.kind in (Kind.WRENCH, Kind.WRENCH_ZERO) else cause.subject
+
+
+def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig) -> Finding:
+    best = group[0]
+    others = [
+        words_of(c) for c in group[1:] if not c.worsens and (c.kind, c.subject) != (best.kind, best.subject)
+    ]
+    also = f"; it cannot be told from {listing(others, limit=4)}" if others else ""
+    share = f"explains {100 * best.explained:.0f} % of what the forces leave unexplained{also}"
+    if best.kind is Kind.LINK and abs(best.size) < max(best.block.matters, LIKELY * best.sigma):
+        shift = 1e3 * _shift(best, rows)
+        verdict = Verdict.WRONG if shift > 1e3 * WRONG_SHIFT else Verdict.WARN
+        remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
+        said = f"its centre of mass, {shift:.0f} mm off, {share}"
+        return Finding("link centre of mass", best.subject, verdict, shift, "mm", said, remedy)
+    # A warning suffices where a milder cause explains it as well.
+    mild = not _size_matters(best) or any(abs(c.size) <= c.block.wrong for c in group if _matters(c, rows))
+    verdict = Verdict.WARN if mild else Verdict.WRONG
+    said = f"{_sentence(best, rows)} {share}"
+    named = Finding(best.kind.value, _subject(best), verdict, *value_of(best), said, _remedy(best))
+    if others or best.kind not in (Kind.OFFSET, Kind.IMU):
+        return named
+    fix = Fix(joint_offsets={best.subject: best.size})
+    if best.kind is Kind.IMU:
+        fix = Fix(parameters=added_frame(config, exp_so3(best.amplitude))[0])
+    return replace(named, fix=fix)
+
+
+def _true(fit: ForceFit, rows: ForceRows) -> Finding:
+    whole = next(cause for cause in fit.causes if cause.kind is Kind.WHOLE)
+    told = whole.sigma < INFORMS
+    if not told and not _informed_links(fit, rows):
+        why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
+        return cannot_tell("masses", "description", why)
+    amount = "the sum of the masses is not determined"
+    if told:
+        amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
+    weighed = rows.n_base and whole.sigma < TOLD and not whole.worsens
+    if weighed and abs(whole.size) > max(HEAVIER, HEAVIER_SIGMAS * whole.sigma):
+        return _weighed(fit, rows, whole)
+    if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
+        why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
+        return cannot_tell("masses", "description", why)
+    said = f"no single change of the {rows.masses.sum():.4g} kg explains the forces better; {amount}"
+    return Finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
+
+
+def _weighed(fit: ForceFit, rows: ForceRows, whole: Cause) -> Finding:
+    """Return the finding that the robot weighs more or less than its description, wherever that is."""
+    change = whole.size * float(rows.masses.sum())
+    link = next((cause for cause in fit.causes if cause.kind is Kind.LINK), whole)
+    place = f", most likely on '{link.subject}'" if link is not whole else ""
+    share = f"({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %)"
+    said = f"{change:+.3g} kg {share} by the contact wrenches{place}"
+    remedy = (
+        "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
+    )
+    return Finding("masses", "description", Verdict.WARN, change, "kg", said, remedy)
+
+
+def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:
+    return [
+        link
+        for link, mass in zip(rows.links, rows.masses, strict=True)
+        if fit.mass_sigma[link] < INFORMS * mass
+    ]
+
+
+def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
+    """Say of which links the recording informs the mass."""
+    informed = _informed_links(fit, rows)
+    rest = [link for link in rows.links if link not in informed]
+    if not informed:
+        why = f"of no link is the mass determined to {100 * INFORMS:.0f} %, even if only it were unknown"
+        return cannot_tell("informed links", "description", why)
+    said = (
+        f"each by itself, the masses of {listing(informed, limit=8)} are determined to {100 * INFORMS:.0f} %"
+    )
+    said += f"; those of {listing(rest, limit=8)} are not" if rest else ""
+    return Finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)

@@ -1,0 +1,536 @@
+"""What the description and the sensors must agree in, part by part, each with its evidence.
+
+Every part compares readings with what the others and the description predict; none assumes a sign, a unit or
+axes beyond those that are described. A hypothesis changes the table, and with it all parts that depend on it:
+so a cause explains its consequences, and its consequences do not explain it.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.evidence import INDEPENDENT, NOISE, dissipates, log_share, most_probable
+from inertial_estimation.diagnosis.table import Indices, Table, rms
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+FEWEST = 8  # windows that tell
+SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
+MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
+SCALE_PRIOR, FRICTION_PRIOR, DELAY_PRIOR_S = (
+    0.2,
+    0.25,
+    0.03,
+)  # of a torque's factor, of friction terms, of a delay
+FRICTION_LIMIT, FRICTION_TORQUES = (
+    0.15,
+    3.0,
+)  # most of these, of the effort limit and of the largest predicted torque
+CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
+ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
+SILENT = 1e-9  # share of the largest effort below which a joint sends none
+FRICTION_ODDS = 9.0  # most that the direction of friction says against an assumption about one effort
+STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
+STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
+LEVER = 0.3  # at which moments count as much as forces [m]
+ZERO, BALANCE_FLOOR = 0.03, 0.01  # of a force sensor's channel, and of what never balances [weights]
+RATE_FLOOR, RATE_BIAS = 0.05, 0.02  # of the rotation; bias of a gyroscope [rad/s]
+TURNING = 0.01  # rms rotation of the base that tells [rad/s]
+STANDING, LOADED = 0.05, 0.12  # speed along the line of two standing feet [m/s]; share of the load of each
+SIZE, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
+MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, slope and posture
+CARRIED = 0.1  # of the weight on the contacts, below which the robot hangs
+LEVEL = 0.02  # deviation of the heights of standing feet [m]
+TILT = math.radians(5.0)  # of the ground
+BEYOND, FAR = 0.2, 0.8  # beyond its limits [rad]: rounded ones; what no zero explains
+BEYOND_ODDS, FAR_ODDS = 3.0, 20.0
+
+
+class Part(NamedTuple):
+    """How well one part agrees."""
+
+    log: float  # logarithm of its probability, up to a constant that all hypotheses share
+    left: Array  # what is left unexplained: 0 nothing, 1 everything (of efforts: of each joint, shape (n,))
+
+
+def one(log: float, left: float) -> Part:
+    """Return a part with one number left."""
+    return Part(log, np.array([left]))
+
+
+def limits(table: Table) -> Part | None:
+    """Positions within the limits of the description."""
+    robot, q = table.robot, table.signals.q
+    low, high = np.quantile(q, (0.02, 0.98), axis=0)
+    beyond = np.maximum(robot.lower - low, high - robot.upper)
+    log = -BEYOND_ODDS * (beyond > BEYOND).sum() - FAR_ODDS * (beyond > FAR).sum()
+    return Part(float(log), np.clip(np.nan_to_num(beyond, neginf=0.0), 0.0, 1.0))
+
+
+def velocities(table: Table) -> Part | None:
+    """Velocities that are sent, and slopes of the positions."""
+    v, dq, q = table.signals.v, table.signals.dq, table.signals.q
+    known = np.isfinite(v).all(axis=1)
+    if known.sum() < FEWEST or not np.nan_to_num(v[known]).any():
+        return None
+    v, dq = v[known], dq[known]
+    telling = np.maximum(rms(dq), rms(v)) > MOVING
+    telling &= q.std(axis=0) > TRAVEL
+    if not telling.any():
+        return None
+    a, b = rms(v[:, telling]), rms(dq[:, telling])
+    left = np.zeros(v.shape[1])
+    size = np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12)
+    left[telling] = np.minimum(rms((v - dq)[:, telling]) / size, 2.0)
+    log = sum(log_share(float(x), len(v), 0.1) for x in left[telling])
+    return Part(log, left)
+
+
+class RateRows(NamedTuple):
+    """y = A w of an angular rate w of the IMU over standing feet: whatever its axes and unit, linear in w."""
+
+    y: Array  # shape (R, 3)
+    A: Array  # shape (R, 3, 3)
+    rows: Indices  # windows they belong to, shape (R,)
+    weight: Array  # share with which each counts, shape (R,)
+
+
+def rate_rows(table: Table) -> RateRows | None:
+    """Return what standing feet say of the rotation of the base.
+
+    A sole does not turn on the ground: w_B = -w_sole. Of two points that stand, the distance d rotates with
+    the base: d' + w_B x d = 0, known but for a rotation about d. Points stand where they carry a share of the
+    load; where loads are not measured, where their distance does not change.
+    """
+    if not table.robot.n_base or not table.points_B.shape[1] or table.robot.setup.imu is None:
+        return None
+    y, A, rows = (_pairs if table.points else _soles)(table, table.loads)
+    A = A @ table.R_BI[rows]
+    y = y + np.einsum("rij,rj->ri", A, table.w_BI[rows])
+    known = np.isfinite(y).all(axis=1) & np.isfinite(A).all(axis=(1, 2))
+    if known.sum() < FEWEST:
+        return None
+    times, count = np.unique(rows[known], return_counts=True)
+    weight = 1.0 / count[np.searchsorted(times, rows[known])]
+    return RateRows(y[known], A[known], rows[known], weight)
+
+
+def rotation_over_feet(table: Table) -> Array | None:
+    """Return what a gyroscope should read by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
+    rows = rate_rows(table)
+    if rows is None:
+        return None
+    M, b = np.zeros((table.size, 3, 3)), np.zeros((table.size, 3))
+    np.add.at(M, rows.rows, np.einsum("rki,rkj->rij", rows.A, rows.A))
+    np.add.at(b, rows.rows, np.einsum("rki,rk->ri", rows.A, rows.y))
+    values = linear_algebra.eigvalsh(M)
+    told = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
+    found = np.full((table.size, 3), np.nan)
+    found[told] = linear_algebra.solve(M[told], b[told][..., None])[..., 0]
+    return found
+
+
+def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
+    turn, sizes = table.sliding[:, :, 3:], np.linalg.norm(table.signals.wrenches[:, :, :3], axis=2)
+    if loads is not None:
+        rows = np.flatnonzero(
+            np.isfinite(loads).all(axis=1) & (sizes.sum(axis=1) > CARRIED * table.robot.weight)
+        )
+        w_B = -turn[rows, np.argmax(loads[rows], axis=1)]
+    else:
+        rows = np.flatnonzero(np.abs(turn - turn[:, :1]).max(axis=(1, 2)) < STANDING)
+        w_B = -turn[rows].mean(axis=1)
+    return w_B, np.tile(np.eye(3), (len(rows), 1, 1)), rows
+
+
+def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
+    found = [(np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0, dtype=np.int64))]
+    for i, j in itertools.combinations(range(table.points_B.shape[1]), 2):
+        d, change, along = _apart(table, i, j)
+        stand = along < STANDING
+        if loads is not None:
+            stand = (loads[:, i] > LOADED) & (loads[:, j] > LOADED) & (along < 4.0 * STANDING)
+        rows = np.flatnonzero(stand)
+        found.append((change[rows], _skews(d[rows]), rows))  # d x w = -w x d
+    y, A, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return y, A, rows
+
+
+def _apart(table: Table, i: int, j: int) -> tuple[Array, Array, Array]:
+    """Return distance of two contacts, its change in base axes, and the speed at which its length changes."""
+    d, change = table.points_B[:, i] - table.points_B[:, j], table.sliding[:, i, :3] - table.sliding[:, j, :3]
+    return d, change, np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
+
+
+def standing(table: Table) -> Array:
+    """Return which contacts stand, by their loads or by each other, shape (N, k)."""
+    if table.loads is not None:
+        return np.asarray(table.loads > LOADED)
+    k = table.points_B.shape[1]
+    stands = np.full((table.size, k), k == 1)
+    for i, j in itertools.combinations(range(k), 2):
+        stands[:, [i, j]] |= (_apart(table, i, j)[2] < STANDING)[:, None]
+    return stands
+
+
+def _skews(v: Array) -> Array:
+    K = np.zeros((len(v), 3, 3))
+    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
+    skew: Array = K - K.transpose(0, 2, 1)
+    return skew
+
+
+def rotation(table: Table) -> Part | None:
+    """Angular rate of the IMU, and rotation of the base over standing feet."""
+    rows = rate_rows(table)
+    if rows is None:
+        return None
+    w = table.signals.w[rows.rows]
+    known = np.isfinite(w).all(axis=1)
+    if known.sum() < FEWEST:
+        return None
+    y, A, w, weight = rows.y[known], rows.A[known], w[known], np.sqrt(rows.weight[known])
+    w = w + _bias(y, A, w)
+    p = np.einsum("rij,rj->ri", A, w)
+    size = math.sqrt(3.0 * float(np.mean(np.sum(A**2, axis=(1, 2)))) / 9.0)
+    a, b = (float(np.sqrt(np.sum((weight[:, None] * x) ** 2) / max(np.sum(weight**2), 1e-9))) for x in (y, p))
+    if max(a, b) < TURNING * size:
+        return None
+    distance = np.linalg.norm((y - p) * weight[:, None], axis=1)
+    kept = distance <= np.quantile(distance, 0.9)  # feet that slip, single times
+    left = math.sqrt(float(np.sum(distance[kept] ** 2) / max(np.sum(weight[kept] ** 2), 1e-9)))
+    share = min(left / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
+    count = float(np.sum(weight**2))
+    return one(2.0 * log_share(share, count, RATE_FLOOR), share)
+
+
+def _bias(y: Array, A: Array, w: Array) -> Array:
+    """Return what is to be added to a rate for its bias, of the size that gyroscopes have [rad/s]."""
+    r = y - np.einsum("rij,rj->ri", A, w)
+    variance = max(float(np.mean(r**2)), 1e-12)
+    M = np.einsum("rij,rik->jk", A, A) * INDEPENDENT / variance + np.eye(3) / RATE_BIAS**2
+    bias: Array = linear_algebra.solve(M, np.einsum("rij,ri->j", A, r) * INDEPENDENT / variance)
+    return bias
+
+
+def turn_of_gravity(table: Table) -> Part | None:
+    """Change of the specific force, and the angular rate: f' = -w x f, but for accelerations."""
+    s = table.signals
+    known = np.isfinite(s.f).all(axis=1) & np.isfinite(s.w).all(axis=1)
+    f, w, t = s.f[known], s.w[known], s.times_s[known]
+    if not table.robot.n_base or len(f) < 4 * FEWEST:
+        return None
+    size = float(np.median(np.linalg.norm(f, axis=1)))
+    h = np.diff(t)
+    near = (h > 0.0) & (h < 0.3)
+    if not size > 0.0 or near.sum() < 4 * FEWEST:
+        return None
+    slope = np.diff(f, axis=0)[near] / h[near, None] / size
+    mean_f, mean_w = 0.5 * (f[1:] + f[:-1])[near] / size, 0.5 * (w[1:] + w[:-1])[near]
+    turned = -np.cross(mean_w, mean_f)
+    a, b = float(rms(slope, None)), float(rms(turned, None))
+    if max(a, b) < TURNING:
+        return None
+    left = float(rms(slope - turned, None))
+    # Accelerations change the force more than rotations: only a rate that is far too large stands out.
+    share = min(left / max(math.hypot(a, b), 1e-12), 2.0)
+    return one(log_share(left / max(a, TURNING), float(near.sum()), 0.3), share)
+
+
+def gravity_size(table: Table) -> Part | None:
+    """Size of the specific force."""
+    size = specific_force(table)
+    if size is None:
+        return None
+    off = math.log(max(size, 1e-9) / STANDARD_GRAVITY)
+    return one(-min(0.5 * (off / SIZE) ** 2, FARTHEST), min(abs(off), 1.0))
+
+
+def specific_force(table: Table) -> float | None:
+    """Return the size of the specific force: at rest, or of its mean while the robot moves [m/s^2]."""
+    f = table.signals.f
+    known = np.isfinite(f).all(axis=1)
+    if not table.robot.n_base or known.sum() < FEWEST:
+        return None
+    rest = known & (table.speed < 0.05)
+    if rest.sum() >= FEWEST:
+        return float(np.median(np.linalg.norm(f[rest], axis=1)))
+    # Accelerations cancel in the mean where the base hardly turns, and add to the norm where it does.
+    return float(0.5 * (np.linalg.norm(f[known].mean(axis=0)) + np.median(np.linalg.norm(f[known], axis=1))))
+
+
+def ground_normal(table: Table) -> Array | None:
+    """Return the mean normal of the ground under the feet in base axes, upwards; None where unknown.
+
+    Of up to two soles it is their mean normal, weighted by their loads; of three or more points that of the
+    plane of their lowest positions, which is level but for the slope.
+    """
+    if not table.robot.n_base or not table.points_B.shape[1]:
+        return None
+    loads = table.loads
+    if not table.points:
+        normals = np.einsum("nkij,kj->nki", table.rotations_BF, table.robot.normals_F)
+        share = np.full(normals.shape[:2], 1.0) if loads is None else np.nan_to_num(loads)
+        mean: Array = np.einsum("nk,nki->i", share, normals)
+    else:
+        middle = table.points_B.mean(axis=0)
+        if loads is not None:
+            w = np.nan_to_num(loads)
+            w = np.where(w > LOADED, w, 0.0) + 1e-9
+            middle = np.einsum("nk,nki->ki", w, table.points_B) / w.sum(axis=0)[:, None]
+        centred = middle - middle.mean(axis=0)
+        _values, vectors = linear_algebra.eigh(centred.T @ centred)
+        mean = vectors[:, 0]
+        mean = mean if mean @ (table.com_B.mean(axis=0) - middle.mean(axis=0)) > 0.0 else -mean
+    size = float(np.linalg.norm(mean))
+    return mean / size if size > 1e-9 else None
+
+
+def gravity_pair(table: Table) -> tuple[Array, Array] | None:
+    """Return mean specific force in axes of its readings and ground normal in those of the IMU's link."""
+    normal = ground_normal(table)
+    f = table.signals.f
+    known = np.isfinite(f).all(axis=1)
+    if normal is None or known.sum() < FEWEST:
+        return None
+    n_I = np.einsum("nji,j->ni", table.R_BI[known], normal).mean(axis=0)
+    mean = f[known].mean(axis=0)
+    sizes = float(np.linalg.norm(mean)), float(np.linalg.norm(n_I))
+    return (mean / sizes[0], n_I / sizes[1]) if min(sizes) > 1e-9 else None
+
+
+def gravity_direction(table: Table) -> Part | None:
+    """Direction of the specific force, and normal of the ground under the feet."""
+    pair = gravity_pair(table)
+    if pair is None:
+        return None
+    angle = math.acos(min(1.0, max(-1.0, float(pair[0] @ pair[1]))))
+    return one(-min(0.5 * (angle / MOUNTED) ** 2, FARTHEST), min(angle, 1.0))
+
+
+def balance_rows(table: Table) -> tuple[Array, Array, Array] | None:
+    """Return needed and carried wrench of the base (N, 6), and columns of zeros (N, 6, 6 k) [weights].
+
+    Moments count over `LEVER`. None without wrenches, or where the robot hangs.
+    """
+    wrenches = table.signals.wrenches
+    if table.robot.n_base != 6 or not wrenches.shape[1]:
+        return None
+    known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(wrenches).all(axis=(1, 2))
+    if known.sum() < FEWEST:
+        return None
+    weight = float(np.median(np.linalg.norm(table.force[known, :3], axis=1)))
+    if not weight > 0.0 or not wrenches[known].any():
+        return None
+    scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3) / weight
+    needed, carried = table.force[known, :6] * scale, table.contact_force[known, :6] * scale
+    maps = np.einsum("nkiv,v->nkvi", table.jacobians[known][..., :6], scale)
+    zeros = maps.transpose(0, 2, 1, 3).reshape(len(needed), 6, -1)
+    zeros = zeros * np.tile(np.array([1.0] * 3 + [LEVER] * 3) * weight * ZERO, wrenches.shape[1])
+    return needed, carried, zeros
+
+
+def imbalance(needed: Array, carried: Array, zeros: Array) -> float:
+    """Return the rms of what does not balance, zeros of the sensors fitted along [weights]."""
+    r, Z = (needed - carried).ravel(), zeros.reshape(-1, zeros.shape[2])
+    variance = max(float(np.mean(r**2)), BALANCE_FLOOR**2) / 4.0
+    x = linear_algebra.solve(Z.T @ Z / variance + np.eye(Z.shape[1]), Z.T @ r / variance)
+    left = np.linalg.norm((r - Z @ x).reshape(-1, 6), axis=1)
+    kept = left <= np.quantile(left, 0.9)  # impacts
+    return float(rms(left[kept], None))
+
+
+def hangs(table: Table) -> bool:
+    """Return whether contacts are measured, and carry next to nothing of the weight, in any unit."""
+    rows = balance_rows(table)
+    if rows is None:
+        return True
+    needed, carried, _zeros = rows
+    size = np.linalg.norm(needed, axis=1) * np.linalg.norm(carried, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cosine = float(np.median(np.abs(np.sum(needed * carried, axis=1)) / size))
+    load = np.linalg.norm(table.signals.wrenches[:, :, :3], axis=2).sum(axis=1)
+    quiet = float(np.nanquantile(load, 0.9)) < CARRIED * table.robot.weight
+    return quiet and not cosine > 0.85
+
+
+def balance(table: Table) -> Part | None:
+    """Contact wrenches, and what weight and motion need."""
+    rows = balance_rows(table)
+    if rows is None or hangs(table):
+        return None
+    left = imbalance(*rows)
+    share = left / max(float(rms(np.linalg.norm(rows[1], axis=1), None)), 1.0)
+    return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(rows[0]), BALANCE_FLOOR), share)
+
+
+def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices, Array] | None:
+    """Return efforts over their rms, columns, prior deviations, numbers of joints and windows, and sizes.
+
+    The columns are predicted torque, offset, Coulomb and viscous friction, rotor inertia and a delay.
+    """
+    s, predicted = table.signals, table.torques
+    sent = np.isfinite(s.tau).mean(axis=0) > 0.5
+    known = np.isfinite(predicted).all(axis=1) & np.isfinite(s.tau[:, sent]).all(axis=1)
+    known &= np.isfinite(s.dtau[:, sent]).all(axis=1)
+    rows = np.flatnonzero(known)
+    if len(rows) < FEWEST or not sent.any():
+        return None
+    size = rms(np.nan_to_num(s.tau[rows]))
+    joints = np.flatnonzero(sent & (size > SILENT * max(float(size.max()), 1e-12)))
+    if not len(joints):
+        return None
+    size = size[joints]
+    take = np.ix_(rows, joints)
+    tau = s.tau[take]
+    if s.without_gravity:
+        tau = tau + table.robot.gravity_torques(table)[take]
+    y, p, dq, ddq = tau / size, predicted[take] / size, s.dq[take], s.ddq[take]
+    speed = np.maximum(rms(dq), SLOW)
+    columns = [
+        p,
+        np.ones_like(y),
+        np.tanh(dq / SLOW),
+        dq / speed,
+        ddq / np.maximum(rms(ddq), 1e-9),
+        s.dtau[take] / size,
+    ]
+    prior = np.tile([SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S], (len(joints), 1))
+    largest = FRICTION_TORQUES * float(rms(predicted[rows]).max())
+    most = (np.minimum(FRICTION_LIMIT * table.robot.effort[joints], largest) / size)[:, None]
+    prior[:, 1:5] = np.minimum(prior[:, 1:5], most)
+    return y, np.stack(columns, axis=2), prior, joints, rows, size
+
+
+EXPECTED = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def torques(table: Table) -> Part | None:
+    """Efforts, and torques of the description with friction, where contact forces are known."""
+    made = torque_columns(table)
+    if made is None:
+        return None
+    y, X, prior, joints, rows, _size = made
+    fit = most_probable(y, X, EXPECTED, prior)
+    dq = table.signals.dq[np.ix_(rows, joints)]
+    power = np.zeros(X.shape[1:])
+    power[:, 2], power[:, 3] = np.mean(dq * X[:, :, 2], axis=0), np.mean(dq * X[:, :, 3], axis=0)
+    # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
+    x = np.clip(fit.x, EXPECTED - CREDIBLE * prior, EXPECTED + CREDIBLE * prior)
+    rest = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
+    left = np.zeros(table.signals.q.shape[1])
+    left[joints] = np.minimum(rest, 2.0)
+    beyond = len(y) * np.log(
+        np.maximum(np.minimum(rest, LARGEST_REST), NOISE[0]) / np.maximum(fit.left, NOISE[0])
+    )
+    log = INDEPENDENT * float((fit.log - beyond).sum()) + float(dissipates(fit, power, FRICTION_ODDS).sum())
+    return Part(log, left)
+
+
+class WholeBody(NamedTuple):
+    """What no contact force changes: N S' tau, N (M a + c), and N S' of unit torques."""
+
+    acted: Array  # shape (N, m)
+    needed: Array  # shape (N, m)
+    torques: Array  # shape (N, m, n)
+    dq: Array  # shape (N, n)
+
+
+def whole_body_rows(table: Table) -> WholeBody | None:
+    """Return the rows of a robot on its feet without force sensors, efforts known; None for others."""
+    s, b = table.signals, table.robot.n_base
+    if not b or table.measures_wrenches or not table.points_B.shape[1]:
+        return None
+    rows = np.flatnonzero(np.isfinite(table.force).all(axis=1) & np.isfinite(s.tau).all(axis=1))
+    if len(rows) < FEWEST or not np.abs(s.tau[rows]).max() > 0.0:
+        return None
+    part = table.at(rows)
+    N, tau = part.free, part.signals.tau
+    if part.signals.without_gravity:
+        tau = tau + table.robot.gravity_torques(part)
+    S = N[:, :, b:]
+    return WholeBody(
+        np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, part.signals.dq
+    )
+
+
+def whole_body(table: Table) -> Part | None:
+    """Efforts of a robot on its feet without force sensors: N (S' tau - M a - c) = 0.
+
+    The forces that the torques of the legs make must carry weight and motion of the base.
+    """
+    rows = whole_body_rows(table)
+    if rows is None or not rows.needed.size:
+        return None
+    size = math.sqrt(float(np.mean(rows.needed**2) + np.mean(rows.acted**2)) / 2.0)
+    limit = np.where(
+        np.isfinite(table.robot.effort), STRONG * table.robot.effort, 0.1 * rms(table.signals.tau)
+    )
+    Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
+    y = ((rows.acted - rows.needed) / size).ravel()
+    fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
+    left = np.linalg.norm((y - Z @ fit.x[0]).reshape(rows.needed.shape), axis=1) / math.sqrt(
+        rows.needed.shape[1]
+    )
+    share = float(rms(left[left <= np.quantile(left, 0.9)], None))
+    return one(INDEPENDENT * float(fit.log[0]), min(share, 2.0))
+
+
+def heights(table: Table) -> tuple[Array, Array, Array] | None:
+    """Return how deep below the base each foot stands [m], the windows in which it does, and up in base axes.
+
+    A foot stands when it is lowest along the specific force; shape (k,), (k, m) and (3,).
+    """
+    pair = gravity_pair(table)
+    if pair is None or table.points_B.shape[1] < 2:
+        return None
+    f_B = table.f_B[np.isfinite(table.f_B).all(axis=1)].mean(axis=0)
+    up = f_B / max(float(np.linalg.norm(f_B)), 1e-9)
+    depth = -table.points_B @ up
+    order = np.argsort(depth, axis=0)
+    count = max(1, table.size // 10)
+    rows = order[-3 * count : -count or None].T  # from the 70 % to the 90 % quantile
+    return np.array([depth[r, k].mean() for k, r in enumerate(rows)]), rows, up
+
+
+def level(table: Table) -> Part | None:
+    """Heights of standing feet: the ground is level but for a slope."""
+    found = heights(table)
+    if found is None:
+        return None
+    depth, rows, up = found
+    left = depth - depth.mean()
+    if len(depth) > SOLE_COUNT:
+        middle = np.array([table.points_B[r, k].mean(axis=0) for k, r in enumerate(rows)])
+        across = middle - middle.mean(axis=0)
+        across = across - np.outer(across @ up, up)
+        X = np.hstack((across * TILT, np.ones((len(depth), 1))))
+        A = X.T @ X / LEVEL**2 + np.diag([1.0, 1.0, 1.0, 1e-6])
+        left = depth - X @ linear_algebra.solve(A, X.T @ depth / LEVEL**2)
+    size = float(np.linalg.norm(left))
+    return one(-min(0.5 * (size / LEVEL) ** 2, FARTHEST), min(size / (5.0 * LEVEL), 1.0))
+
+
+SOLE_COUNT = 2
+PARTS: Mapping[str, Callable[[Table], Part | None]] = {
+    "positions": limits,
+    "velocities": velocities,
+    "size of gravity": gravity_size,
+    "direction of gravity": gravity_direction,
+    "turn of gravity": turn_of_gravity,
+    "rotation": rotation,
+    "heights of the feet": level,
+    "wrenches": balance,
+    "torques": torques,
+    "whole body": whole_body,
+}
+
+
+def judged(table: Table) -> dict[str, Part]:
+    """Return how well each part agrees that the table tells of."""
+    found = {name: part(table) for name, part in PARTS.items()}
+    return {name: part for name, part in found.items() if part is not None and np.isfinite(part.log)}

@@ -1,0 +1,193 @@
+"""Which hypotheses about the sensors are true: the most probable one is named and mended, then the next.
+
+A hypothesis is accepted if it makes all parts of the table together more probable by far more than chance,
+and leaves little of the disagreement that it explains most: a cause must leave noise. Its consequences then
+agree of themselves, so one cause gives one finding. What no hypothesis explains is said in one line.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.hypotheses import (
+    UNLIKE,
+    Hypothesis,
+    effort_hypotheses,
+    position_hypotheses,
+    velocity_hypotheses,
+)
+from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part
+from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
+from inertial_estimation.models.robot_config import RobotGeometryConfig
+
+WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
+MOST_LIKELY = 24
+ROUNDS = 5
+CERTAIN = 9.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
+MUCH = 0.25  # of the largest gain in probability of a part
+LEAVES = 0.6  # share of the disagreement that a true one may leave
+TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
+NAMED = 3
+OFF, TURNED, UNBALANCED = (
+    0.3,
+    0.1,
+    0.01,
+)  # of parts, rotation and weight, from which more hypotheses are tried
+UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
+SAYS = {
+    "positions": "positions and limits",
+    "velocities": "velocities and slopes of the positions",
+    "size of gravity": "specific force and gravity",
+    "direction of gravity": "specific force and ground under the feet",
+    "turn of gravity": "angular rate and turn of gravity",
+    "rotation": "angular rate and rotation over the feet",
+    "heights of the feet": "heights of the standing feet",
+    "wrenches": "contact wrenches, weight and motion",
+    "torques": "efforts and predicted torques",
+    "whole body": "efforts, weight and motion",
+}
+RATIOS = {"velocities", "rotation", "wrenches", "torques", "whole body"}  # parts whose rest is a share
+
+
+class Tried(NamedTuple):
+    """A hypothesis with its log odds and what it leaves of each part."""
+
+    odds: float
+    hypothesis: Hypothesis
+    parts: dict[str, Part]
+
+
+def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> tuple[list[Finding], Signals, str]:
+    """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it.
+
+    Returns:
+        Findings, the mended signals, and why masses cannot be judged after that (empty: they can).
+    """
+    found: list[Finding] = []
+    doubt = ""
+    for _round in range(ROUNDS):
+        table = robot.table(signals.at(spread(signals.size, WINDOWS)))
+        before = judged(table)
+        tried = _tried(table, before, config)
+        if not tried:
+            break
+        near = tried[0].odds - max(TOGETHER, TOGETHER_SHARE * tried[0].odds)
+        alike = [one for one in tried if one.odds > near]
+        best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
+        if not _accepted(best, before):
+            break
+        found.append(_named(best, alike, before))
+        doubt = doubt if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
+        signals = best.hypothesis.change.of(signals)
+    return found, signals, doubt
+
+
+def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
+    """Return how well each part agrees, or some of them."""
+    found = {name: part(table) for name, part in PARTS.items() if not only or name in only}
+    return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}
+
+
+def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryConfig) -> Iterator[Hypothesis]:
+    """Yield what might explain that parts of a table disagree."""
+    known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
+    worst = dict.fromkeys(PARTS, 0.0) | known
+    wired, forces = (
+        worst["wrenches"] > UNBALANCED,
+        max(worst[n] for n in ("torques", "whole body", "rotation")),
+    )
+    if (
+        wired
+        or worst["positions"] > BEYOND
+        or max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
+    ):
+        exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
+        yield from position_hypotheses(table, exchanges=exchanges)
+    if "velocities" in parts:
+        yield from velocity_hypotheses(table, parts["velocities"].left)
+    if "torques" in parts or "whole body" in parts:
+        yield from effort_hypotheses(table, parts.get("torques"))
+    if "size of gravity" in parts:
+        yield from unit_hypotheses(table)
+        tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
+        unlike = worst["rotation"] > TURNED or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
+        if tilted or unlike or wired:
+            yield from imu_hypotheses(table, config)
+    if wired:
+        yield from wrench_hypotheses(table)
+
+
+def _tried(table: Table, before: Mapping[str, Part], config: RobotGeometryConfig) -> list[Tried]:
+    """Return the hypotheses with their odds, the most probable first."""
+    every = list(_hypotheses(table, before, config))
+    count = len(every)
+    if count > MOST_LIKELY:
+        few = table.at(spread(table.size, FEW))
+        rough = judged(few)
+        odds = np.array([_try(one, few, rough).odds for one in every])
+        every = [every[i] for i in np.argsort(-odds, kind="stable")[:MOST_LIKELY].tolist() if odds[i] > 0.0]
+    tried = [_try(one, table, before) for one in every]
+    tried = [one._replace(odds=one.odds - math.log(max(count, 1))) for one in tried]
+    return sorted(tried, key=lambda one: -one.odds)
+
+
+def _try(one: Hypothesis, table: Table, before: Mapping[str, Part]) -> Tried:
+    after = judged(table.changed(one.change), one.parts)
+    parts = {name: after.get(name, part) for name, part in before.items()}
+    gain = sum(parts[name].log - part.log for name, part in before.items())
+    return Tried(gain - one.price, one, parts)
+
+
+def _best_part(parts: Mapping[str, Part], before: Mapping[str, Part]) -> str:
+    return max(before, key=lambda name: parts[name].log - before[name].log)
+
+
+def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) -> tuple[float, float]:
+    """Return what is left of a part before and after, of the joint at which that differs most."""
+    was, now = before[name].left, parts[name].left
+    i = int(np.argmax(was - now))
+    return float(was[i]), float(now[i])
+
+
+def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
+    """Return whether one is certain, and leaves little of a part that it makes much more probable."""
+    gains = {name: best.parts[name].log - part.log for name, part in before.items()}
+    much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
+    shares = [_shares(name, best.parts, before) for name in much]
+    return best.odds > CERTAIN and (
+        best.hypothesis.check == "effort sign" or any(now < LEAVES * was for was, now in shares)
+    )
+
+
+def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
+    one, name = best.hypothesis, _best_part(best.parts, before)
+    was, now = _shares(name, best.parts, before)
+    said = f"{SAYS[name]} agree if {one.words}"
+    if name in RATIOS:
+        said += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
+    others = list(
+        dict.fromkeys(
+            o.hypothesis.words
+            for o in alike
+            if (o is not best and o.hypothesis.subject != one.subject) or o.hypothesis.check != one.check
+        )
+    )
+    if others:
+        more = f", and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        said += f"; it cannot be told from: {'; '.join(others[:NAMED])}{more}"
+    verdict = Verdict.WARN if one.mild else Verdict.WRONG
+    return Finding(one.check, one.subject, verdict, one.value, one.unit, said, one.remedy, one.fix)
+
+
+def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
+    """Return the finding that parts disagree and nothing explains it; nothing where all agree well enough."""
+    left = {name: float(part.left.max()) for name, part in parts.items() if name in UNEXPLAINED}
+    odd = [f"{SAYS[n]} ({100 * x:.0f} % unexplained)" for n, x in left.items() if x > UNEXPLAINED[n]]
+    if not odd:
+        return []
+    why = f"something else is wrong, or touches the robot: no single cause explains {', '.join(odd)}"
+    return [cannot_tell("something else", "recording", why)]

@@ -1,0 +1,281 @@
+"""Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated, held values."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
+from inertial_estimation.diagnosis.streams import RobotStreams, Stream
+from inertial_estimation.errors import listing
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
+
+IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
+WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
+DISORDER = 0.001  # share of the stamps that are not after their predecessor
+GAPS, LOST = 0.001, 0.01  # share of the steps that are gaps; of the time that is lost in them
+SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
+FEWEST_STEPS, REGULAR, MOST_REGULAR, LOST_READINGS = 100, 0.2, 0.95, 0.05  # of a regular stream
+STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
+MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
+QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
+COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
+SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
+LOST_VALUES = 0.001  # share of values that are no number
+HELD_BELOW, HELD_ABOVE = 80.0, 2.0  # rates of changes between which values are held [Hz]
+CONSECUTIVE, TOGETHER, FEWEST_CHANGES = 0.2, 0.5, 8  # shares of changes in a row and at once; changes
+REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
+BY_TORQUES = (
+    "without force sensors tilt_observer takes the contact forces from the efforts of joint_states: "
+    "contact.source: joint_torques"
+)
+
+
+def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding]:
+    """Judge names, topics, stamps and clocks; the nodes interpolate over gaps up to `max_gap_s`."""
+    if streams.missing:
+        said = f"{len(streams.missing)} joints of the description are missing: {listing(streams.missing)}"
+        remedy = "lock them (locked_joints), add their topic to joint_states.topics, or correct their names"
+        yield Finding("joint names", JOINTS, Verdict.WRONG, float(len(streams.missing)), "", said, remedy)
+    else:
+        yield Finding("joint names", JOINTS, Verdict.OK, 0.0, "", "all joints are there")
+    n = streams.n_joints
+    efforts = bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
+    for topic in streams.absent:
+        why = f"the recording has no messages on '{topic}' that it is read from: what needs them is left out"
+        remedy = BY_TORQUES if topic.endswith("/wrench") and not streams.wrenches and efforts else ""
+        yield cannot_tell("topic", topic.strip("/"), why, remedy)
+    for name, stream in streams.by_name.items():
+        found = list(_stamps(name, stream, max_gap_s))
+        rate = _rate(stream)
+        yield from found or [Finding("stamps", name, Verdict.OK, rate, "Hz", f"{rate:.4g} Hz")]
+
+
+def _rate(stream: Stream) -> float:
+    steps = np.diff(stream.times_ns)
+    return NANOSECONDS / float(np.median(steps)) if len(steps) else 0.0
+
+
+def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
+    notes, steps = stream.notes, np.diff(stream.times_ns)
+
+    def unusual(check: str, value: float, unit: str, said: str, remedy: str) -> Finding:
+        return Finding(check, name, Verdict.WARN, value, unit, said, remedy)
+
+    if notes.unset:
+        said = "the stamps are zero (not set): the readings are taken at their arrival"
+        remedy = "the driver must set header.stamp to the time of measurement; or set inputs.stamps: arrival"
+        yield Finding("stamps", name, Verdict.WRONG, 0.0, "", said, remedy)
+        return
+    if notes.clock_s:
+        side = "behind" if notes.clock_s > 0.0 else "ahead of"
+        said = f"its stamps are {abs(notes.clock_s):.3g} s {side} those of the other inputs"
+        remedy = f"another clock? Synchronise them (PTP, chrony), or set inputs.arrival: [{name}]"
+        fix = Fix(parameters={"inputs.arrival": [name]})
+        yield Finding("clock", name, Verdict.WRONG, notes.clock_s, "s", said, remedy, fix)
+    elif notes.restarts:
+        said = f"the stamps go back {'once' if notes.restarts == 1 else f'{notes.restarts} times'}"
+        remedy = "a looped or joined recording, or a clock that was set? The nodes begin anew there"
+        yield unusual("stamps", float(notes.restarts), "", said, remedy)
+    counts = {
+        reason: notes.dropped.get(reason, 0) for reason in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP)
+    }
+    back, same = counts.values()
+    if back + same > max(DISORDER * notes.received, 2):
+        said = f"{back} stamps go back in time and {same} repeat the one before"
+        yield unusual("stamps", float(back + same), "", said, "does more than one publisher send it?")
+    if notes.even:
+        remedy = "stamp at the time of measurement; the nodes make the times even (inputs.stamps)"
+        yield unusual("bursts", 1.0, "", "the stamps come in bursts: they are times of arrival", remedy)
+        return
+    gaps = steps[steps > max_gap_s * NANOSECONDS]
+    if len(gaps) > 1 and (gaps.sum() > LOST * steps.sum() or len(gaps) > GAPS * len(steps)):
+        longest = seconds(int(gaps.max()))
+        remedy = "check quality of service and load; or raise inputs.max_gap"
+        yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
+    elif (lost := _lost_share(steps)) > LOST_READINGS:
+        said = f"{100 * lost:.0f} % of the readings are missing between the others"
+        yield unusual(
+            "lost readings", lost, "", said, "quality of service, queue or load: more is sent than comes"
+        )
+    rate = _rate(stream)
+    if 0.0 < rate < SLOWEST:
+        remedy = "raise the rate of the driver, or inputs.max_gap and window"
+        yield unusual("rate", rate, "Hz", f"{rate:.3g} Hz, expected {SLOWEST:g} Hz or more", remedy)
+
+
+def _lost_share(steps: NDArray[np.int64]) -> float:
+    """Return the share of readings that are missing of those at a regular period; 0 where it is not one."""
+    if len(steps) < FEWEST_STEPS:
+        return 0.0
+    period = float(np.median(steps[steps <= 1.5 * np.quantile(steps, 0.02)]))
+    whole = np.round(steps / period)
+    if (np.abs(steps / period - whole) < REGULAR).mean() < MOST_REGULAR:
+        return 0.0
+    return 1.0 - len(steps) / float(whole.sum())
+
+
+def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
+    """Judge the values of every channel, and return the streams without those that are stuck."""
+    n, joints = streams.n_joints, streams.joints
+    whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
+    joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
+    efforts = [f"effort of {name}" for name in joint_names]
+    kinds = {"positions": joint_names, "velocities": joint_names, "efforts": efforts}
+    found, stuck = list(_positions(joints, joint_names)), dict[str, Array]()
+    for k, (plural, names) in enumerate(kinds.items()):
+        part = joints.values[:, k * n : (k + 1) * n]
+        found += _held(JOINTS, plural, joints.times_ns, part)
+        found += _judged(JOINTS, names, joints.times_ns, part, {}) if plural == "efforts" else []
+    for name, stream in list(streams.by_name.items())[1:]:
+        names = IMU_AXES if name == IMU else WRENCH_AXES
+        found += _held(name, "readings", stream.times_ns, stream.values)
+        found += _judged(name, names, stream.times_ns, stream.values, stuck)
+    if streams.imu is not None:
+        found += _silent(streams.imu)
+    cleaned = streams.changed(lambda name, s: s.with_values(stuck[name]) if name in stuck else s)
+    said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"
+    return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
+
+
+def _judged(
+    name: str, channels: Sequence[str], times: NDArray[np.int64], values: Array, stuck: dict[str, Array]
+) -> Iterator[Finding]:
+    """Find values that are stuck, saturated or no number; put what remains of a stuck input into `stuck`."""
+    runs, saturated, lost = {}, {}, []
+    varies = [c for c in range(values.shape[1]) if np.ptp(np.nan_to_num(values[:, c])) > 0.0]
+    whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
+    for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
+        finite = np.isfinite(values[:, column])
+        lost += [channels[column]] if 1.0 - finite.mean() > LOST_VALUES else []
+        found = whole if whole and column in varies else _stuck(times, values[:, [column]], whole=False)
+        if found:
+            runs[column] = found
+        elif (share := _at_largest(values[finite, column])) > 0.0:
+            saturated[channels[column]] = share
+    if runs:
+        every = {run for found in runs.values() for run in found}
+        longest = max(seconds(int(times[end - 1] - times[begin])) for begin, end in every)
+        which = listing([channels[c] for c in runs], limit=6)
+        said = f"{which}: the same value for up to {longest:.2g} s, otherwise it varies"
+        yield Finding("stuck", name, Verdict.WRONG, longest, "s", said, REPEATS)
+        stuck[name] = values.copy()
+        for begin, end in every:
+            stuck[name][begin:end] = np.nan
+    if saturated:
+        share = max(saturated.values())
+        said = f"{listing(list(saturated), limit=6)}: up to {100 * share:.2g} % of the values are the largest"
+        remedy = "raise the range of the sensor, or move less"
+        yield Finding("saturated", name, Verdict.WARN, share, "", said, remedy)
+    if lost:
+        said = f"{listing(lost, limit=6)}: more than {100 * LOST_VALUES:g} % of the values are no number"
+        remedy = "check the driver; the nodes drop such messages"
+        yield Finding("missing values", name, Verdict.WARN, float(len(lost)), "", said, remedy)
+
+
+def _runs(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return begins and ends of all runs of equal rows, of values of shape (m, c)."""
+    changes = np.flatnonzero((np.diff(values, axis=0) != 0.0).any(axis=1)) + 1
+    return np.concatenate(([0], changes)), np.concatenate((changes, [len(values)]))
+
+
+def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tuple[int, int]]:
+    """Return the runs in which values are stuck.
+
+    A single channel that counts coarse steps (an integer, a switch) may stand still, and one that rests at
+    zero is not stuck; a sensor of many channels, all of which stand still together, is.
+    """
+    begins, ends = _runs(values)
+    lengths = ends - begins
+    if len(lengths) < 10:
+        return []  # constant throughout: what is not measured is often sent as a constant
+    steps = np.abs(np.diff(values[:, 0]))
+    steps = steps[np.isfinite(steps) & (steps > 0.0)]
+    if not whole and (not len(steps) or np.ptp(values[np.isfinite(values[:, 0]), 0]) < QUANTA * steps.min()):
+        return []
+    usual = float(np.quantile(np.repeat(lengths, lengths), 0.5))
+    spans = times[ends - 1] - times[begins]
+    long = (lengths >= FEWEST_EQUAL) & (lengths > STUCK_RUNS * usual) & (spans > STUCK_S * NANOSECONDS)
+    long &= np.nan_to_num(values[begins]).any(axis=1)
+    return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
+
+
+def _at_largest(values: Array) -> float:
+    """Return the share of values at the largest or smallest one, 0 where that is usual."""
+    distinct, counts = np.unique(values, return_counts=True)  # in increasing order
+    if len(distinct) < FEWEST_DISTINCT:
+        return 0.0
+    usual = max(SATURATED * len(values), 10 * float(np.median(counts)), 3.0 * float(np.sort(counts)[-2]))
+    count = max(int(counts[-1]) if distinct[-1] > 0.0 else 0, int(counts[0]) if distinct[0] < 0.0 else 0)
+    largest = distinct[-1] if counts[-1] >= counts[0] else distinct[0]
+    near = np.abs(distinct - largest) < 0.02 * np.ptp(distinct)
+    if near.sum() == 1 and len(distinct) < 10 * FEWEST_DISTINCT:
+        return 0.0  # a switch, or steps so coarse that a value may well be the largest one
+    return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
+
+
+def _positions(joints: Stream, names: Sequence[str]) -> Iterator[Finding]:
+    """Find positions that stay the same while the velocity that is sent says that the joint moves."""
+    n = len(names)
+    t = (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
+    for j, name in enumerate(names):
+        q, v = joints.values[:, j], joints.values[:, n + j]
+        sent = np.sqrt(np.mean(np.nan_to_num(v) ** 2))
+        if not sent > 0.0:
+            continue
+        factor = (
+            min(1.0, float(np.sqrt(np.nanmean(np.gradient(q, t) ** 2))) / sent) if np.ptp(q) > 0.0 else 1.0
+        )
+        begins, ends = _runs(q[:, None])
+        long = (ends - begins >= FEWEST_EQUAL) & (t[ends - 1] - t[begins] > STUCK_S)
+        for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
+            speed, at = factor * np.nan_to_num(v[begin:end]), t[begin:end]
+            mean = float(speed.mean())
+            travel = float(np.ptp(np.cumsum((speed - mean)[1:] * np.diff(at))))
+            if abs(mean) > MOVES or travel > TRAVELS:
+                moves = (
+                    f"its velocity is {abs(mean):.2g} rad/s"
+                    if abs(mean) > MOVES
+                    else f"it moves over {travel:.2g} rad by its velocity"
+                )
+                said = f"its position stays the same for {at[-1] - at[0]:.2g} s while {moves}"
+                yield Finding("stuck", name, Verdict.WRONG, float(at[-1] - at[0]), "s", said, REPEATS)
+                break
+
+
+def _silent(imu: Stream) -> Iterator[Finding]:
+    """Find axes of an IMU whose value never changes."""
+    ranges = np.ptp(np.nan_to_num(imu.values), axis=0)
+    still = [name for name, size in zip(IMU_AXES, ranges.tolist(), strict=True) if size == 0.0]
+    if still and ranges.any():
+        said = f"{listing(still, limit=6)}: one and the same value in all {imu.size} readings"
+        remedy = "is the axis connected, and sent by the driver?"
+        yield Finding("silent", IMU, Verdict.WRONG, float(len(still)), "", said, remedy)
+
+
+def _held(name: str, plural: str, times: NDArray[np.int64], values: Array) -> Iterator[Finding]:
+    """Find numbers that are sent again until the next measurement: of a lower rate than their messages.
+
+    Held numbers change rarely, never twice in a row, and all of an input at the same readings; the stamp of
+    such a number is wrong by up to the time for which it is held, which no check of stamps shows.
+    """
+    with np.errstate(all="ignore"):
+        changed = np.asarray(np.abs(np.diff(values, axis=0)) > 0.0)
+    used = changed.any(axis=0)
+    any_of = np.asarray(changed.any(axis=1))
+    span = seconds(int(np.minimum(np.diff(times), NANOSECONDS).sum())) if len(times) > 1 else 0.0
+    count, n = int(any_of.sum()), int(used.sum())
+    if not span or count < FEWEST_CHANGES or not HELD_ABOVE * span <= count <= HELD_BELOW * span:
+        return
+    in_a_row = int((any_of[1:] & any_of[:-1]).sum())
+    if n < 3 or in_a_row > CONSECUTIVE * count or changed.sum() < TOGETHER * n * count:
+        return
+    rates = f"{count / span:.2g} Hz only of {len(times) / span:.3g} Hz"
+    said = f"{plural} change at {rates}, and are held in between"
+    remedy = (
+        "publish every value when it is measured; estimates that use held values are late and may be wrong"
+    )
+    yield Finding("held values", name, Verdict.WARN, count / span, "Hz", said, remedy)

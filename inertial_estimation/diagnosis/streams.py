@@ -1,0 +1,158 @@
+"""The inputs of a robot as arrays: rows of a recording, of a running pipeline, or of aligned signals."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.inputs.clocks import StreamClock
+from inertial_estimation.inputs.joints import JOINTS, JointRow
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.signals import NANOSECONDS, Array
+
+Times = NDArray[np.int64]
+FEWEST = 20  # readings of a stream that is judged
+
+
+class StreamNotes(NamedTuple):
+    """What the inputs saw of a stream while its rows came."""
+
+    received: int = 0
+    dropped: Mapping[DropReason, int] = {}
+    unset: bool = False  # its stamps are zero: rows are at their arrival
+    even: bool = False  # its stamps come in bursts and have been made even
+    clock_s: float = 0.0  # by which its stamps were moved, as they are of another clock [s]
+    restarts: int = 0  # how often its rows began anew, as stamps went back
+
+    @classmethod
+    def of(
+        cls, received: int, dropped: Mapping[DropReason, int], clock: StreamClock, restarts: int = 0
+    ) -> "StreamNotes":
+        """Return what the clock of an input has seen."""
+        offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
+        return cls(received, dict(dropped), clock.unset, clock.even.even, offset, restarts)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Rows of one sensor in the order of their times of measurement."""
+
+    times_ns: Times  # of measurement [ns], increasing, shape (m,)
+    values: Array  # shape (m, c)
+    notes: StreamNotes = StreamNotes()  # what was seen while they came
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.times_ns)
+
+    def with_values(self, values: Array) -> "Stream":
+        """Return the stream with other values at the same times, shape (m, c)."""
+        return replace(self, values=values)
+
+
+@dataclass(frozen=True, eq=False)
+class RobotStreams:
+    """The inputs of a robot."""
+
+    # positions, velocities and efforts in the model's order with offsets and gains of the parameter file
+    # applied, NaN where not sent, 3 n columns
+    joints: Stream
+    imu: Stream | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
+    wrenches: Mapping[str, Stream]  # of each contact that has some [N, Nm], 6 columns
+    missing: tuple[str, ...] = ()  # joints of the model that no joint state has
+    # topics that the parameter file expects and the recording lacks or has of another type
+    absent: tuple[str, ...] = ()
+
+    @property
+    def by_name(self) -> dict[str, Stream]:
+        """All streams by the name of their input."""
+        found = {JOINTS: self.joints}
+        if self.imu is not None:
+            found[IMU] = self.imu
+        return found | {f"{contact}/wrench": stream for contact, stream in self.wrenches.items()}
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints of the model."""
+        return int(self.joints.values.shape[1]) // 3
+
+    def changed(self, change: Callable[[str, Stream], Stream]) -> "RobotStreams":
+        """Return the streams with each one replaced by what a function of its name and itself returns."""
+        return replace(
+            self,
+            joints=change(JOINTS, self.joints),
+            imu=None if self.imu is None else change(IMU, self.imu),
+            wrenches={name: change(f"{name}/wrench", stream) for name, stream in self.wrenches.items()},
+        )
+
+
+def joint_rows(rows: Array, columns: JointRow) -> Array:
+    """Return rows of positions, velocities and efforts, NaN where there are none, shape (m, 3 n)."""
+    tau = np.full((len(rows), columns.n), np.nan) if columns.tau is None else rows[:, columns.tau]
+    return np.hstack((rows[:, columns.q], rows[:, columns.v], tau))
+
+
+class StreamCollector:
+    """Collects rows of the inputs of a running pipeline, or aligned signals, until there are enough.
+
+    Attributes:
+        setup: The robot.
+        notes: What is known of the streams besides their rows, by name.
+    """
+
+    def __init__(self, setup: RobotSetup, most_s: float) -> None:
+        """Begin without a row; rows after a time [s] since the first one are not taken."""
+        self.notes: dict[str, StreamNotes] = {}
+        self.setup, self._most_ns = setup, round(most_s * NANOSECONDS)
+        self._rows: dict[str, list[tuple[Times, Array]]] = {}
+        self._begin_ns: int | None = None
+        self._end_ns = 0
+
+    @property
+    def duration_s(self) -> float:
+        """Time between the first and the last row of the joint states [s]."""
+        return 0.0 if self._begin_ns is None else (self._end_ns - self._begin_ns) / NANOSECONDS
+
+    def push(self, name: str, times_ns: Times, rows: Array) -> None:
+        """Take rows of an input by its name; of joint states positions, velocities and efforts."""
+        if self._begin_ns is None and name == JOINTS and len(times_ns):
+            self._begin_ns = int(times_ns[0])
+        if self._begin_ns is None or not len(times_ns):
+            return
+        kept = (times_ns >= self._begin_ns) & (times_ns <= self._begin_ns + self._most_ns)
+        if kept.any():
+            self._rows.setdefault(name, []).append((times_ns[kept].copy(), rows[kept].copy()))
+            self._end_ns = int(times_ns[kept][-1]) if name == JOINTS else self._end_ns
+
+    def push_signals(self, stamps_ns: Times, **signals: Any) -> None:
+        """Take aligned signals q, v, tau, f_I, w_I, wrenches with m rows each; None where not measured."""
+        q, f_I, w_I, wrenches = (signals[name] for name in ("q", "f_I", "w_I", "wrenches"))
+        parts = [q, *(np.full_like(q, np.nan) if (x := signals[k]) is None else x for k in ("v", "tau"))]
+        self.push(JOINTS, stamps_ns, np.hstack(parts))
+        if f_I is not None and w_I is not None:
+            self.push(IMU, stamps_ns, np.hstack((f_I, w_I)))
+        if wrenches is not None and wrenches.shape[1] == len(self.setup.contacts):
+            for k, contact in enumerate(self.setup.contact_names):
+                self.push(f"{contact}/wrench", stamps_ns, wrenches[:, k])
+
+    def streams(self) -> RobotStreams | None:
+        """Return what was collected; None without enough joint states."""
+        found = {name: _joined(pieces, self.notes.get(name)) for name, pieces in self._rows.items()}
+        found = {name: stream for name, stream in found.items() if stream.size >= FEWEST}
+        if JOINTS not in found:
+            return None
+        names = self.setup.contact_names
+        wrenches = {c: found[f"{c}/wrench"] for c in names if f"{c}/wrench" in found}
+        return RobotStreams(found[JOINTS], found.get(IMU), wrenches)
+
+
+def _joined(pieces: list[tuple[Times, Array]], notes: StreamNotes | None) -> Stream:
+    times = np.concatenate([piece[0] for piece in pieces])
+    rows = np.concatenate([piece[1] for piece in pieces])
+    increasing = np.concatenate(([True], np.diff(times) > 0)) & (times >= np.maximum.accumulate(times))
+    return Stream(times[increasing], rows[increasing], notes or StreamNotes())

@@ -1,0 +1,435 @@
+"""The streams at common times, smoothed without phase, and what the description predicts from them.
+
+Rows of all streams are smoothed alike and differentiated, so that every signal, slope and second derivative
+belongs to one time. What a hypothesis assumes about the sensors is a linear map of the signals (`Change`),
+which commutes with smoothing: another assumption is another table, without reading anything again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from inertial_estimation.diagnosis.streams import RobotStreams, Stream
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.geometry_slopes import GravityTorques
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
+from inertial_estimation.models.nominal_load import NominalLoad
+from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
+from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.spatial import linear_algebra
+
+Indices = NDArray[np.int64]
+STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz
+WINDOW_S = 0.1  # of the means and parabolas
+GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
+LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
+SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
+
+
+def _rows(one: Any, rows: Indices) -> dict[str, Any]:
+    """Return some rows of all arrays of a dataclass, by their names."""
+    arrays = {field.name: getattr(one, field.name) for field in fields(one)}
+    return {name: value[rows] for name, value in arrays.items() if isinstance(value, np.ndarray)}
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Signals at N times; NaN where unknown. Derivatives of joints come from the positions alone."""
+
+    times_s: Array  # since the first joint state [s], shape (N,)
+    q: Array  # joint positions and their derivatives [rad, s], shape (N, n)
+    dq: Array
+    ddq: Array
+    v: Array  # joint velocities as sent [rad/s], shape (N, n)
+    tau: Array  # joint efforts [Nm] and their slopes, shape (N, n)
+    dtau: Array
+    f: Array  # specific force [m/s^2], angular rate [rad/s] and its slope, axes of the IMU, shape (N, 3)
+    w: Array
+    wd: Array
+    wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
+    axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
+    without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
+
+    @property
+    def size(self) -> int:
+        """Number of times."""
+        return len(self.times_s)
+
+    def at(self, rows: Indices) -> "Signals":
+        """Return the signals at some of the times."""
+        return replace(self, **_rows(self, rows))
+
+    @classmethod
+    def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
+        """Smooth and differentiate streams; nothing is known where a stream has a gap."""
+        n, k = streams.n_joints, len(setup.contacts)
+        first, last = int(streams.joints.times_ns[0]), int(streams.joints.times_ns[-1])
+        times = np.arange(WINDOW_S, (last - first) / NANOSECONDS - WINDOW_S, STEP_S)
+        values, slopes, bends = _smoothed(streams.joints, first, times, setup.robot.continuous_joints)
+        imu, imu_slope = np.full((2, len(times), 6), np.nan)
+        if streams.imu is not None:
+            imu, imu_slope, _ = _smoothed(streams.imu, first, times)
+        wrenches = np.full((len(times), k, 6), np.nan)
+        for i, contact in enumerate(setup.contact_names):
+            if contact in streams.wrenches:
+                wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times)[0]
+        signals = cls(
+            *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
+            *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
+            axes=_axes(wrenches, setup),
+        )
+        return signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
+
+
+def _axes(wrenches: Array, setup: RobotSetup) -> tuple[WrenchAxes, ...]:
+    """Return the axes of the wrenches; scalar forces are vertical, and do not turn with a foot."""
+    sent = np.nan_to_num(wrenches)
+    scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
+    return tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts)
+
+
+def _smoothed(
+    stream: Stream, first_ns: int, times_s: Array, continuous: Indices | None = None
+) -> tuple[Array, Array, Array]:
+    """Return value, slope and second derivative of a stream at some times, shape (N, c) each."""
+    t, values = (stream.times_ns - first_ns) / NANOSECONDS, stream.values
+    found = np.full((3, len(times_s), values.shape[1]), np.nan)
+    if len(t) < 2 or not len(times_s):
+        return found[0], found[1], found[2]
+    with np.errstate(invalid="ignore"):
+        values = np.where(np.abs(values) < LARGEST, values, np.nan)
+    if continuous is not None and len(continuous):
+        values = values.copy()
+        values[:, continuous] = np.unwrap(np.nan_to_num(values[:, continuous]), axis=0)
+    parts = max(1, round(STEP_S / max(float(np.median(np.diff(t))), 5e-4)))
+    fine_s = STEP_S / parts
+    half = max(1, round(0.5 * WINDOW_S / fine_s))
+    fine = times_s[0] + fine_s * np.arange(-3 * half, (len(times_s) - 1) * parts + 3 * half + 1)
+    right = np.clip(np.searchsorted(t, fine), 1, len(t) - 1)
+    share = np.clip((fine - t[right - 1]) / (t[right] - t[right - 1]), 0.0, 1.0)[:, None]
+    between = (1.0 - share) * values[right - 1] + share * values[right]
+    windows = sliding_window_view(between, 6 * half + 1, axis=0)[::parts]
+    mean = np.full(2 * half + 1, 1.0 / (2 * half + 1))
+    reach = 1.5 * WINDOW_S
+    unknown = (times_s < t[0] + reach) | (times_s > t[-1] - reach)
+    longest = max(GAP_S, min(3.0 * float(np.median(np.diff(t))), SPARSE_S))
+    for i in np.flatnonzero(np.diff(t) > longest).tolist():
+        unknown |= (times_s > t[i] - reach) & (times_s < t[i + 1] + reach)
+    at = fine_s * np.arange(-half, half + 1)
+    parabola = linear_algebra.pinv(np.stack((np.ones_like(at), at, 0.5 * at**2), axis=1))
+    for k in range(3):
+        # Means over WINDOW_S, twice, leave next to nothing of what is faster than 1 / WINDOW_S, as of set
+        # points sent at 10 Hz, for which value and second derivative of a parabola would not belong together.
+        weights = np.convolve(np.convolve(parabola[k], mean), mean)
+        found[k] = windows @ weights
+        found[k][unknown] = np.nan
+    return found[0], found[1], found[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What a hypothesis assumes about the sensors, as a map from signals to corrected signals."""
+
+    position: Array | None = None  # of positions and their derivatives, shape (n, n); None: as they are
+    offset: Array | None = None  # added to positions [rad], shape (n,)
+    velocity: Array | None = None  # of the velocities that are sent, shape (n, n)
+    effort: Array | None = None  # of the efforts, shape (n, n)
+    force: Array | None = None  # of the specific force, shape (3, 3)
+    rate: Array | None = None  # of the angular rate, shape (3, 3)
+    contacts: tuple[int, ...] | None = None  # which contact's readings belong to each contact, shape (k,)
+    wrench_force: Array | None = None  # of the force of each contact, shape (k, 3, 3)
+    wrench_moment: Array | None = None  # of the moment of each contact, shape (k, 3, 3)
+    axes: WrenchAxes | None = None  # axes of all wrenches; None: as they are
+    without_gravity: bool = False  # whether the efforts lack the torques of gravity
+    # how much later than the joint positions signals come [s], by the name of an array
+    later: dict[str, float] = field(default_factory=dict)
+    between: tuple[float, float] | None = None  # times that are kept [s]; None: all
+
+    @property
+    def moves(self) -> bool:
+        """Whether predictions change, not only what is compared with them."""
+        moved = (self.position, self.offset, self.force, self.rate, self.between, self.axes)
+        return any(part is not None for part in moved) or bool(self.later) or self.without_gravity
+
+    def of(self, signals: Signals) -> Signals:
+        """Return the corrected signals."""
+        s = signals
+        late: dict[str, Any] = {n: _earlier(s.times_s, getattr(s, n), by) for n, by in self.later.items()}
+        s = replace(s, **late)
+        if self.position is not None:
+            s = replace(s, **{name: getattr(s, name) @ self.position.T for name in ("q", "dq", "ddq")})
+        if self.offset is not None:
+            s = replace(s, q=s.q + self.offset)
+        if self.velocity is not None:
+            s = replace(s, v=_mapped(self.velocity, s.v))
+        if self.effort is not None:
+            s = replace(s, tau=_mapped(self.effort, s.tau), dtau=_mapped(self.effort, s.dtau))
+        if self.force is not None:
+            s = replace(s, f=s.f @ self.force.T)
+        if self.rate is not None:
+            s = replace(s, w=s.w @ self.rate.T, wd=s.wd @ self.rate.T)
+        s = replace(s, wrenches=self._wrenches(s.wrenches))
+        if self.axes is not None:
+            s = replace(s, axes=(self.axes,) * len(s.axes))
+        if self.between is not None:
+            kept = (s.times_s >= self.between[0]) & (s.times_s < self.between[1])
+            s = s.at(np.flatnonzero(kept))
+        return replace(s, without_gravity=True) if self.without_gravity else s
+
+    def _wrenches(self, wrenches: Array) -> Array:
+        if self.contacts is not None:
+            wrenches = wrenches[:, list(self.contacts)]
+        if self.wrench_force is None and self.wrench_moment is None:
+            return wrenches
+        changed: Array = wrenches.copy()
+        for part, M in ((slice(0, 3), self.wrench_force), (slice(3, 6), self.wrench_moment)):
+            if M is not None:
+                changed[:, :, part] = np.einsum("kij,nkj->nki", M, wrenches[:, :, part])
+        return changed
+
+
+def _mapped(M: Array, values: Array) -> Array:
+    """Return values times a matrix; what is not known only matters where it is used."""
+    used = M != 0.0
+    if (used.sum(axis=1) <= 1).all():
+        mapped: Array = values[:, np.abs(M).argmax(axis=1)] * M[np.arange(len(M)), np.abs(M).argmax(axis=1)]
+        return mapped
+    product: Array = values @ M.T
+    return product
+
+
+def _earlier(times_s: Array, values: Array, late: float) -> Array:
+    """Return what comes late at its time, NaN beyond the known times or across gaps."""
+    flat = values.reshape(len(values), -1)
+    at = np.clip(np.searchsorted(times_s, times_s + late), 1, len(times_s) - 1)
+    far = np.abs(times_s[at] - times_s - late) > 2.0 * STEP_S
+    moved = np.stack(
+        [np.interp(times_s + late, times_s, c, left=np.nan, right=np.nan) for c in flat.T], axis=1
+    )
+    moved[far] = np.nan
+    return moved.reshape(values.shape)
+
+
+class Robot:
+    """What the checks need to know of a robot; predicts forces and kinematics from signals.
+
+    Attributes:
+        setup: The robot, its contacts and its IMU.
+        names: Of the joints, n of them.
+        lower: Lowest plausible joint positions, -inf without limit [rad], shape (n,).
+        upper: Highest plausible joint positions, inf without limit [rad], shape (n,).
+        effort: Largest joint torques, inf without limit [Nm], shape (n,).
+    """
+
+    def __init__(self, setup: RobotSetup) -> None:
+        self.setup, robot = setup, setup.robot
+        self.names = robot.joint_names
+        limits = urdf_limits(robot)
+        self.lower, self.upper = with_another_turn(limits.lower, limits.upper)
+        self.effort = limits.effort
+        self.n_base, self.mass = robot.n_base, robot.total_mass
+        self._load = NominalLoad(robot, setup.contacts)
+        floats = robot.floating_base and setup.imu is not None
+        self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
+        self._gravity: GravityTorques | None = None
+        turns = [robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
+        self.normals_F: Array = np.reshape([turn[:, 2] for turn in turns], (-1, 3))  # of soles
+
+    @property
+    def weight(self) -> float:
+        """Weight of the robot as described [N]."""
+        return STANDARD_GRAVITY * self.mass
+
+    def table(self, signals: Signals) -> "Table":
+        """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
+        rows = [self._predicted(signals, i) for i in range(signals.size)]
+        k, nv, imu = len(self.setup.contacts), self.setup.robot.model.nv, self.setup.imu
+        shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (3, 3), (3,))
+        stacks = [
+            np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
+        ]
+        table = Table(signals, self, *stacks)
+        if imu is None or all(axes is WrenchAxes.SENSOR for axes in signals.axes):
+            return table
+        return replace(table, signals=replace(signals, wrenches=_in_sensor_axes(table)))
+
+    def _predicted(self, signals: Signals, i: int) -> tuple[Array, ...]:
+        joints = signals.q[i], signals.dq[i], signals.ddq[i]
+        if not self.setup.robot.floating_base:
+            state = self._load.at(*joints, None)
+            R_BI, w_BI = np.eye(3), np.zeros(3)
+        else:
+            base = (np.full(3, np.nan),) * 3
+            if self._to_base is not None and np.isfinite(signals.f[i]).all():
+                base = self._to_base.base_motion(joints, signals.f[i], signals.w[i], signals.wd[i])
+            state = self._load.at(*joints, base)
+            R_BI, w_BI = np.eye(3), np.zeros(3)
+            if self.setup.imu is not None:
+                R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
+        return state.force, state.jacobians, state.points_B, state.rotations_BF, state.com_B, R_BI, w_BI
+
+    def gravity_torques(self, table: "Table") -> Array:
+        """Return the torques of gravity on the joints, of a floating base without contacts, (N, n)."""
+        q = table.signals.q
+        if self.n_base:  # by the difference to a robot without gravity, whose base does not accelerate
+            zero = np.zeros_like(q[0])
+            motions = zip(q, table.f_B, strict=True)
+            still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
+            return np.array([state.force[self.n_base :] for state in still])
+        self._gravity = self._gravity or GravityTorques(self.setup.robot)
+        down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
+        return np.array([self._gravity.at(x) @ down for x in q])
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Signals with the predictions of the description."""
+
+    signals: Signals  # the signals, wrenches in the axes of their frames
+    robot: Robot  # the robot
+    force: Array  # M a + c: force and moment on the base (floating), then joint torques, shape (N, nv)
+    jacobians: Array  # of the contacts' wrench frames, their own axes, shape (N, k, 6, nv)
+    points_B: Array  # origins of the wrench frames in the base [m], shape (N, k, 3)
+    rotations_BF: Array  # orientations of the wrench frames in the base, shape (N, k, 3, 3)
+    com_B: Array  # centre of mass in the base [m], shape (N, 3)
+    R_BI: Array  # orientation of the IMU in the base, shape (N, 3, 3)
+    w_BI: Array  # angular velocity of the IMU relative to the base, IMU axes [rad/s], shape (N, 3)
+
+    @property
+    def size(self) -> int:
+        """Number of windows."""
+        return self.signals.size
+
+    @property
+    def points(self) -> bool:
+        """Whether the contacts are points; up to two are soles."""
+        return bool(self.jacobians.shape[1] > SOLES)
+
+    def at(self, rows: Indices) -> "Table":
+        """Return some of the windows."""
+        return replace(self, signals=self.signals.at(rows), **_rows(self, rows))
+
+    def changed(self, change: Change) -> "Table":
+        """Return the table under another assumption about the sensors."""
+        signals = change.of(self.signals)
+        return self.robot.table(signals) if change.moves else replace(self, signals=signals)
+
+    @cached_property
+    def f_B(self) -> Array:
+        """Specific force in base axes, shape (N, 3)."""
+        turned: Array = np.einsum("nij,nj->ni", self.R_BI, self.signals.f)
+        return turned
+
+    @cached_property
+    def forces_B(self) -> Array:
+        """Forces at the contacts in base axes, shape (N, k, 3)."""
+        turned: Array = np.einsum("nkij,nkj->nki", self.rotations_BF, self.signals.wrenches[:, :, :3])
+        return turned
+
+    @cached_property
+    def contact_force(self) -> Array:
+        """Generalised force of all contacts, J' w, shape (N, nv); NaN where one is not measured."""
+        summed: Array = np.einsum("nkiv,nki->nv", self.jacobians, self.signals.wrenches)
+        return summed
+
+    @cached_property
+    def loads(self) -> Array | None:
+        """Share of the load on each contact, shape (N, k), NaN where unknown; None where not measured."""
+        size = np.linalg.norm(self.signals.wrenches[:, :, :3], axis=2)
+        total = size.sum(axis=1, keepdims=True)
+        if not np.isfinite(total).mean() > 0.5:
+            return None
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares: Array = np.where(total > 0.0, size / total, np.nan)
+        return shares
+
+    @cached_property
+    def measures_wrenches(self) -> bool:
+        """Whether the wrenches of all contacts are known most of the time."""
+        w = self.signals.wrenches
+        return bool(w.shape[1]) and bool(np.isfinite(w).all(axis=(1, 2)).mean() > 0.5)
+
+    @cached_property
+    def speed(self) -> Array:
+        """Largest joint speed, shape (N,)."""
+        fastest: Array = np.abs(self.signals.dq).max(axis=1, initial=0.0)
+        return fastest
+
+    @cached_property
+    def sliding(self) -> Array:
+        """Velocities of the contacts relative to the base, base axes, shape (N, k, 6)."""
+        moving = np.einsum("nkiv,nv->nki", self.jacobians[..., self.robot.n_base :], self.signals.dq)
+        turned = [np.einsum("nkij,nkj->nki", self.rotations_BF, moving[:, :, p : p + 3]) for p in (0, 3)]
+        both: Array = np.concatenate(turned, axis=2)
+        return both
+
+    @cached_property
+    def free(self) -> Array:
+        """Rows that no contact force changes, shape (N, m, nv): a basis of the null space of all J'."""
+        used = self.jacobians[:, :, : 3 if self.points else 6]
+        columns = used.reshape(self.size, -1, used.shape[-1]).transpose(0, 2, 1)
+        bases = []
+        for C in columns:
+            U, _s, _Vt = linear_algebra.svd(C)
+            bases.append(U[:, min(C.shape) :].T)
+        return np.array(bases)
+
+    @cached_property
+    def torques(self) -> Array:
+        """Torques that the description predicts where the contact forces are known.
+
+        (M a + c - J' w)_joints; NaN where nothing is known of the contacts, shape (N, n).
+        """
+        b = self.robot.n_base
+        joints: Array = self.force[:, b:]
+        if not b:
+            return joints
+        if self.measures_wrenches:
+            return joints - self.contact_force[:, b:]
+        return np.full_like(joints, np.nan)
+
+
+def _in_sensor_axes(table: Table) -> Array:
+    """Return wrenches in the axes of their frames that are sent in those of the base."""
+    wrenches: Array = table.signals.wrenches.copy()
+    for k, axes in enumerate(table.signals.axes):
+        if axes is not WrenchAxes.SENSOR:
+            halves = wrenches[:, k].reshape(-1, 2, 3)
+            wrenches[:, k] = np.einsum("nij,nhi->nhj", table.rotations_BF[:, k], halves).reshape(-1, 6)
+    return wrenches
+
+
+def spread(size: int, most: int) -> Indices:
+    """Return the numbers of at most so many windows, spread over all."""
+    return (
+        np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
+        if size
+        else np.zeros(0, int)
+    )
+
+
+def rms(values: Array, axis: int | None = 0) -> Array:
+    """Return the root of the mean square."""
+    size: Array = np.sqrt(np.mean(np.square(values), axis=axis))
+    return size
+
+
+def diagonal(n: int, values: dict[int, float] | Sequence[float]) -> Array:
+    """Return a diagonal matrix: ones, but for some entries."""
+    d = np.ones(n)
+    for i, value in values.items() if isinstance(values, dict) else enumerate(values):
+        d[i] = value
+    return np.diag(d)
+
+
+def exchange(n: int, i: int, j: int) -> Array:
+    """Return the matrix that exchanges two entries."""
+    order = np.arange(n)
+    order[[i, j]] = order[[j, i]]
+    return np.eye(n)[order]

@@ -1,0 +1,230 @@
+"""Every error is named as itself and as nothing else, a sound recording is silent, and the fix is right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
+from inertial_estimation.diagnosis.streams import Stream
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.urdf_inertia import perturbed_urdf
+from inertial_estimation.parameters import build_config, parameter_values
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.vectors import DEGREES
+
+FEET = ("left_foot", "right_foot")
+TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
+FLIPPED = np.diag([1.0, -1.0, 1.0])
+ABOUT_Z, SLANTED = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]), rotation_from_roll_pitch_yaw(0.5, 0.0, 0.0)
+
+
+def of_joints(part, change):
+    """Change positions (0), velocities (1) or efforts (2)."""
+
+    def inject(streams):
+        values, n = streams.joints.values.copy(), streams.n_joints
+        values[:, part * n : (part + 1) * n] = change(values[:, part * n : (part + 1) * n])
+        return replace(streams, joints=streams.joints.with_values(values))
+
+    return inject
+
+
+def of_one(j, factor=1.0, plus=0.0):
+    return lambda values: np.where(np.arange(values.shape[1]) == j, factor * values + plus, values)
+
+
+def exchanged(*parts):
+    """Exchange joints 3 and 4 in positions (0), velocities (1) and efforts (2)."""
+
+    def inject(streams):
+        for k in parts:
+            streams = of_joints(k, lambda v: v[:, [0, 1, 3, 2, *range(4, v.shape[1])]])(streams)
+        return streams
+
+    return inject
+
+
+def mirrored(j):
+    return lambda streams: of_joints(1, of_one(j, -1.0))(of_joints(0, of_one(j, -1.0))(streams))
+
+
+def of_imu(force=None, rate=None):
+    """Turn specific force and angular rate."""
+
+    def inject(streams):
+        values, one = streams.imu.values, np.eye(3)
+        parts = (
+            values[:, :3] @ (one if force is None else force).T,
+            values[:, 3:] @ (one if rate is None else rate).T,
+        )
+        return replace(streams, imu=streams.imu.with_values(np.hstack(parts)))
+
+    return inject
+
+
+def late(seconds):
+    def inject(streams):
+        imu = streams.imu
+        return replace(streams, imu=Stream(imu.times_ns + round(1e9 * seconds), imu.values, imu.notes))
+
+    return inject
+
+
+def of_wrenches(force, moment, names=("left_foot",)):
+    def inject(streams):
+        changed = {
+            name: stream.with_values(
+                np.hstack((stream.values[:, :3] @ force.T, stream.values[:, 3:] @ moment.T))
+            )
+            for name, stream in streams.wrenches.items()
+            if name in names
+        }
+        return replace(streams, wrenches={**streams.wrenches, **changed})
+
+    return inject
+
+
+def exchanged_feet(streams):
+    left, right = (streams.wrenches[name] for name in FEET)
+    return replace(streams, wrenches={"left_foot": right, "right_foot": left})
+
+
+@pytest.mark.parametrize("robot", ["panda", "talos"])
+def test_a_sound_recording_is_silent(robot, request):
+    findings = request.getfixturevalue(robot).diagnosis().findings
+    assert [str(one) for one in findings if one.failed] == []
+    assert any(one.check == "masses" and one.verdict is Verdict.OK for one in findings)
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "subject"),
+    [
+        (of_joints(2, of_one(3, -1.0)), "effort sign", "panda_joint4"),
+        (of_joints(2, of_one(1, 1e3)), "effort unit", "panda_joint2"),
+        (of_joints(1, of_one(2, -1.0)), "joint velocities", "panda_joint3"),
+        (of_joints(0, of_one(4, plus=2.0 * np.pi)), "joint positions", "panda_joint5"),
+        (of_joints(0, lambda q: q * DEGREES), "joint positions", "joint_states"),
+        (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states"),
+        (of_joints(2, lambda tau: -tau), "effort sign", "joint_states"),
+        (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states"),
+        (exchanged(0, 1, 2), "joint order", "panda_joint3"),
+        (exchanged(2), "effort order", "panda_joint3"),
+        (mirrored(3), "joint sign", "panda_joint4"),
+        (of_joints(2, of_one(3, plus=6.0)), "effort zero", "panda_joint4"),
+    ],
+)
+def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
+    assert panda.failed(inject(panda.streams)) == [(check, subject)]
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "words"),
+    [
+        (of_imu(rate=FLIPPED), "gyroscope axes", "(x, -y, z)"),
+        (of_imu(rate=DEGREES * np.eye(3)), "gyroscope scale", "57.3"),
+        (of_imu(force=np.eye(3) / 9.80665), "accelerometer size", "in g"),
+        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "axes of the accelerometer"),
+        (of_imu(ABOUT_Z, ABOUT_Z), "IMU mounting", "90 deg"),
+        (late(0.06), "IMU delay", "late"),
+        (late(0.02), "IMU delay", "late"),
+    ],
+)
+def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, words):
+    (found,) = [one for one in talos.diagnosis(inject(talos.streams)).findings if one.failed]
+    assert (found.check, found.subject) == (check, "imu/data")
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "subject", "words"),
+    [
+        (exchanged_feet, "contact names", "left_foot/wrench", "'left_foot' and 'right_foot' were exchanged"),
+        (of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)"),
+        (of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29 deg"),
+        (
+            of_wrenches(np.eye(3), -np.eye(3)),
+            "contact wrench axes",
+            "left_foot/wrench",
+            "moments of 'left_foot'",
+        ),
+        (of_wrenches(np.eye(3), 1e3 * np.eye(3), FEET), "contact wrench unit", "contact wrenches", "Nmm"),
+        (
+            of_wrenches(1e-3 * np.eye(3), 1e-3 * np.eye(3), FEET),
+            "contact wrench unit",
+            "contact wrenches",
+            "kN",
+        ),
+        (of_wrenches(-np.eye(3), -np.eye(3)), "contact wrench sign", "left_foot/wrench", "other sign"),
+    ],
+)
+def test_an_error_of_the_wrenches_is_named_and_no_other(talos, inject, check, subject, words):
+    (found,) = [one for one in talos.diagnosis(inject(talos.streams)).findings if one.failed]
+    assert (found.check, found.subject) == (check, subject)
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize(("joint", "degrees"), [("leg_left_4_joint", 5.0), ("leg_right_4_joint", 8.0)])
+def test_an_offset_of_a_leg_is_named_by_forces_and_feet(talos, joint, degrees):
+    j = robot_from_config(talos.config, talos.urdf).robot.joint_index(joint)
+    streams = of_joints(0, of_one(j, plus=degrees / DEGREES))(talos.streams)
+    (found,) = [one for one in talos.diagnosis(streams).findings if one.failed]
+    assert (found.check, found.subject) == ("joint offset", joint)
+    assert found.value == pytest.approx(-degrees, abs=0.5)
+
+
+def test_feet_without_efforts_and_forces_acquit_exact_joints(talos):
+    silent = replace(of_joints(2, lambda tau: np.full_like(tau, np.nan))(talos.streams), wrenches={})
+    assert talos.failed(silent) == []
+
+
+def test_a_wrong_mass_is_named_with_its_sigma(panda):
+    heavy = panda.urdf.replace('<mass value="1.666555"', '<mass value="2.566555"')
+    assert heavy != panda.urdf
+    (found,) = [one for one in panda.diagnosis(urdf=heavy).findings if one.failed]
+    assert (found.check, found.unit) == ("link mass", "kg")
+    assert found.value == pytest.approx(-0.9, abs=0.25)
+    assert "panda_link6" in f"{found.subject} {found.sentence}"
+
+
+@pytest.mark.parametrize("seed", [1, 6, 11])
+def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
+    unlike = perturbed_urdf(panda.urdf, np.random.default_rng(seed), mass_sigma=0.03, com_sigma=0.003)
+    assert panda.failed(urdf=unlike) == []
+
+
+def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):
+    streams = of_imu(TURNED, TURNED)(talos.streams)
+    values = fixed_parameters(talos.diagnosis(streams).findings, talos.config)
+    R_IS = rotation_from_roll_pitch_yaw(*values["frames.poses"][3:])
+    assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
+    fixed = build_config(RobotConfig, {**parameter_values(talos.config), **values})
+    assert talos.failed(streams, config=fixed) == []
+
+
+def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
+    streams = of_joints(0, of_one(4, plus=2.0 * np.pi))(of_joints(2, of_one(3, -1.0))(panda.streams))
+    config = build_config(RobotConfig, fixed_parameters(panda.diagnosis(streams).findings, panda.config))
+    assert config.drive_gains.joints == ("panda_joint4",)
+    assert config.drive_gains.values == (-1.0,)
+    assert config.joint_offsets.values[0] == pytest.approx(-2.0 * np.pi, abs=1e-5)
+
+
+def test_what_cannot_be_told_is_said(talos):
+    without = replace(talos.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
+    findings = talos.diagnosis(without).findings
+    remedies = {one.subject: one.remedy for one in findings if one.check == "topic"}
+    assert remedies["imu/data"] == ""
+    assert "contact.source: joint_torques" in remedies["left_foot/wrench"]
+    unknown = {one.check: one for one in findings if one.verdict is Verdict.UNKNOWN}
+    assert {"topic", "masses"} <= set(unknown)
+    assert all(one.sentence for one in unknown.values())
+    assert not any(one.failed for one in findings)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e300])
+def test_no_reading_ends_a_check(panda, talos, bad):
+    for robot in (panda, talos):
+        values = robot.streams.joints.values.copy()
+        values[200:240, 1::3] = bad
+        robot.diagnosis(replace(robot.streams, joints=robot.streams.joints.with_values(values)))

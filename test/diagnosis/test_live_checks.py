@@ -1,0 +1,135 @@
+"""A running pipeline checks the data that it uses once after its start, and on request; nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from support.pipeline_inputs import push
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.diagnosis.live import SPAN_S
+from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+
+class Recorded:
+    """Readings of a synthetic robot, which may carry a load from the first one on."""
+
+    def __init__(self, name, payload_time_s=None):
+        self.spec = synthetic_robot(name)
+        timing = Timing(7.0, 100.0)
+        truth = synthetic_truth(name, timing, np.random.default_rng(1), payload_time_s=payload_time_s)
+        recording = measure(truth, REALISTIC, np.random.default_rng(2), self.spec.config)
+        self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
+        self.begin_ns = self.entries[0][1].stamp_ns
+
+    def legged(self, **rows):
+        config = InertialPipelineConfig(
+            robot=self.spec.config, links=("torso_2_link",), rows=RowsConfig(**rows)
+        )
+        return InertialPipeline(config, read_urdf(self.spec.urdf))
+
+    def arm(self):
+        config = InertialPipelineConfig(
+            robot=self.spec.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")
+        )
+        return InertialPipeline(config, read_urdf(self.spec.urdf))
+
+    def feed(self, pipeline, change=lambda sample: sample, shift_ns=0):
+        """Push all readings; return what the checks say every second."""
+        said, asked = [], self.begin_ns
+        for topic, sample in self.entries:
+            changed = change(sample)
+            push(pipeline, topic, replace(changed, stamp_ns=changed.stamp_ns + shift_ns))
+            if sample.stamp_ns >= asked:
+                said.append(of_checks(pipeline, sample.stamp_ns + shift_ns))
+                asked += NANOSECONDS
+        return said
+
+
+def of_checks(pipeline, now_ns):
+    return next(entry for entry in pipeline.health(now_ns) if entry.name == "data checks")
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return Recorded("panda")
+
+
+@pytest.fixture(scope="module")
+def talos():
+    return Recorded("talos")
+
+
+def opposed(sample):
+    return replace(sample, effort=-sample.effort) if isinstance(sample, JointReading) else sample
+
+
+def in_g(sample):
+    if not isinstance(sample, ImuSample):
+        return sample
+    return replace(sample, specific_force_I=sample.specific_force_I / 9.80665)
+
+
+def test_clean_data_are_checked_once_and_found_right(panda, talos):
+    for recorded, pipeline in ((panda, panda.arm()), (talos, talos.legged())):
+        said = recorded.feed(pipeline)
+        assert {entry.level for entry in said} == {HealthLevel.OK}
+        assert said[0].message == "waiting for data"
+        assert "of data, they are checked after 5 s" in said[3].message
+        assert said[-1].message.endswith("checks ok")
+
+
+def test_an_error_is_named_after_five_seconds(panda, talos):
+    arm, walk = panda.feed(panda.arm(), opposed), talos.feed(talos.legged(), in_g)
+    assert [entry.level for entry in arm] == [HealthLevel.OK] * 5 + [HealthLevel.ERROR] * 2
+    assert "effort sign" in str(arm[-1].values)
+    assert walk[-1].level is HealthLevel.ERROR
+    assert "in g?" in walk[-1].message
+
+
+def test_data_are_judged_by_one_call_and_again_on_request(panda):
+    pipeline, calls = panda.arm(), []
+
+    def execute(call):
+        calls.append(call)
+        return lambda: None if len(calls) == 1 else call()
+
+    checks = pipeline.checks
+    checks.execute = execute
+    said = panda.feed(pipeline)
+    assert len(calls) == 1
+    assert said[-1].message == "the data are being checked"
+    checks.begin()
+    said = panda.feed(pipeline, opposed, shift_ns=8 * NANOSECONDS)
+    assert len(calls) == 2
+    assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
+
+
+def test_efforts_that_are_not_used_are_not_judged(talos):
+    said = talos.feed(talos.legged(torque_rows=()), opposed)
+    assert said[-1].level is HealthLevel.OK
+    assert said[-1].message.endswith("checks ok")
+
+
+def test_stamps_that_go_back_begin_anew(panda):
+    pipeline = panda.arm()
+    checks = pipeline.checks
+    for topic, sample in panda.entries[:300]:
+        push(pipeline, topic, sample)
+        checks.health()
+    assert 0.0 < checks._rows.duration_s < SPAN_S
+    pipeline.reset()
+    for topic, sample in panda.entries[:100]:
+        push(pipeline, topic, replace(sample, stamp_ns=sample.stamp_ns - 100 * NANOSECONDS))
+        checks.health()
+    assert checks._rows.streams().joints.times_ns[0] < panda.begin_ns

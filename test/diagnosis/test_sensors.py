@@ -1,0 +1,117 @@
+"""Streams and single sensors: stamps, gaps, stuck, silent, saturated and held values."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.diagnosis.load_change import step
+from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
+from inertial_estimation.diagnosis.streams import RobotStreams, Stream, StreamNotes
+from inertial_estimation.inputs.possible import DropReason
+
+NAMES, STEP_NS = ("hip", "knee"), 4_000_000
+
+
+def times(count=2500):
+    return 1_000_000_000 + STEP_NS * np.arange(count)
+
+
+def streams(imu=None, joints=None, **wrenches):
+    t, rng = 1e-9 * times(), np.random.default_rng(0)
+    q = np.column_stack((np.sin(t), np.cos(2.0 * t)))
+    motion = np.hstack((q, np.column_stack((np.cos(t), -2.0 * np.sin(2.0 * t))), 5.0 * q))
+    noise = rng.standard_normal((len(t), 6))
+    found = {name: Stream(times(), values) for name, values in wrenches.items()}
+    return RobotStreams(
+        Stream(times(), motion + 1e-3 * rng.standard_normal(motion.shape) if joints is None else joints),
+        Stream(times(), noise if imu is None else imu),
+        found,
+    )
+
+
+def failed(given):
+    found, _cleaned = value_findings(given, NAMES)
+    return [(one.check, one.subject) for one in found if one.failed]
+
+
+def test_sound_values_are_silent():
+    assert failed(streams()) == []
+
+
+def test_an_imu_that_repeats_its_last_reading_is_stuck_and_what_it_repeats_is_unknown():
+    values = np.random.default_rng(1).standard_normal((2500, 6))
+    values[500:900] = values[500]
+    given = streams(imu=values)
+    assert failed(given) == [("stuck", "imu/data")]
+    assert np.isnan(value_findings(given, NAMES)[1].imu.values[500:900]).all()
+
+
+def test_integers_and_switches_that_stand_still_are_neither_stuck_nor_saturated():
+    rng = np.random.default_rng(2)
+    integers, switch = np.zeros((2, 2500, 6))
+    integers[:, 2] = 20.0 + np.round(3.0 * rng.standard_normal(2500))
+    integers[1500:, 2] = 21.0
+    switch[:, 2] = np.sin(0.01 * np.arange(2500)) > -0.3
+    assert failed(streams(left=integers, right=switch)) == []
+
+
+def test_a_clipped_sensor_is_saturated():
+    values = np.random.default_rng(3).standard_normal((2500, 6))
+    values[:, 4] = np.minimum(values[:, 4], 1.5)
+    assert failed(streams(imu=values)) == [("saturated", "imu/data")]
+
+
+def test_an_axis_that_never_changes_is_silent():
+    values = np.random.default_rng(4).standard_normal((2500, 6))
+    values[:, 5] = 0.0
+    assert failed(streams(imu=values)) == [("silent", "imu/data")]
+
+
+def test_a_position_that_stays_while_its_velocity_moves_it_is_stuck():
+    joints = streams().joints.values.copy()
+    joints[:, 1] = joints[0, 1]
+    assert failed(streams(joints=joints)) == [("stuck", "knee")]
+
+
+def test_values_that_are_held_are_named_with_their_rate():
+    held = np.repeat(np.random.default_rng(5).standard_normal((100, 6)), 25, axis=0)
+    (found,) = [one for one in value_findings(streams(imu=held), NAMES)[0] if one.check == "held values"]
+    assert found.value == pytest.approx(10.0, rel=0.05)
+
+
+def named(stream):
+    found = stream_findings(RobotStreams(stream, None, {}), 0.1)
+    return [one.check for one in found if one.failed]
+
+
+def test_stamps_gaps_clocks_and_lost_readings_are_named():
+    t, values = times(), streams().joints.values
+    assert named(Stream(t, values)) == []
+    kept = np.ones(2500, dtype=bool)
+    kept[[*range(500, 640), *range(1500, 1640)]] = False
+    assert named(Stream(t[kept], values[kept])) == ["gaps"]
+    lost = np.random.default_rng(6).uniform(size=2500) > 0.2
+    assert named(Stream(t[lost], values[lost])) == ["lost readings"]
+    for notes, check in (
+        (StreamNotes(unset=True), "stamps"),
+        (StreamNotes(clock_s=7.0), "clock"),
+        (StreamNotes(even=True), "bursts"),
+        (StreamNotes(received=2500, dropped={DropReason.BACKWARD_STAMP: 40}), "stamps"),
+        (StreamNotes(restarts=2), "stamps"),
+    ):
+        assert named(Stream(t, values, notes)) == [check]
+
+
+def test_joints_that_are_missing_are_named():
+    found = stream_findings(replace(streams(), missing=("knee",)), 0.1)
+    assert [(one.check, one.subject) for one in found if one.failed] == [("joint names", "joint_states")]
+
+
+@pytest.mark.parametrize(
+    ("noise", "change", "found"), [(0.01, 0.2, True), (0.01, 0.0, False), (0.3, 0.2, False)]
+)
+def test_a_step_of_the_load_stands_out_from_the_steps_of_a_gait(noise, change, found):
+    rng = np.random.default_rng(7)
+    share = 1.0 + noise * rng.standard_normal(200) + change * (np.arange(200) > 120)
+    assert (step(share) is not None) == found
