@@ -205,7 +205,7 @@ class _Window:
         else:
             root = H @ linear_algebra.cholesky(posterior.P + 1e-12 * np.eye(n) * posterior.P.trace() / n)
         left = self._without_offsets(root.reshape(K, m, -1)).reshape(K * m, -1)
-        size, turn = np.linalg.eigh(root.T @ left)
+        size, turn = linear_algebra.eigh(root.T @ left)
         kept = size > KNOWN
         self.H = (root @ turn[:, kept]).reshape(K, m, -1)
         self.F = (left @ (turn[:, kept] / np.sqrt(1.0 + size[kept]))).reshape(K, m, -1)
