@@ -2,7 +2,7 @@
 
 Some 20 s are enough, standing or moving: streams, stamps and clocks; stuck and saturated sensors; joint
 positions, velocities and efforts; unit, time offset and mounting of the IMU; contact wrenches; masses of the
-description, which link is most likely wrong, friction, and which links the recording can inform.
+description, which link is most likely wrong, and which links the recording can inform.
 
 With --output, report.html and check.json are written; with --fix, a parameter file of what can be set.
 The exit code is 0 if nothing is wrong (warnings allowed), 1 if something is wrong, 2 if the recording, the

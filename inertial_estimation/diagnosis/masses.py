@@ -32,7 +32,9 @@ HEAVIER, HEAVIER_SIGMAS, TOLD = (
     0.04,
 )  # share of the weight beyond tolerances, its deviations; largest one
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
-EXPLAINS, EXPLAINS_OF_LINK = 0.05, 0.03  # least share of what noise and tolerances leave unexplained
+# Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
+EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2}
+EXPLAINS_ELSE = 0.05
 GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
@@ -130,7 +132,7 @@ def _possible(cause: Cause, rows: ForceRows) -> bool:
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
-    if cause.explained < (EXPLAINS_OF_LINK if cause.kind is Kind.LINK else EXPLAINS):
+    if cause.explained < EXPLAINS.get(cause.kind, EXPLAINS_ELSE):
         return False
     return _size_matters(cause) or _shift(cause, rows) > SHIFTED
 
