@@ -1,8 +1,8 @@
 """The papers' filters on the same equation: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
 
 h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile, and re-opening
-after a rejection that lasts. Between measurements parameters return to nominal with a time constant, in place of
-the random walk of the paper. Every measurement is used at once; nothing watches them.
+after a rejection that lasts. Between measurements parameters return to nominal with a time constant, in
+place of the random walk of the paper. Every measurement is used at once; nothing watches them.
 """
 
 import numpy as np
