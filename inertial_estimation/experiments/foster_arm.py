@@ -144,6 +144,7 @@ def _elbow_panels(without: Columns, adapted: Columns) -> tuple[Panel, ...]:
 
 MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003  # of every link of the simulated robot, share and [m]
 CALIBRATE_S, ATTACH_S, ON_S, CURL_S, END_S = TIMES_S = (1.0, 5.0, 6.0, 9.0, 21.0)
+QUICK_CALIBRATION_S = 0.1
 QUICK_TIMES_S = (0.1, 0.25, 0.3, 0.35, 0.5)
 CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
 STEADY_AFTER_S = 1.5  # of the curls
@@ -167,6 +168,9 @@ def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool
     loop = robot.build(true_urdf=true_urdf, disturbances=[weight], seed=seed, adaptation=adaptation)
     elbow, inertial = loop.simulation.robot.joint_index(ELBOW), loop.inertial
     assert inertial is not None
+    inertial.set_enabled(False)
+    if quick:
+        inertial.estimator.bias.window = QUICK_CALIBRATION_S
     pending = [(calibrate_s, inertial.calibrate)] if calibrated else []
     pending.append((on_s, partial(inertial.set_enabled, True)))
     series = TimeSeries()
@@ -188,8 +192,7 @@ def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool
 
 def curl(trials: Trials) -> ExperimentResult:
     """Curl with and without calibration for every seed, without adaptation for the first one."""
-    window = {"calibration_window": 0.1} if trials.quick else {}
-    robot = RobotLoop("talos", _overrides(30.0, {"enabled": False, **window}))
+    robot = RobotLoop("talos", _overrides(30.0, {}))
     run = partial(_curl_run, robot, quick=trials.quick)
     runs = trials.by_case(
         {

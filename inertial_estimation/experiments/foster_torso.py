@@ -268,10 +268,10 @@ BEFORE_S, AFTER_S = 0.05, 0.25  # window around a touchdown in which its shock i
 FOLLOW_S, MEAN_S = 0.5, 0.1
 MOMENTARY_S, PACKAGE_S = 0.015, 0.1  # windows of the measurement
 FILTERS = {
-    "gated": {"window": MOMENTARY_S, "gate.enabled": True},
-    "ungated": {"window": MOMENTARY_S, "gate.enabled": False},
-    "window_gated": {"window": PACKAGE_S, "gate.enabled": True},
-    "window_ungated": {"window": PACKAGE_S, "gate.enabled": False},
+    "gated": {"window": MOMENTARY_S},
+    "ungated": {"window": MOMENTARY_S, "gate.reopen_after": 0.0},
+    "window_gated": {"window": PACKAGE_S},
+    "window_ungated": {"window": PACKAGE_S, "gate.reopen_after": 0.0},
 }
 GATING = {"links": [TORSO], "prior.memory": 2.0, "filter": "log_cholesky"}
 HARDWARE: Mapping[str, Mapping[str, Any]] = {

@@ -1,7 +1,8 @@
-"""The papers' filters on the same equation, as printed: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
+"""The papers' filters on the same equation: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
 
-x_k = x_k-1 + eta, h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile,
-and re-opening after a rejection that lasts. Every measurement is used at once; nothing watches them.
+h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile, and re-opening
+after a rejection that lasts. Between measurements parameters return to nominal with a time constant, in
+place of the random walk of the paper. Every measurement is used at once; nothing watches them.
 """
 
 import numpy as np
@@ -14,8 +15,6 @@ from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
 QUANTILE = 0.999  # of the innovation gate
-WALK = np.array([0.5] + 6 * [1.0 / 3.0])  # of log-Cholesky coordinates, for a walk of the log mass of one
-WALK_COM = 0.1  # of the centre of mass, in the same units [m]
 
 
 class LogCholeskyEkf:
@@ -24,11 +23,9 @@ class LogCholeskyEkf:
     Attributes:
         unknowns: Prior and map of the state.
         posterior: State and covariance.
-        memory: Time constant with which parameters return to nominal, where they do not walk [s].
-        walk: Standard deviation of the random walk of the logarithm of the mass in one second; 0: none.
+        memory: Time constant with which parameters return to nominal [s].
         overlap: Measurements for each independent one.
-        reopen_after: Rejection that lasts so long opens the covariance of the bodies [s].
-        gated: Whether measurements are tested.
+        reopen_after: Rejection that lasts so long opens the covariance of the bodies [s]; 0: no gate.
     """
 
     def __init__(
@@ -36,15 +33,11 @@ class LogCholeskyEkf:
         unknowns: Unknowns,
         *,
         memory: float,
-        walk: float = 0.0,
         overlap: float = 1.0,
         reopen_after: float = 0.1,
-        gated: bool = True,
     ) -> None:
         """Begin at the nominal parameters; arguments as the attributes."""
-        self.unknowns, self.memory, self.walk, self.overlap = unknowns, memory, walk, overlap
-        self.reopen_after, self.gated = reopen_after, gated
-        self._step = self._walk_covariance()
+        self.unknowns, self.memory, self.overlap, self.reopen_after = unknowns, memory, overlap, reopen_after
         self.reset()
 
     def reset(self) -> None:
@@ -63,12 +56,6 @@ class LogCholeskyEkf:
     def _at(self, x: Array) -> Linearisation:
         return self.unknowns.at(self.unknowns.bounded(x))
 
-    def _walk_covariance(self) -> Array:
-        """Return the covariance that a walk adds in one second, of the bodies alone."""
-        bodies, size = self.unknowns.bodies, self.unknowns.size
-        sigmas = [self.walk * np.concatenate((WALK, np.full(3, WALK_COM / body.length))) for body in bodies]
-        return with_blocks(np.zeros((size, size)), (np.diag(sigma**2) for sigma in sigmas))
-
     def innovation(self, block: RowBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
         return block.value - block.A @ self.posterior.at.phi
@@ -82,7 +69,7 @@ class LogCholeskyEkf:
         self._predict(block.dt)
         y, H = self.innovation(block), block.A @ self.posterior.at.D
         R = self.overlap * block.noise
-        if self.gated and not self._accepts(y, H, block.noise, block.dt):
+        if self.reopen_after > 0.0 and not self._accepts(y, H, block.noise, block.dt):
             if self._rejected_s < self.reopen_after:
                 return Decision.REJECTED
             self._reopen()
@@ -94,9 +81,6 @@ class LogCholeskyEkf:
 
     def _predict(self, dt: float) -> None:
         x, P = self.posterior.x, self.posterior.P
-        if self.walk:
-            self.posterior = Posterior(self.posterior.at, P + dt * self._step)
-            return
         keep = np.exp(-dt / self.memory)
         moved = self._nominal + keep * (x - self._nominal)
         self.posterior = Posterior(self._at(moved), keep**2 * P + (1.0 - keep**2) * self._prior)
@@ -133,11 +117,6 @@ class LinearKalman(LogCholeskyEkf):
         T = self._scaling(self.unknowns.at(self.unknowns.nominal).G)
         P: Array = T @ self.unknowns.prior_covariance @ T.T
         return P
-
-    def _walk_covariance(self) -> Array:
-        T = self._scaling(self.unknowns.at(self.unknowns.nominal).G)
-        Q: Array = T @ super()._walk_covariance() @ T.T
-        return Q
 
     def _scaling(self, blocks: Array) -> Array:
         """Return a block diagonal matrix of the bodies, identity for the others."""

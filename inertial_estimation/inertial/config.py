@@ -14,10 +14,11 @@ from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
 AUTO = "auto"  # entry of `links`
 INFORMATION, LOG_CHOLESKY, LINEAR = "information", "log_cholesky", "linear"
+COULOMB_SLOPE = 1.0  # prior standard deviation of a change of Coulomb friction with the position [Nm/rad]
+COULOMB_LOAD = 0.1  # the same of its increase with the torque behind the gear, a tenth of what teeth transmit
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,6 @@ class PriorConfig:
         "values.",
         lower=1e-6,
         upper=10.0,
-    )
-    walk: float = parameter(
-        0.0,
-        "Standard deviation by which the logarithm of each body's mass walks at random in one second in the "
-        "filters for comparison (Foster et al.); centre of mass and radii of gyration in proportion. 0: "
-        "parameters return to nominal with the time constant `prior.memory`.",
-        lower=0.0,
-        upper=1e3,
     )
     memory: float = parameter(
         1e5,
@@ -94,25 +87,13 @@ class FrictionPriorConfig:
         lower=1e-9,
         upper=1e3,
     )
-    coulomb_slope: float = parameter(
-        1.0,
-        "Prior standard deviation of each estimated change of Coulomb friction with the position, about its "
-        "nominal value.",
-        unit="Nm/rad",
-        lower=1e-9,
-        upper=1e3,
-    )
-    coulomb_load: float = parameter(
-        0.1,
-        "Prior standard deviation of each estimated increase of Coulomb friction with the torque behind the "
-        "gear, about its nominal value.",
-        lower=1e-9,
-        upper=1e3,
-    )
 
     def sigmas(self, terms: Sequence[str], joints: int) -> Array:
         """Return the prior standard deviations of friction terms for n joints, ordered term after term."""
-        return np.repeat([float(getattr(self, term)) for term in terms], joints)
+        rare = {"coulomb_slope": COULOMB_SLOPE, "coulomb_load": COULOMB_LOAD}
+        return np.repeat(
+            [rare[term] if term in rare else float(getattr(self, term)) for term in terms], joints
+        )
 
 
 @dataclass(frozen=True)
@@ -126,17 +107,12 @@ class FrictionConfig(FrictionTerms):
 class GateConfig:
     """The innovation gate of the filters for comparison (Foster et al. 22)."""
 
-    enabled: bool = parameter(
-        True,
-        "Whether the filters for comparison test measurements against the innovation gate.",
-        runtime=True,
-    )
     reopen_after: float = parameter(
         0.1,
         "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
-        "impact, and the covariance is enlarged; of the filters for comparison.",
+        "impact, and the covariance is enlarged; of the filters for comparison. 0: nothing is rejected.",
         unit="s",
-        lower=0.001,
+        lower=0.0,
         upper=10.0,
         runtime=True,
     )
@@ -158,11 +134,6 @@ class InertialPipelineConfig:
         "Estimator: the physically consistent filter on information, watched by the bank of causes; or, for "
         "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the parameters.",
         choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
-    )
-    convention: str = parameter(
-        "rucker",
-        "Convention of the log-Cholesky coordinates: that of Rucker and Wensing, or that of Foster et al.",
-        choices=tuple(CONVENTIONS),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
     contact_modes: tuple[str, ...] = parameter(
@@ -186,20 +157,8 @@ class InertialPipelineConfig:
         "each group of rows that share a parameter; if false, they are used as stated.",
         runtime=True,
     )
-    row_weights: tuple[str, ...] = parameter(
-        (),
-        "Weights of measurement rows, `row=weight`, the row by name or shell pattern: a weight multiplies "
-        "the information of the row, the inverse of its variance. Rows without one have weight 1. The "
-        "adaptation of the noise undoes what the rows of one noise parameter have in common.",
-    )
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
-    watch: bool = parameter(
-        True,
-        "Whether the bank of causes decides what is learned: nothing while a push or a fault of an input "
-        "explains the data, and a load at once. If false, all data are learned. The filters for comparison "
-        "have no watch.",
-    )
     candidates: tuple[str, ...] = parameter(
         ("*",),
         "Links, by name or shell pattern, on which a load or a push of unknown place is looked for; with "
@@ -215,21 +174,6 @@ class InertialPipelineConfig:
         lower=0.001,
         upper=1e6,
         runtime=True,
-    )
-    calibrate_at_start: bool = parameter(
-        False,
-        "Whether the filter starts with a calibration, which takes the mean residual at the first rest as "
-        "a constant bias of the rows.",
-    )
-    calibration_window: float = parameter(
-        2.0,
-        "Duration of rest over which a calibration averages the residual.",
-        unit="s",
-        lower=0.01,
-        upper=60.0,
-    )
-    enabled: bool = parameter(
-        True, "Whether the filter updates its estimates; if false, it only reports residuals."
     )
 
     @property

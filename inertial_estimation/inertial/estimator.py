@@ -30,6 +30,7 @@ QUANTILE = 0.999  # of the NIS that is reported as its bound
 HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
 FOLLOWED_S = 0.1  # in which it reaches an expected load that varies, and goes with it then [s]
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
+CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
 REPORT_S = 0.1  # between two evaluations of the informed directions [s]
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
 
@@ -168,13 +169,12 @@ class InertialEstimator:
                 lambda body: self.model.load_covariance(bank.table, body),
                 self._switch_on,
             )
-            self.supervisor.watching = config.watch
-        self.bias = ResidualBias(len(rows), config.calibration_window, REST_SPEED)
+        self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
         idle = model.idle_covariances()
         self._links = PublishedLinks(model.published, idle, config.hand_over_rate)
         self._links.set_estimated(model.bodies)
         self._bound = _chi_square(len(rows))
-        self.learning = config.enabled
+        self.learning = True
         self.steps: dict[Decision, int] = {}
         self.set_config(config)
         self.reset()
@@ -187,8 +187,6 @@ class InertialEstimator:
     def reset(self) -> None:
         """Return to the nominal parameters and drop the bias."""
         self.bias.reset()
-        if self.config.calibrate_at_start:
-            self.bias.start()
         self.forget()
 
     def forget(self) -> None:
@@ -223,7 +221,7 @@ class InertialEstimator:
         self.config = config
         self.noise.adapting = config.adapt_noise
         if isinstance(self.filter, LogCholeskyEkf):
-            self.filter.gated, self.filter.reopen_after = config.gate.enabled, config.gate.reopen_after
+            self.filter.reopen_after = config.gate.reopen_after
 
     def believed(self) -> Array:
         """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
@@ -344,7 +342,7 @@ class InertialEstimator:
         """Return the distribution of the parameters of all bodies together, about the link frames."""
         n, to_link = self.model.unknowns.n_inertial, np.array([body.to_link for body in self.model.bodies])
         x, P = self.posterior.x[:n].reshape(-1, 10), self.posterior.P[:n, :n]
-        return LogCholeskyPosterior(x, P, to_link, self.config.convention)
+        return LogCholeskyPosterior(x, P, to_link, self.model.unknowns.convention)
 
     def _switch_on(self, candidate: int) -> bool:
         """Estimate a published candidate from now on: a load has been located on it."""
@@ -385,10 +383,8 @@ def built_filter(
     return build(
         unknowns,
         memory=config.prior.memory,
-        walk=config.prior.walk,
         overlap=max(1.0, config.rate * config.window / PARABOLIC_WINDOW),
         reopen_after=config.gate.reopen_after,
-        gated=config.gate.enabled,
     )
 
 

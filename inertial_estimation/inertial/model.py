@@ -111,7 +111,6 @@ class EstimationModel:
             robot,
             config.rows.selection().resolved(robot, setup.contacts),
             published,
-            contacts=setup.contact_names,
             accelerometer=imu is not None,
             known_offsets=with_offset,
         )
@@ -124,7 +123,6 @@ class EstimationModel:
             friction,
             imu,
             known_friction,
-            config.row_weights,
         )
         return cls(setup, imu, published, bodies, friction, errors, measurement, urdf, config)
 
@@ -165,7 +163,7 @@ class EstimationModel:
                 names, np.zeros(len(names)), np.concatenate((self.errors.sigmas, others.sigmas))
             )
         prior = BodyPrior(config.prior.mass, config.prior.com, config.prior.radii)
-        return Unknowns(self.bodies, prior, friction, errors, config.convention)
+        return Unknowns(self.bodies, prior, friction, errors)
 
     def noise_scale(self) -> NoiseScale:
         """Return the scale of the noise of the rows, as stated."""
@@ -254,7 +252,7 @@ class EstimationModel:
 
     def idle_covariances(self) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
-        unknowns = Unknowns(self.published, self.unknowns.body_prior, convention=self.config.convention)
+        unknowns = Unknowns(self.published, self.unknowns.body_prior)
         return Posterior(unknowns.at(unknowns.nominal), unknowns.prior_covariance).body_covariances
 
     def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:

@@ -213,7 +213,6 @@ class Supervisor:
         loads: The loads that have been learned.
         waiting: Blocks that are not learned yet, the newest last.
         bodies: Number in the filter of each candidate body that is estimated.
-        watching: Whether anything but learning at once is done.
     """
 
     def __init__(
@@ -234,7 +233,7 @@ class Supervisor:
             switch_on: Estimates a candidate body from now on; returns whether it may be.
         """
         self._filter, self._bank, self.bodies, self._load_covariance = filter_, bank, bodies, load_covariance
-        self._switch_on, self.watching = switch_on, True
+        self._switch_on = switch_on
         self.reset()
 
     def reset(self) -> None:
@@ -259,7 +258,7 @@ class Supervisor:
             block: The equations and the columns of causes.
         """
         self.progress.forced_s -= block.rows.dt
-        if not self.watching or self.progress.forced_s > 0.0:
+        if self.progress.forced_s > 0.0:
             self._learn(block)
             return
         self.waiting.append(block)

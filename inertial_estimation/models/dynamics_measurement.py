@@ -10,7 +10,6 @@ through the proper acceleration f_B = R_WB' (p'' - g_W), what an accelerometer s
 here and f_B takes the place of the base's acceleration, so neither tilt nor velocity enters.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -96,7 +95,6 @@ class DynamicsMeasurement:
         friction: FrictionModel | None = None,
         imu: ImuMount | None = None,
         known_friction: KnownFriction | None = None,
-        row_weights: Sequence[str] = (),
     ) -> None:
         """Prepare the models.
 
@@ -109,11 +107,9 @@ class DynamicsMeasurement:
             friction: Friction to estimate, None for none.
             imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
-            row_weights: Weights of rows, ``row=weight``; one for all others.
 
         Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts, or a
-                weight none of the rows.
+            ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
         """
         self._robot = robot
         self._friction = friction
@@ -126,7 +122,7 @@ class DynamicsMeasurement:
             )
         self._picked = slice_if_contiguous(self._rows.picked)
         self._terms = EquationTerms(robot, bodies, contacts, imu)
-        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), row_weights)
+        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
         self._motion = np.zeros(robot.model.nv), np.zeros(robot.model.nv)  # of one state after the other
         self._n_parameters = self._terms.size + (friction.size if friction else 0)
 
@@ -185,7 +181,7 @@ class DynamicsMeasurement:
             value = value - inertia[:, :3] @ known
         if self._rows.projects:
             return self._projected(_equation(A, value, noise, measured, paths, state), J_C)
-        return _equation(A, value, self._covariance.weighted(noise), measured, paths, state)
+        return _equation(A, value, noise, measured, paths, state)
 
     def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
@@ -207,7 +203,7 @@ class DynamicsMeasurement:
         noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
         if N is not None:
             noise = N.T @ noise @ N
-        return replace(e, noise=self._covariance.weighted(noise), paths=paths)
+        return replace(e, noise=noise, paths=paths)
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
         """Return the proper acceleration of the base, base frame [m/s^2], shape (3,); at rest it is upwards.
@@ -324,7 +320,7 @@ class DynamicsMeasurement:
         return LinearEquation(
             N.T @ equation.regressor,
             N.T @ equation.value,
-            self._covariance.weighted(N.T @ equation.noise @ N),
+            N.T @ equation.noise @ N,
             N.T @ equation.measured,
             paths,
             equation.state,

@@ -6,14 +6,11 @@ may come from an IMU: it is computed, a_B = X_BI (a_I - J_I a), so errors of the
 arm, and errors of the joints between base and IMU enter twice: as accelerations and through the base.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.row_weights import noise_scale
 from inertial_estimation.signals import Array
 
 LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
@@ -33,7 +30,6 @@ class RowCovariance:
         robot: RobotModel,
         rows: ResolvedRows,
         n_contacts: int,
-        row_weights: Sequence[str] = (),
     ) -> None:
         """Lay out the standard deviations.
 
@@ -42,12 +38,7 @@ class RowCovariance:
             robot: The robot.
             rows: The measured rows.
             n_contacts: Number of contacts.
-            row_weights: Weights of rows, ``row=weight``; one for all others.
-
-        Raises:
-            ~inertial_estimation.errors.ConfigurationError: If a weight is that of no row, or not positive.
         """
-        self._scale = noise_scale(row_weights, rows.names)
         noise = noise.for_robot(robot)
         acceleration = [noise.joint_acceleration] * robot.n_joints
         direct = [noise.torque] * robot.n_joints
@@ -76,11 +67,3 @@ class RowCovariance:
         R: Array = W @ W.T
         R[np.diag_indices(len(R))] += variance
         return R
-
-    def weighted(self, R: Array) -> Array:
-        """Return the covariance of the rows with the weights of a user.
-
-        Args:
-            R: Without them, after a projection, shape (m, m).
-        """
-        return R if self._scale is None else self._scale * R

@@ -2,9 +2,9 @@
 
 A sensor whose reading is wrong by a constant makes the rows wrong by a constant that the noise does not
 describe, since it does not average out. With tau_obs = (1 + g) tau + o of a joint, f_obs = (1 + s) f + b of
-the accelerometer, lambda_obs = lambda + w of a contact and a wrench u on the base that is not modelled,
+the accelerometer and a wrench u on the base that is not modelled (cables, contacts that read too much),
 
-    dtau = Y pi + friction + S' (g tau_obs + o) + J' w + u - E (s f_obs + b) + noise
+    dtau = Y pi + friction + S' (g tau_obs + o) + u - E (s f_obs + b) + noise
 
 to the first order in the errors; E is the effect of an error of the sensed acceleration on the rows. What a
 row takes more than a model says that senses nothing is S' (g tau_obs + o) + u (`SensorErrors.of_rows`).
@@ -27,7 +27,14 @@ from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEq
 from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices, ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_error_config import SensorErrorConfig
+from inertial_estimation.models.sensor_error_config import (
+    ACCELEROMETER_BIAS,
+    ACCELEROMETER_SCALE,
+    TORQUE_GAIN,
+    SensorErrorConfig,
+    base_wrench,
+    torque_offsets,
+)
 from inertial_estimation.signals import Array
 
 AXES = ("x", "y", "z")
@@ -86,17 +93,6 @@ class _TorqueGains(_Kind):
             return
         tau = state.tau[self._joints]
         C[self._rows, self._columns] = tau if unexplained is None else tau - unexplained[self._rows]
-
-
-class _ContactWrenches(_Kind):
-    """Constant errors of measured contact wrenches."""
-
-    def __init__(self, names: Sequence[str], sigmas: Array, components: Indices) -> None:
-        super().__init__(names, sigmas)
-        self._components = components
-
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        C[:] = paths.contacts[self._components].T
 
 
 class _AccelerometerBias(_Kind):
@@ -275,7 +271,6 @@ def sensor_errors(
     rows: ResolvedRows,
     bodies: Sequence[BodyReference],
     *,
-    contacts: Sequence[str] = (),
     accelerometer: bool = False,
     known_offsets: Sequence[int] = (),
 ) -> SensorErrors | None:
@@ -287,11 +282,10 @@ def sensor_errors(
     together with the bodies (`UninformingRows`).
 
     Args:
-        config: Their standard deviations.
+        config: Whether there are any.
         robot: The robot.
         rows: The measured rows.
         bodies: The bodies of interest.
-        contacts: Names of the contacts.
         accelerometer: Whether an accelerometer senses the acceleration of the base.
         known_offsets: Joints whose torque offset is estimated as friction.
 
@@ -300,7 +294,6 @@ def sensor_errors(
     """
     if config.treatment == "none":
         return None
-    config = config.for_robot(robot)
     position = {int(row) - robot.n_base: i for i, row in enumerate(rows.picked)}
     carrying = {
         int(robot.model.idx_vs[joint]) - robot.n_base
@@ -308,13 +301,12 @@ def sensor_errors(
         for joint in list(robot.model.supports[body.joint_id])[1:]  # without the world
     }
     joints = [j for j in position if j >= 0 and (rows.projects or j in carrying)]
-    kinds = _torque_errors(config, robot, {j: position[j] for j in joints}, known_offsets)
+    kinds = _torque_errors(robot, {j: position[j] for j in joints}, known_offsets)
     base = [i for j, i in position.items() if j < 0]
     if base:
-        kinds += _base_errors(config)
-    kinds += _contact_errors(config, rows, contacts)
+        kinds.append(_base_errors(robot))
     if accelerometer and robot.floating_base:
-        kinds += _accelerometer_errors(config)
+        kinds += _accelerometer_errors()
     informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
     everything = rows.projects or len(informing) in (0, len(rows.picked))
     described = {robot.joint_names[j]: j for j in joints}
@@ -322,58 +314,37 @@ def sensor_errors(
         errors = SensorErrors(kinds, described)
     else:
         left_out = {j: i for j, i in position.items() if j >= 0 and j not in joints}
-        errors = SensorErrors(kinds, described, informing, _uninforming(config, robot, left_out))
+        errors = SensorErrors(kinds, described, informing, _uninforming(robot, left_out))
     return errors if errors.size else None
 
 
-def _uninforming(config: SensorErrorConfig, robot: RobotModel, row_of: Mapping[int, int]) -> UninformingRows:
+def _uninforming(robot: RobotModel, row_of: Mapping[int, int]) -> UninformingRows:
     """Return the rows of joints, by their positions."""
     joints = list(row_of)
     names = tuple(robot.joint_names[j] for j in joints)
-    return UninformingRows(names, _indices(row_of.values()), config.offsets(robot)[joints])
+    return UninformingRows(names, _indices(row_of.values()), torque_offsets(robot)[joints])
 
 
-def _torque_errors(
-    config: SensorErrorConfig, robot: RobotModel, row_of: Mapping[int, int], known_offsets: Sequence[int]
-) -> list[_Kind]:
+def _torque_errors(robot: RobotModel, row_of: Mapping[int, int], known_offsets: Sequence[int]) -> list[_Kind]:
     """Return offsets and gains of joints, by the positions of their rows."""
-    offsets, names = config.offsets(robot), robot.joint_names
+    offsets, names = torque_offsets(robot), robot.joint_names
     joints = [j for j in row_of if offsets[j] and j not in known_offsets]
     labels = [f"torque_offset/{names[j]}" for j in joints]
-    kinds: list[_Kind] = [_Constants(labels, offsets[joints], _indices(row_of[j] for j in joints))]
-    if config.torque_gain:
-        labels = [f"torque_gain/{names[j]}" for j in row_of]
-        sigmas = np.full(len(labels), config.torque_gain)
-        kinds.append(_TorqueGains(labels, sigmas, _indices(row_of.values()), _indices(row_of)))
-    return kinds
+    constants = _Constants(labels, offsets[joints], _indices(row_of[j] for j in joints))
+    labels = [f"torque_gain/{names[j]}" for j in row_of]
+    sigmas = np.full(len(labels), TORQUE_GAIN)
+    return [constants, _TorqueGains(labels, sigmas, _indices(row_of.values()), _indices(row_of))]
 
 
-def _base_errors(config: SensorErrorConfig) -> list[_Kind]:
+def _base_errors(robot: RobotModel) -> _Kind:
     """Return the wrench on the base that is not modelled."""
-    sigmas = np.repeat([config.base_force, config.base_moment], 3)
-    used = np.flatnonzero(sigmas)
-    return [_Constants([f"base_{WRENCH[i].replace('_', '/')}" for i in used], sigmas[used], used)]
+    return _Constants([f"base_{name.replace('_', '/')}" for name in WRENCH], base_wrench(robot), np.arange(6))
 
 
-def _contact_errors(config: SensorErrorConfig, rows: ResolvedRows, contacts: Sequence[str]) -> list[_Kind]:
-    """Return the errors of measured wrenches."""
-    moment = 0.0 if rows.point_contacts else config.contact_moment
-    sensed = np.repeat(np.array([mode.senses for mode in rows.modes], dtype=bool), len(WRENCH))
-    sigmas = np.tile(np.repeat([config.contact_force, moment], 3), len(rows.modes)) * (sensed & ~rows.unknown)
-    used = np.flatnonzero(sigmas)
-    names = [f"contact_{WRENCH[i % 6]}/{contacts[i // 6]}" for i in used]
-    return [_ContactWrenches(names, sigmas[used], used)]
-
-
-def _accelerometer_errors(config: SensorErrorConfig) -> list[_Kind]:
+def _accelerometer_errors() -> list[_Kind]:
     """Return bias and scale of the accelerometer."""
-    bias, scale = config.accelerometer_bias, config.accelerometer_scale
-    kinds: list[_Kind] = []
-    if bias:
-        kinds.append(_AccelerometerBias(OF_ACCELEROMETER[:3], np.full(3, bias)))
-    if scale:
-        kinds.append(_AccelerometerScale(OF_ACCELEROMETER[3:], np.array([scale])))
-    return kinds
+    bias = _AccelerometerBias(OF_ACCELEROMETER[:3], np.full(3, ACCELEROMETER_BIAS))
+    return [bias, _AccelerometerScale(OF_ACCELEROMETER[3:], np.array([ACCELEROMETER_SCALE]))]
 
 
 def _known(equation: LinearEquation) -> Array | float:

@@ -18,7 +18,6 @@ VALUES = {
     "torque_rows": (),
     "window": 0.05,
     "rate": 100.0,
-    "enabled": False,
 }
 
 
@@ -42,6 +41,7 @@ class Ride:
 def innovations(source, ride):
     config = build_config(InertialPipelineConfig, {**VALUES, "base_acceleration": source})
     pipeline = InertialPipeline(config, URDF)
+    pipeline.set_enabled(False)
     q, still = np.linspace(-0.3, 0.3, len(NAMES)), np.zeros(len(NAMES))
     estimates = []
     for k in range(60):

@@ -26,7 +26,7 @@ def information(scene, prior):
 
 
 def kalman(scene, prior):
-    return LinearKalman(Unknowns(scene.bodies, prior), memory=MEMORY, gated=False)
+    return LinearKalman(Unknowns(scene.bodies, prior), memory=MEMORY, reopen_after=0.0)
 
 
 def learn(filter_, block):

@@ -21,7 +21,7 @@ from inertial_estimation.models.sensor_error_config import SensorErrorConfig
 from inertial_estimation.models.sensor_errors import sensor_errors
 
 FEET = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sole_link") for side in ("left", "right"))
-CONFIG = SensorErrorConfig(treatment="estimated", contact_force=-1.0, contact_moment=-1.0)
+CONFIG = SensorErrorConfig(treatment="estimated")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,6 @@ class Case:
             robot,
             selection.resolved(robot, contacts),
             self.bodies,
-            contacts=[contact.name for contact in contacts],
             accelerometer=mount is not None,
         )
         self.to_base = ImuToBase(robot, mount) if mount else None
@@ -67,9 +66,7 @@ class Case:
             scale = errors.get("accelerometer_scale/imu", 0.0)
             f_I = (1.0 + scale) * self.f_I + of("accelerometer_bias", "xyz")
             base = self.to_base.base_motion((self.q, still, still), f_I, np.zeros(3), np.zeros(3))
-            components = [f"contact_{kind}_{axis}" for kind in ("force", "moment") for axis in "xyz"]
-            added = [[errors.get(f"{name}/{foot.name}", 0.0) for name in components] for foot in FEET]
-            state = MeasuredState(self.q, still, still, tau, *base, self.wrenches + np.array(added))
+            state = MeasuredState(self.q, still, still, tau, *base, self.wrenches)
         return self.measurement.equation(state)
 
     def residual(self, equation):
@@ -175,19 +172,11 @@ def test_errors_have_the_size_of_the_robot(talos):
     sigmas = dict(zip(case.errors.names, case.errors.sigmas, strict=True))
     weight = 9.80665 * pin.computeTotalMass(talos.model)
     assert sigmas["base_force/z"] == pytest.approx(0.01 * weight)
-    assert sigmas["contact_force_x/left"] == pytest.approx(0.01 * weight)
 
 
-def test_every_kind_can_be_switched_off(talos):
-    kinds = ("torque_offset", "torque_gain", "accelerometer_bias", "accelerometer_scale")
-    kinds += tuple(f"{where}_{kind}" for where in ("contact", "base") for kind in ("force", "moment"))
-    arguments = (talos, ("torso_2_link",), ContactMode.MEASURED)
-    for kind in kinds:
-        some = Case(*arguments, imu="imu_link", config=replace(CONFIG, **{kind: 0.0})).errors
-        assert not any(name.startswith(kind) for name in some.names), kind
-        assert some.size
-    assert Case(*arguments, config=replace(CONFIG, **dict.fromkeys(kinds, 0.0))).errors is None
-    assert Case(*arguments, config=replace(CONFIG, treatment="none")).errors is None
+def test_without_treatment_there_are_none(talos):
+    case = Case(talos, ("torso_2_link",), ContactMode.MEASURED, imu="imu_link", config=SensorErrorConfig())
+    assert case.errors is None
 
 
 def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
@@ -222,7 +211,7 @@ def test_errors_of_rows_are_those_that_no_error_of_the_accelerometer_makes(talos
     case = Case(talos, ("arm_left_5_link",), ContactMode.MEASURED, imu="imu_link")
     errors, rng = case.errors, np.random.default_rng(1)
     values = rng.normal(size=errors.size)
-    values[[name.startswith(("acc", "contact")) for name in errors.names]] = 0.0
+    values[[name.startswith("acc") for name in errors.names]] = 0.0
     columns = errors.appended(case.equation({})).regressor[:, 10:]
     by_row = dict(zip(case.measurement.row_names, columns @ values, strict=True))
     found, _sigmas = errors.of_rows(values, np.eye(errors.size), case.tau)
