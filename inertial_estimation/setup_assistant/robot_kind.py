@@ -35,11 +35,13 @@ class KindDecision:
         kind: The kind; a robot on four or more legs is a quadruped.
         legs: Its legs, left before right and front before rear.
         reason: Why, one sentence.
+        doubt: What speaks against it; empty without.
     """
 
     kind: Kind
     legs: tuple[Limb, ...]
     reason: str
+    doubt: str = ""
 
 
 def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
@@ -79,7 +81,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
             if wanted
             else _no_legs(len(limbs), [limbs[i].end for i in named_legs if named[i] > armed[i]], shared)
         )
-        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed")
+        doubt = f"kind: {said}" if not wanted and (shared or named_legs) else ""
+        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if wanted and len(legs) != needed:
         legs = _mirrored(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())

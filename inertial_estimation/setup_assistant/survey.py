@@ -439,7 +439,7 @@ def _arm(
         0.0,
         _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
         "",
-        (),
+        (decision.doubt,) if decision.doubt else (),
     )
 
 
