@@ -237,8 +237,8 @@ class RobotModel:
 def reduced_model(model: pin.Model, joints: Sequence[int]) -> pin.Model:
     """Return a model of which some joints are locked at zero; the same one where there are none.
 
-    A joint and a link may have one name, in a URDF; Pinocchio looks for the frame of a joint by its name alone.
-    So the links are renamed meanwhile.
+    In a URDF a joint and a link may have one name, but Pinocchio looks for frames by their names alone.
+    So such links are renamed meanwhile.
 
     Args:
         model: A model.

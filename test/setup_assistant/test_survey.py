@@ -131,7 +131,7 @@ def test_unknown_name_gets_the_nearest() -> None:
         example_source("panada")
 
 
-INERTIAL = '<inertial><mass value="{}"/><inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/></inertial>'
+MOMENTS = '<inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/>'
 LEG = (  # joint, its type, link, mass, place in the link before
     ("hip_yaw", "revolute", "pelvis", 1.0, "0 {side} 0"),
     ("hip_roll", "revolute", "hip_rotor", 1.0, "0 0 0"),
@@ -141,12 +141,16 @@ LEG = (  # joint, its type, link, mass, place in the link before
 )
 
 
+def inertial(mass: float) -> str:
+    return f'<inertial><mass value="{mass}"/>{MOMENTS}</inertial>'
+
+
 def biped(*, waist: bool = False, rods: bool = False, corners: bool = False, wheels: bool = False) -> str:
     """A robot on two legs as exports of CAD have them."""
-    links, joints = [f'<link name="base">{INERTIAL.format(8)}</link>'], []
+    links, joints = [f'<link name="base">{inertial(8)}</link>'], []
 
     def add(joint: str, kind: str, parent: str, link: str, mass: float, place: str) -> None:
-        body = INERTIAL.format(mass) if mass else ""
+        body = inertial(mass) if mass else ""
         links.append(f'<link name="{link}">{body}</link>')
         limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="50" velocity="9"/>'
         joints.append(
