@@ -125,7 +125,7 @@ def _no_legs(limbs: int, like_legs: Sequence[str], shared: Sequence[str]) -> str
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
-    """Middle of the lowest frames of the limbs' last bodies in the base [m], joints near zero, shape (n, 3)."""
+    """Middle of the lowest frames of every limb's last body in the base [m], posture near zero; (n, 3)."""
     q = rest_posture(robot)
     ends = []
     for limb in limbs:
