@@ -112,11 +112,7 @@ def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
 
 
 def locked_robot(robot: RobotModel, names: Sequence[str]) -> RobotModel:
-    """Return a robot without some joints, which are fixed at position zero.
-
-    Raises:
-        ~inertial_estimation.errors.ModelError: If a joint has the name of a link.
-    """
+    """Return a robot without some joints, which are fixed at position zero."""
     if not names:
         return robot
     reduced = reduced_model(robot.model, [robot.model.getJointId(name) for name in names])

@@ -13,6 +13,7 @@ from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
+_MARK = "\n"  # behind the name of a link, where a joint has the same one
 
 
 @dataclass(frozen=True)
@@ -236,22 +237,31 @@ class RobotModel:
 def reduced_model(model: pin.Model, joints: Sequence[int]) -> pin.Model:
     """Return a model of which some joints are locked at zero; the same one where there are none.
 
+    In a URDF a joint and a link may have one name, but Pinocchio looks for frames by their names alone.
+    So such links are renamed meanwhile.
+
     Args:
         model: A model.
         joints: Pinocchio's numbers of the joints.
-
-    Raises:
-        ModelError: If a joint has the name of a link, by which Pinocchio does not find its frame.
     """
     if not len(joints):
         return model
-    try:
-        return pin.buildReducedModel(model, list(joints), pin.neutral(model))
-    except ValueError as error:
-        links = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
-        twice = listing(name for name in model.names if name in links)
-        why = f"a joint of the description has the name of a link ({twice}), so that none can be locked"
-        raise ModelError(why) from error
+    reduced = pin.buildReducedModel(with_marked_links(model), list(joints), pin.neutral(model))
+    for frame in reduced.frames:
+        frame.name = frame.name.removesuffix(_MARK)
+    return reduced
+
+
+def with_marked_links(model: pin.Model) -> pin.Model:
+    """Return a model whose links have other names than its joints; the same one where they have already."""
+    joints = {frame.name for frame in model.frames if frame.type != pin.FrameType.BODY}
+    twice = [f.type == pin.FrameType.BODY and f.name in joints for f in model.frames]
+    if not any(twice):
+        return model
+    marked = model.copy()
+    for frame, same in zip(marked.frames, twice, strict=True):
+        frame.name += _MARK if same else ""
+    return marked
 
 
 def _root_link(model: pin.Model, floating_base: bool) -> str:

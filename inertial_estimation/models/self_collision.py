@@ -15,7 +15,7 @@ import pinocchio as pin
 from numpy.random import Generator
 
 from inertial_estimation.models.joint_limits import joint_limits
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import RobotModel, with_marked_links
 from inertial_estimation.signals import Array
 
 POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
@@ -78,7 +78,9 @@ class SelfCollision:
             return cls(robot, None, f"collisions were not checked, a mesh cannot be read: {reason}")
         locked = [j for j in range(1, full.njoints) if full.names[j] not in robot.joint_names]
         if locked:
-            _model, geometry = pin.buildReducedModel(full, geometry, locked, pin.neutral(full))
+            _model, geometry = pin.buildReducedModel(
+                with_marked_links(full), geometry, locked, pin.neutral(full)
+            )
         geometry.addAllCollisionPairs()
         _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
         if not len(geometry.collisionPairs):

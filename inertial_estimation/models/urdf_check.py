@@ -258,5 +258,7 @@ def _numbers(
     if not len(good) == len(numbers) == count or "_" in text:
         expected = "a finite number" if count == 1 else f"{count} finite numbers"
         within = "" if largest == math.inf else f", at most {largest:g}"
+        if attribute in ("lower", "upper") and any(map(math.isinf, numbers)):
+            within = '; a joint that turns without limits has type="continuous"'
         raise _ImpossibleError(f"{where} has the {tag} {attribute}='{text}', expected {expected}{within}")
     return good

@@ -17,6 +17,7 @@ from inertial_estimation.signals import Array
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
 NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # from a frame of the URDF to where the shape touches the ground [m]
+EDGE = 0.9  # of half a sole, from which a frame counts as one of its edge
 LEAST_SOLE = 0.02  # shortest side of a sole [m]
 FOOT_LENGTH, FOOT_WIDTH, ANKLE_HEIGHT = 0.28, 0.1, 0.08  # of a person, over the length of the leg
 
@@ -155,7 +156,7 @@ class _Foot:
         place = self._place(contact)
         best, least = "", np.inf
         for link, (R, p) in self._poses.items():
-            if is_imu(link):
+            if is_imu(link) or (contact.sole and not contact.guessed and _at_edge(p - place, contact.sole)):
                 continue
             away = float(abs(p[2] - place[2]) if contact.sole else np.linalg.norm(p - place))
             near = NEAR_SOLE if contact.sole else NEAR_POINT
@@ -197,6 +198,11 @@ class _Foot:
         pose = tuple(round(float(x), 4) + 0.0 for x in numbers)
         frame = f"{name}_sole" if sole else f"{name}_point"
         return FootContact(name, link, frame, pose, tuple(round(float(x), 4) for x in sole), source)
+
+
+def _at_edge(away: Array, sole: Sequence[float]) -> bool:
+    """Return whether a frame is a corner of a sole, or beyond: the robot does not stand over it."""
+    return bool((np.abs(away[:2]) > EDGE * np.array([sole[1], sole[3]])).any())
 
 
 def _fill(points: Array) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
-LEG = ("leg", "hip", "thigh", "knee", "calf", "shank", "shin", "ankle", "foot", "haa", "hfe", "kfe", "toe")
+LEG = ("leg", "hip", "thigh", "knee", "calf", "shank", "shin", "ank", "foot", "haa", "hfe", "kfe", "toe")
 ARM = ("arm", "shoulder", "elbow", "wrist", "hand", "finger", "thumb", "gripper", "spine", "neck", "head")
 FOOT = ("sole", "foot", "toe", "contact", "tip")
 GRIPPER = ("gripper", "finger", "fingertip", "thumb", "jaw", "knuckle")

@@ -14,6 +14,7 @@ from inertial_estimation.signals import Array
 
 LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
 MIRRORED = 0.1  # of the robot's extent, between a leg and the mirror image of another
+LEVEL_FRAMES = 0.005  # [m], frames of a foot within it count as equally low
 LEAST_LEG_JOINTS = 2
 HUMANOID_LEGS, QUADRUPED_LEGS = 2, 4
 
@@ -34,11 +35,13 @@ class KindDecision:
         kind: The kind; a robot on four or more legs is a quadruped.
         legs: Its legs, left before right and front before rear.
         reason: Why, one sentence.
+        doubt: What speaks against it; empty without.
     """
 
     kind: Kind
     legs: tuple[Limb, ...]
     reason: str
+    doubt: str = ""
 
 
 def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
@@ -67,15 +70,19 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         for i, limb in enumerate(limbs)
         if len(limb.joints) >= LEAST_LEG_JOINTS and (named[i] > armed[i] or (low[i] and not armed[i]))
     ]
+    shared = _joints_of_all(limbs, legs)
     legs = [i for i in legs if len(limbs[i].joints) == limbs[i].own or not _shares_joints(limbs, legs, i)]
     named_legs, legs = legs, _mirrored(ends, legs)
+    if wanted not in ("", Kind.ARM.value) and shared:
+        raise ConfigurationError(f"--kind {wanted}: {_behind(shared)}")
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
         said = (
             "as asked"
             if wanted
-            else _no_legs(len(limbs), [limbs[i].end for i in named_legs if named[i] > armed[i]])
+            else _no_legs(len(limbs), [limbs[i].end for i in named_legs if named[i] > armed[i]], shared)
         )
-        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed")
+        doubt = f"kind: {said}" if not wanted and (shared or named_legs) else ""
+        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if wanted and len(legs) != needed:
         legs = _mirrored(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())
@@ -93,7 +100,22 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason)
 
 
-def _no_legs(limbs: int, like_legs: Sequence[str]) -> str:
+def _joints_of_all(limbs: Sequence[Limb], legs: Sequence[int]) -> tuple[str, ...]:
+    """Return the joints that lie between the base and every one of several legs."""
+    joints = limbs[legs[0]].joints if len(legs) > 1 else ()
+    return tuple(joint for joint in joints if all(joint in limbs[i].joints for i in legs))
+
+
+def _behind(shared: Sequence[str]) -> str:
+    return (
+        f"the legs begin behind {listing(shared, limit=4)}, expected them to begin at the base "
+        f"(--lock {','.join(shared)} where they hold still, or a description whose root is the pelvis)"
+    )
+
+
+def _no_legs(limbs: int, like_legs: Sequence[str], shared: Sequence[str]) -> str:
+    if shared:
+        return _behind(shared)
     if like_legs:
         return (
             f"{listing(like_legs, limit=4)} look like legs, but are not mirror images across the xz plane of "
@@ -103,12 +125,13 @@ def _no_legs(limbs: int, like_legs: Sequence[str]) -> str:
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
-    """Lowest frame of the last body of every limb, the joints near zero, in the base [m], shape (n, 3)."""
+    """Middle of the lowest frames of every limb's last body in the base [m], posture near zero; (n, 3)."""
     q = rest_posture(robot)
     ends = []
     for limb in limbs:
         points = [p for _R, p in frame_poses(robot, q, end_links(robot, limb))]
-        ends.append(min(points, key=lambda p: float(p[2])))
+        lowest = min(float(p[2]) for p in points)
+        ends.append(np.mean([p for p in points if p[2] < lowest + LEVEL_FRAMES], axis=0))
     return np.array(ends).reshape(-1, 3)
 
 

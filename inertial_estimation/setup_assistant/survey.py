@@ -148,19 +148,17 @@ def joints_to_lock(urdf: str, described: Description) -> dict[str, str]:
     """
     reasons: dict[str, str] = {}
     for joint in described.joints:
-        if joint.name in described.masses:
-            continue  # Pinocchio does not lock a joint that has the name of a link
         if joint.kind in ("floating", "planar"):
             reasons[joint.name] = f"a {joint.kind} joint; a moving base is floating_base"
         elif joint.mimics:
             reasons[joint.name] = "it follows another joint"
-        elif count_of([joint.name, joint.child], WHEEL):
+        elif count_of([joint.name, *([joint.child] if joint.kind == "continuous" else [])], WHEEL):
             reasons[joint.name] = "wheels and rotors"
         elif count_of([joint.name], GRIPPER) and _is_gripper(joint.name, described):
             reasons[joint.name] = "grippers and hands"
     robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons)) if described.joints else None
     if robot is not None:
-        reasons |= {n: why for n, why in _of_hands(robot).items() if n not in described.masses}
+        reasons |= _of_hands(robot)
         robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons))
         reasons |= _without_mass(robot)
     if robot is None or len(reasons) == len(described.joints):
@@ -180,7 +178,10 @@ def _is_gripper(name: str, described: Description) -> bool:
 
 
 def _of_hands(robot: RobotModel) -> dict[str, str]:
-    """Return the joints behind the branching of a small hand at the end of a limb."""
+    """Return the joints behind the branching of a small hand at the end of a limb.
+
+    Where one of the branches alone is named like a foot, it is kept: the others are rods that drive it.
+    """
     masses = subtree_masses(robot)
     found: dict[str, str] = {}
     limbs, small = limbs_of(robot), SMALL_HAND * robot.total_mass
@@ -188,7 +189,12 @@ def _of_hands(robot: RobotModel) -> dict[str, str]:
         shared = limb.joints[: len(limb.joints) - limb.own]
         if len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
             wrist = _first_branching(limb, limbs, masses, small)
-            found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
+            same = [other for other in limbs if other.joints[:wrist] == limb.joints[:wrist]]
+            feet = [other for other in same if count_of(other.joints[wrist:], LEG)]
+            if len(feet) != 1:
+                found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
+            elif limb not in feet:
+                found |= dict.fromkeys(limb.joints[wrist:], "a rod beside the foot")
     return found
 
 
@@ -433,7 +439,7 @@ def _arm(
         0.0,
         _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
         "",
-        (),
+        (decision.doubt,) if decision.doubt else (),
     )
 
 

@@ -139,7 +139,7 @@ class TestRobotConfig:
             robot_from_config(RobotConfig(contacts=("lower",), wrench_frames=("upper",)), URDF)
 
 
-def test_a_joint_with_the_name_of_a_link_cannot_be_left_out():
+def test_a_joint_with_the_name_of_a_link_is_locked():
     body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
     links = "".join(f'<link name="{name}">{body}</link>' for name in ("base", "body", "tip"))
@@ -149,6 +149,13 @@ def test_a_joint_with_the_name_of_a_link_cannot_be_left_out():
         f"{limit}</joint>"
         for joint, parent, child in pairs
     )
-    robot = RobotModel.from_urdf(f'<robot name="twin">{links}{joints}</robot>')
-    with pytest.raises(ModelError, match="a joint of the description has the name of a link"):
-        locked_robot(robot, ["shoulder"])
+    urdf = f'<robot name="twin">{links}{joints}</robot>'
+    for locked, kept in (("shoulder", "body"), ("body", "shoulder")):
+        robot = RobotModel.from_urdf(urdf, locked_joints=[locked])
+        assert robot.joint_names == (kept,)
+        assert set(robot.link_names) == {"base", "body", "tip"}
+        assert robot.total_mass == pytest.approx(3.0)
+        assert robot.link_body("tip").joint_id == robot.model.getJointId(kept)
+        same = locked_robot(RobotModel.from_urdf(urdf), [locked])
+        assert [f.name for f in same.model.frames] == [f.name for f in robot.model.frames]
+        assert locked_robot(robot, [kept]).link_names == robot.link_names

@@ -14,7 +14,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
-from inertial_estimation.errors import ModelError
+from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.offline.identification_setup import identification_config
@@ -129,3 +129,78 @@ def test_short_names_are_those_of_the_loaders(short: str, file: str) -> None:
 def test_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(ModelError, match="did you mean panda"):
         example_source("panada")
+
+
+MOMENTS = '<inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/>'
+LEG = (  # joint, its type, link, mass, place in the link before
+    ("hip_yaw", "revolute", "pelvis", 1.0, "0 {side} 0"),
+    ("hip_roll", "revolute", "hip_rotor", 1.0, "0 0 0"),
+    ("hip", "revolute", "thigh", 1.0, "0 0 0"),
+    ("knee", "revolute", "shank", 0.5, "0 0 -0.4"),
+    ("ankle", "revolute", "foot", 0.3, "0 0 -0.4"),
+)
+
+
+def inertial(mass: float) -> str:
+    return f'<inertial><mass value="{mass}"/>{MOMENTS}</inertial>'
+
+
+def biped(*, waist: bool = False, rods: bool = False, corners: bool = False, wheels: bool = False) -> str:
+    """A robot on two legs as exports of CAD have them."""
+    links, joints = [f'<link name="base">{inertial(8)}</link>'], []
+
+    def add(joint: str, kind: str, parent: str, link: str, mass: float, place: str) -> None:
+        body = inertial(mass) if mass else ""
+        links.append(f'<link name="{link}">{body}</link>')
+        limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="50" velocity="9"/>'
+        joints.append(
+            f'<joint name="{joint}" type="{kind}"><parent link="{parent}"/><child link="{link}"/>'
+            f'<origin xyz="{place}"/>{limit if kind != "fixed" else ""}</joint>'
+        )
+
+    if waist:
+        add("middle", "revolute", "base", "middle", 3.0, "0 0 -0.1")
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        parent = "middle" if waist else "base"
+        for joint, kind, link, mass, place in LEG:
+            add(f"{side}_{joint}", kind, parent, f"{side}_{link}", mass, place.format(side=y))
+            parent = f"{side}_{link}"
+        if rods:
+            add(f"{side}_spring", "revolute", f"{side}_shank", f"{side}_rod", 0.1, "0 0 0.1")
+        if wheels:
+            add(f"{side}_disc", "continuous", parent, f"{side}_wheel_tire", 0.1, "0 0 0")
+        for n, corner in enumerate((0.06, -0.06)) if corners else ():
+            add(f"{side}_fix{n}", "fixed", parent, f"{side}_corner{n}", 0.0, f"0.1 {corner} -0.05")
+    return f'<robot name="biped">{"".join(links + joints)}</robot>'
+
+
+def survey_of(urdf: str, **wishes: object) -> Survey:
+    return survey_robot(urdf, [], Wishes(**wishes), np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_links_named_after_rotors_do_not_lock_their_joints() -> None:
+    assert not survey_of(biped()).locked
+    assert set(survey_of(biped(wheels=True)).locked) == {"left_disc", "right_disc"}
+
+
+def test_a_rod_beside_a_foot_is_locked_and_the_foot_is_not() -> None:
+    survey = survey_of(biped(rods=True))
+    assert set(survey.locked) == {"left_spring", "right_spring"}
+    assert [leg.end for leg in survey.decision.legs] == ["left_foot", "right_foot"]
+
+
+def test_feet_with_several_level_frames_are_mirror_images() -> None:
+    assert survey_of(biped(corners=True)).decision.kind.value == "humanoid"
+
+
+def test_the_joint_before_both_legs_is_named_and_can_be_locked_though_a_link_has_its_name() -> None:
+    urdf = biped(waist=True)
+    survey = survey_of(urdf)
+    assert survey.decision.kind.value == "arm"
+    assert "begin behind middle" in survey.decision.reason
+    assert any("--lock middle" in doubt for doubt in survey.doubts)
+    with pytest.raises(ConfigurationError, match="--lock middle"):
+        survey_of(urdf, kind="humanoid")
+    locked = survey_of(urdf, lock=("middle",))
+    assert locked.decision.kind.value == "humanoid"
+    assert locked.locked == {"middle": "as asked"}
