@@ -431,9 +431,15 @@ class JointInput:
         if self.parts and lacking:
             remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
             notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
-        for part in self.parts if len(self.parts) > 1 else ():
-            age, joints = seconds(now_ns - part.stream.arrival_ns), listing(part.names, limit=6)
-            notes += [f"{joints} ended {age:.2f} s ago (messages on {part.source})"] if age > timeout else []
+        ages = [seconds(now_ns - part.stream.arrival_ns) for part in self.parts]
+        arriving = {
+            name for part, age in zip(self.parts, ages, strict=True) if age <= timeout for name in part.names
+        }
+        for part, age in zip(self.parts, ages, strict=True) if arriving else ():
+            ended = [name for name in part.names if name not in arriving]
+            if age > timeout and ended:
+                said = f"{listing(ended, limit=6)} ended {age:.2f} s ago (messages on {part.source})"
+                notes.append(f"{said}: has a driver ended, or changed their names?")
         return [note for note in notes if note]
 
     def reset(self) -> None:
@@ -514,12 +520,12 @@ class _Join:
                 part_row = rows[name]
                 if part_row is not None:
                     row[places] = part_row[columns]
-            stream.received += self._whole not in self._parts
-            stream.arrival_ns = arrival_ns
+            if self._whole not in self._parts:  # else these count its own messages
+                stream.received, stream.arrival_ns = stream.received + 1, arrival_ns
             newest = stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
                 continue  # it was joined before the parts were shared anew
             if self._partial or not np.isnan(row[: len(self._owners)]).any():
                 stream.ring.append(sample.time_ns, sample.stamp_ns, row)
             elif any(self._ended(part, arrival_ns) for part in self._parts):
-                stream.drop(DropReason.UNFIT, "joints lack of which messages have ended")
+                stream.drop(DropReason.UNFIT, "some joints have no messages any more")

@@ -66,6 +66,18 @@ def test_a_part_that_ends_is_named_and_its_joints_are_missing():
     assert "R_hip, R_knee ended 1.00 s ago" in said
 
 
+def test_a_joint_that_is_renamed_while_it_runs_is_named():
+    robot = inputs()
+    for k in range(400):
+        names = JOINTS_OF if k < 200 else (*JOINTS_OF[:-1], "R_shin")
+        stamp = START + 4 * MS * k
+        robot.push_joints(JointReading(stamp, tuple(names), *np.zeros((2, 4))), stamp)
+    said = next(h.message for h in robot.health(START + 1600 * MS) if h.name == JOINTS)
+    assert "R_knee ended" in said
+    assert "changed their names" in said
+    assert "L_hip" not in said
+
+
 def test_rows_may_lack_joints_where_that_is_allowed():
     robot = inputs(partial_joints=True)
     samples = parts(robot, 1.5, end=0.5)
