@@ -179,7 +179,9 @@ def test_arm_predicts_its_torques_after_the_hold_out() -> None:
     metrics = replay_results(run, pipelines=built, hold_out_ns=hold_out_ns).metrics
     assert metrics["torque_error_relative"] < 0.01
     assert all(e.accepted is False for e in run.inertial if e.stamp_ns >= hold_out_ns)
-    naive = pipelines("panda", "inertial_ekf.enabled=false")
+    naive = pipelines("panda")
+    assert naive.inertial is not None
+    naive.inertial.set_enabled(False)
     unlearned = run_through(recording, naive, start_s=5.5)
     error = replay_results(unlearned, pipelines=naive, hold_out_ns=hold_out_ns).metrics[
         "torque_error_relative"
