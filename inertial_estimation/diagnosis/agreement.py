@@ -14,10 +14,7 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
-LIGHT, HEAVY = (
-    0.5,
-    1.6,
-)  # times the weight on the contacts, beyond which no load explains it
+LIGHT, HEAVY = 0.5, 1.6  # times the weight on the contacts, beyond which no load explains it
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 SIGMAS = 4.0

@@ -41,10 +41,7 @@ OF_DIRECTION, WRONG_DIRECTION = 0.03, 0.07
 GRAVITY_PRIOR, GRAVITY_TOLERANCE = 5.0, 0.05  # of a mounting [m/s^2]
 OF_GRAVITY, WRONG_GRAVITY = 0.03 * STANDARD_GRAVITY, 0.07 * STANDARD_GRAVITY
 OFFSET_PRIOR, OF_OFFSET, WRONG_OFFSET = 0.1, 0.02, 0.1  # of a joint position [rad]
-STICTION, STICTION_UNLIMITED = (
-    0.04,
-    0.1,
-)  # of friction terms: share of the effort limit; of the largest torque
+STICTION, STICTION_UNLIMITED = 0.04, 0.1  # of friction terms: shares of effort limit; of largest torque
 MOVES, WHILE_MOVING = 0.05, 0.25  # speed [rad/s] from which stiction is no constant, and what is left of it
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
 ZERO_SHARE, LEVER = 0.02, 0.1  # of a sensor's zero, share of the weight; of its moments [m]

@@ -26,21 +26,18 @@ from inertial_estimation.diagnosis.parts import (
     whole_body_rows,
 )
 from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import DEGREES
 
 Mask = NDArray[np.bool_]
-TURN = 2.0 * math.pi
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
-COMMON, MOST_COMMON, GUESSES = (
-    1.6,
-    3000.0,
-    15,
-)  # factors of all efforts; number that is guessed where friction is all
+COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
+GUESSES = 15  # of these, where friction is all that efforts show
 FACTOR_SIGMAS, SURE_SIGMAS = 4.0, 10.0  # of a factor of torques that stand out from friction, and of others
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"

@@ -39,14 +39,9 @@ AGREE, BALANCED = 0.5, 0.85  # agreement after the shift, below which it means n
 ALIKE = 0.85  # of the largest agreement, that of other maxima of a periodic motion
 SHAKEN = 0.002  # deviation of the specific force along its mean, over its size, that dates it
 DATED_S = 0.008  # deviation of an IMU's lag that dates it [s]
-LEAST_TURN, LEAST_SHAKE = (
-    0.15,
-    0.4,
-)  # agreement of rotation and acceleration of a base that walks, from which it tells
-APART_S, CERTAIN = (
-    0.015,
-    0.8,
-)  # by which both may differ [s]; agreement from which the rotation alone is believed
+LEAST_TURN, LEAST_SHAKE = 0.15, 0.4  # agreement of rotation and acceleration, from which they tell
+APART_S = 0.015  # by which both may differ [s]
+CERTAIN = 0.8  # agreement from which the rotation alone is believed
 ALWAYS = 2.0  # agreement that is never reached
 RIDGE = 1e-9
 

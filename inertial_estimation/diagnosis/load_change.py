@@ -12,10 +12,8 @@ ALONG = 0.98  # cosine between measured and predicted force, below which a senso
 FEWEST = 20  # times, 0.1 s apart, before and after the change
 LEAST = 0.03  # change of the share of the weight that counts
 SIGMAS, CORRELATED = 6.0, 3.0  # of the difference of two medians; times over which errors of walking last
-SPREADS, MOSTLY = (
-    1.5,
-    0.8,
-)  # times the deviation that most have from both levels: a step stands out from those
+SPREADS = 1.5  # times the deviation that most have from both levels: a step stands out from those
+MOSTLY = 0.8  # share that counts as most
 RESTS, MOTION = 0.1, 4.0  # largest joint speed at rest [rad/s]; factor between speeds that are alike
 EDGE_S = 0.5  # around the change that belong to neither part [s]
 

@@ -21,16 +21,11 @@ from inertial_estimation.spatial.vectors import DEGREES
 
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
-UNEXPLAINED, MOSTLY = (
-    2.5,
-    0.9,
-)  # times the noise, beyond which the equation does not hold; unless so much is explained
+UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ...
+MOSTLY = 0.9  # ... unless so much is explained
 SIGMAS, LIKELY = 4.0, 1.5  # of a size that is certain, and of a mass that is named with its place
-HEAVIER, HEAVIER_SIGMAS, TOLD = (
-    0.05,
-    2.5,
-    0.04,
-)  # share of the weight beyond tolerances, its deviations; largest one
+HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, and its deviations
+TOLD = 0.04  # largest deviation of that share that tells
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 # Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
 EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2}
@@ -38,13 +33,9 @@ EXPLAINS_ELSE = 0.05
 GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
-MOST_CAUSES, SECOND, MUCH = (
-    2,
-    0.3,
-    0.4,
-)  # number; share of the first one's evidence, and of the rest, of a further one
+MOST_CAUSES = 2
+SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
-HIGH_FRICTION = 0.15  # Coulomb friction over the effort limit of the joint
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
 SCALED = {Kind.WHOLE: "all masses", Kind.WRENCH: "the contact wrenches", Kind.EFFORT: "the efforts"}
 

@@ -17,19 +17,15 @@ from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import skews
 
 FEWEST = 8  # windows that tell
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
-SCALE_PRIOR, FRICTION_PRIOR, DELAY_PRIOR_S = (
-    0.2,
-    0.25,
-    0.03,
-)  # of a torque's factor, of friction terms, of a delay
-FRICTION_LIMIT, FRICTION_TORQUES = (
-    0.15,
-    3.0,
-)  # most of these, of the effort limit and of the largest predicted torque
+SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
+DELAY_PRIOR_S = 0.03  # of a delay
+FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
+FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
@@ -155,7 +151,7 @@ def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
         if loads is not None:
             stand = (loads[:, i] > LOADED) & (loads[:, j] > LOADED) & (along < 4.0 * STANDING)
         rows = np.flatnonzero(stand)
-        found.append((change[rows], _skews(d[rows]), rows))  # d x w = -w x d
+        found.append((change[rows], skews(d[rows]), rows))  # d x w = -w x d
     y, A, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return y, A, rows
 
@@ -175,13 +171,6 @@ def standing(table: Table) -> Array:
     for i, j in itertools.combinations(range(k), 2):
         stands[:, [i, j]] |= (_apart(table, i, j)[2] < STANDING)[:, None]
     return stands
-
-
-def _skews(v: Array) -> Array:
-    K = np.zeros((len(v), 3, 3))
-    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
-    skew: Array = K - K.transpose(0, 2, 1)
-    return skew
 
 
 def rotation(table: Table) -> Part | None:

@@ -32,11 +32,7 @@ MUCH = 0.25  # of the largest gain in probability of a part
 LEAVES = 0.6  # share of the disagreement that a true one may leave
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
-OFF, TURNED, UNBALANCED = (
-    0.3,
-    0.1,
-    0.01,
-)  # of parts, rotation and weight, from which more hypotheses are tried
+OFF, TURNED, UNBALANCED = 0.3, 0.1, 0.01  # of parts, rotation, weight: from which more is tried
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -96,15 +92,10 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryCo
     """Yield what might explain that parts of a table disagree."""
     known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
     worst = dict.fromkeys(PARTS, 0.0) | known
-    wired, forces = (
-        worst["wrenches"] > UNBALANCED,
-        max(worst[n] for n in ("torques", "whole body", "rotation")),
-    )
-    if (
-        wired
-        or worst["positions"] > BEYOND
-        or max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
-    ):
+    wired = worst["wrenches"] > UNBALANCED
+    forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
+    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
+    if wired or unlike or worst["positions"] > BEYOND:
         exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
         yield from position_hypotheses(table, exchanges=exchanges)
     if "velocities" in parts:
@@ -114,8 +105,8 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryCo
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        unlike = worst["rotation"] > TURNED or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
-        if tilted or unlike or wired:
+        turned = worst["rotation"] > TURNED or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
+        if tilted or turned or wired:
             yield from imu_hypotheses(table, config)
     if wired:
         yield from wrench_hypotheses(table)
