@@ -89,7 +89,7 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     others, signals = _other_delays(diagnosis, signals, config, late)
     final = robot.table(signals.at(spread(signals.size, WINDOWS)))
     parts = judged(final)
-    found += agreements(final, parts, [*wrong, *found])
+    found += agreements(final, parts, found)
     found += others
     excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
     found += excess

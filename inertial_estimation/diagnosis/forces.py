@@ -16,18 +16,14 @@ import numpy as np
 
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
 from inertial_estimation.diagnosis.table import Table
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.geometry_slopes import GeometrySlopes, GravityTorques
+from inertial_estimation.models.geometry_slopes import GeometrySlopes
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 MOST_WINDOWS = 250
 AVERAGED = 5  # windows; the noise of an IMU is in the columns, too, and would draw all masses to zero
 FEWEST = 20
-VOTES = 40  # windows at which the feet judge offsets of joints
-STEP = 1e-3  # of their differences [rad]
-LEAST_SPEED = 0.01  # noise of a foot's speed [m/s, rad/s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +95,6 @@ class _Builder:
         self._table, self._rows, self._joints = table, rows, np.flatnonzero(with_tau)
         self.candidates = CandidateColumns(robot, candidate_links(robot, ["*"], []))
         self.slopes = GeometrySlopes(setup)
-        floats = robot.floating_base and setup.imu is not None
-        self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
-        self._gravity = None if robot.floating_base else GravityTorques(robot)
 
     def window(self, i: int) -> tuple[Array, ...]:
         """Return left, measured and all columns of a window, in the order of `ForceRows`."""
@@ -118,7 +111,7 @@ class _Builder:
         predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
         gains[b + joints, k] = predicted[b + joints]
         acting = acting + pushed.sum(axis=1) if measured else acting
-        gravity = np.zeros((nv, 0)) if self._gravity is None else self._gravity.at(s.q[i])
+        gravity = np.zeros((nv, 0)) if b else table.robot.gravity.at(s.q[i])
         columns = [
             acting - table.force[i],
             acting,
@@ -143,8 +136,9 @@ class _Builder:
         """Columns of the loads on all bodies at a window, shape (nv, b, 4)."""
         s, robot = self._table.signals, self._table.robot.setup.robot
         v, a = s.dq[i], s.ddq[i]
-        if self._to_base is not None:
-            f_B, w_B, wd_B = self._to_base.base_motion((s.q[i], v, a), s.f[i], s.w[i], s.wd[i])
+        base = self._table.robot.base_motion(s, i)
+        if base is not None:
+            f_B, w_B, wd_B = base
             v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
         loads: Array = self.candidates.at(robot.configuration(s.q[i]), v, a).loads.transpose(1, 0, 2)
         return loads

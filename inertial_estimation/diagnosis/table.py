@@ -237,7 +237,6 @@ class Robot:
         self._load = NominalLoad(robot, setup.contacts)
         floats = robot.floating_base and setup.imu is not None
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
-        self._gravity: GravityTorques | None = None
         turns = [robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
         self.normals_F: Array = np.reshape([turn[:, 2] for turn in turns], (-1, 3))  # of soles
 
@@ -245,6 +244,23 @@ class Robot:
     def weight(self) -> float:
         """Weight of the robot as described [N]."""
         return STANDARD_GRAVITY * self.mass
+
+    @cached_property
+    def gravity(self) -> GravityTorques:
+        """Torques of gravity on the joints of a fixed base."""
+        return GravityTorques(self.setup.robot)
+
+    def base_motion(self, signals: Signals, i: int) -> tuple[Array, Array, Array] | None:
+        """Return the motion of a floating base by its IMU, as `ImuToBase` does; None for a fixed base.
+
+        It is NaN where there is no reading.
+        """
+        if not self.setup.robot.floating_base:
+            return None
+        if self._to_base is None or not np.isfinite(signals.f[i]).all():
+            return np.full(3, np.nan), np.full(3, np.nan), np.full(3, np.nan)
+        joints = signals.q[i], signals.dq[i], signals.ddq[i]
+        return self._to_base.base_motion(joints, signals.f[i], signals.w[i], signals.wd[i])
 
     def table(self, signals: Signals) -> "Table":
         """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
@@ -260,18 +276,11 @@ class Robot:
         return replace(table, signals=replace(signals, wrenches=_in_sensor_axes(table)))
 
     def _predicted(self, signals: Signals, i: int) -> tuple[Array, ...]:
-        joints = signals.q[i], signals.dq[i], signals.ddq[i]
-        if not self.setup.robot.floating_base:
-            state = self._load.at(*joints, None)
-            R_BI, w_BI = np.eye(3), np.zeros(3)
-        else:
-            base = (np.full(3, np.nan),) * 3
-            if self._to_base is not None and np.isfinite(signals.f[i]).all():
-                base = self._to_base.base_motion(joints, signals.f[i], signals.w[i], signals.wd[i])
-            state = self._load.at(*joints, base)
-            R_BI, w_BI = np.eye(3), np.zeros(3)
-            if self.setup.imu is not None:
-                R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
+        base = self.base_motion(signals, i)
+        state = self._load.at(signals.q[i], signals.dq[i], signals.ddq[i], base)
+        R_BI, w_BI = np.eye(3), np.zeros(3)
+        if base is not None and self.setup.imu is not None:
+            R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
         return state.force, state.jacobians, state.points_B, state.rotations_BF, state.com_B, R_BI, w_BI
 
     def gravity_torques(self, table: "Table") -> Array:
@@ -282,9 +291,8 @@ class Robot:
             motions = zip(q, table.f_B, strict=True)
             still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
             return np.array([state.force[self.n_base :] for state in still])
-        self._gravity = self._gravity or GravityTorques(self.setup.robot)
         down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-        return np.array([self._gravity.at(x) @ down for x in q])
+        return np.array([self.gravity.at(x) @ down for x in q])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,11 +23,8 @@ INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently o
 LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
 FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
-REPORTED, REPORTED_LARGE = (
-    1.7,
-    5.0,
-)  # factors from which on a stated noise is called too small, or too large: it
-# covers errors of the model that a clean simulation lacks
+REPORTED = 1.7  # factor from which on a stated noise is called too small
+REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
 SAID_S = 2.0  # of data before it is said [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 

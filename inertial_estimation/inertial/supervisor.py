@@ -35,13 +35,8 @@ NAMED = 10.0  # odds within which links are named together
 LEAST_NAMED = 2  # blocks of a cause before it is told
 CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
 LEAST_BLOCKS = 2  # of a load before it is believed
-FITS, FITS_ROW = (
-    1.6,
-    6.0,
-)  # largest mean square of the residuals that a believed load leaves, of all rows and of one
-VARIES_AGAIN_S = (
-    5.0  # within which a second load on one body makes it one that varies, and for which it is [s]
-)
+FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
+VARIES_AGAIN_S = 5.0  # for which a body is one whose loads vary after a second load within it [s]
 FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
@@ -321,7 +316,8 @@ class Supervisor:
         self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
         self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
         varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
-        over = self._event.held_s > (AGREED - 0.5) * block.rows.dt and self._agrees()
+        enough = self._event.held_s > (AGREED - 0.5) * block.rows.dt
+        over = enough and self._agrees()
         gone = varying_only_now or (over and best.kind is Kind.VARYING)
         if best.kind in LOADS and self._believed(self.found) and not gone:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
@@ -329,7 +325,7 @@ class Supervisor:
                 self._open(candidate, best)
                 return
         nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
-        if over or (nothing and self._event.held_s > (AGREED - 0.5) * block.rows.dt):
+        if over or (nothing and enough):
             self._end(1)
             return
         if (

@@ -18,10 +18,8 @@ SPIKE = 20.0  # times the rms change from one reading to the next, beyond which 
 LEAST_SPIKE = np.repeat([20.0, 2.0], 3)  # change that is never an outlier [m/s^2, rad/s]
 SPIKE_MEMORY = 1.0  # over which squared changes are averaged [s]
 NOISE_GAIN = 70.0  # variance of a fourth difference over that of the readings
-RATE_MEMORY, FORCE_MEMORY = (
-    0.5,
-    0.1,
-)  # of their noise [s]; impacts shake the accelerometer for a tenth of a second
+RATE_MEMORY = 0.5  # of the noise of the gyroscope [s]
+FORCE_MEMORY = 0.1  # of that of the accelerometer [s]: impacts shake it for a tenth of a second
 REST_MEMORY = 0.25  # time constant of mean and variance, by which rest is seen [s]
 QUIET_RATE, QUIET_FORCE = 0.02, 0.2  # largest standard deviations of quiet readings [rad/s, m/s^2]
 REST_TIME = 0.5  # for which the readings are quiet before rest is believed [s]
