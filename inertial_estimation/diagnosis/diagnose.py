@@ -180,7 +180,6 @@ def _by_forces(table: Table, lag: Lag) -> Lag:
     """Return how late the IMU is by what the contact wrenches carry; the first search leaves a little."""
     seconds = -lag.seconds
     for _ in range(MORE_TIMES):
-        signals = Change(later=dict.fromkeys(FORCES.arrays, seconds)).of(table.signals)
-        again = wrench_lag(table.robot.table(signals))
+        again = wrench_lag(table.changed(Change(later=dict.fromkeys(FORCES.arrays, seconds))))
         seconds -= 0.0 if again is None or again.score < lag.score else again.seconds
     return replace(lag, seconds=seconds, score=1.0, unshifted=0.0)

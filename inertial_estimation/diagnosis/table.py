@@ -265,15 +265,12 @@ class Robot:
     def table(self, signals: Signals) -> "Table":
         """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
         rows = [self._predicted(signals, i) for i in range(signals.size)]
-        k, nv, imu = len(self.setup.contacts), self.setup.robot.model.nv, self.setup.imu
+        k, nv = len(self.setup.contacts), self.setup.robot.model.nv
         shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (3, 3), (3,))
         stacks = [
             np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
         ]
-        table = Table(signals, self, *stacks)
-        if imu is None or all(axes is WrenchAxes.SENSOR for axes in signals.axes):
-            return table
-        return replace(table, signals=replace(signals, wrenches=_in_sensor_axes(table)))
+        return Table(signals, self, *stacks)
 
     def _predicted(self, signals: Signals, i: int) -> tuple[Array, ...]:
         base = self.base_motion(signals, i)
@@ -299,7 +296,7 @@ class Robot:
 class Table:
     """Signals with the predictions of the description."""
 
-    signals: Signals  # the signals, wrenches in the axes of their frames
+    sent: Signals  # the signals, wrenches in the axes in which they are sent
     robot: Robot  # the robot
     force: Array  # M a + c: force and moment on the base (floating), then joint torques, shape (N, nv)
     jacobians: Array  # of the contacts' wrench frames, their own axes, shape (N, k, 6, nv)
@@ -312,7 +309,21 @@ class Table:
     @property
     def size(self) -> int:
         """Number of windows."""
-        return self.signals.size
+        return self.sent.size
+
+    @cached_property
+    def signals(self) -> Signals:
+        """The signals, wrenches in the axes of their frames."""
+        sent = self.sent
+        if self.robot.setup.imu is None or all(axes is WrenchAxes.SENSOR for axes in sent.axes):
+            return sent
+        wrenches = sent.wrenches.copy()
+        for k, axes in enumerate(sent.axes):
+            if axes is not WrenchAxes.SENSOR:  # those of the base
+                halves = wrenches[:, k].reshape(-1, 2, 3)
+                turned = np.einsum("nij,nhi->nhj", self.rotations_BF[:, k], halves)
+                wrenches[:, k] = turned.reshape(-1, 6)
+        return replace(sent, wrenches=wrenches)
 
     @property
     def points(self) -> bool:
@@ -321,12 +332,12 @@ class Table:
 
     def at(self, rows: Indices) -> "Table":
         """Return some of the windows."""
-        return replace(self, signals=self.signals.at(rows), **_rows(self, rows))
+        return replace(self, sent=self.sent.at(rows), **_rows(self, rows))
 
     def changed(self, change: Change) -> "Table":
         """Return the table under another assumption about the sensors."""
-        signals = change.of(self.signals)
-        return self.robot.table(signals) if change.moves else replace(self, signals=signals)
+        sent = change.of(self.sent)
+        return self.robot.table(sent) if change.moves else replace(self, sent=sent)
 
     @cached_property
     def f_B(self) -> Array:
@@ -401,16 +412,6 @@ class Table:
         if self.measures_wrenches:
             return joints - self.contact_force[:, b:]
         return np.full_like(joints, np.nan)
-
-
-def _in_sensor_axes(table: Table) -> Array:
-    """Return wrenches in the axes of their frames that are sent in those of the base."""
-    wrenches: Array = table.signals.wrenches.copy()
-    for k, axes in enumerate(table.signals.axes):
-        if axes is not WrenchAxes.SENSOR:
-            halves = wrenches[:, k].reshape(-1, 2, 3)
-            wrenches[:, k] = np.einsum("nij,nhi->nhj", table.rotations_BF[:, k], halves).reshape(-1, 6)
-    return wrenches
 
 
 def spread(size: int, most: int) -> Indices:

@@ -7,7 +7,8 @@ import pytest
 
 from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
 from inertial_estimation.diagnosis.streams import Stream
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
+from inertial_estimation.models.robot_config import RobotConfig, WrenchAxes, robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -200,6 +201,18 @@ def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):
     assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
     fixed = build_config(RobotConfig, {**parameter_values(talos.config), **values})
     assert talos.failed(streams, config=fixed) == []
+
+
+def test_wrenches_in_the_axes_of_the_base_are_turned_once_whatever_is_assumed(talos):
+    setup = robot_from_config(talos.config, talos.urdf)
+    robot, signals = Robot(setup), Signals.of(talos.streams, setup)
+    table = robot.table(signals.at(spread(signals.size, 20)))
+    halves = table.signals.wrenches.reshape(table.size, -1, 2, 3)
+    sent = np.einsum("nkij,nkhj->nkhi", table.rotations_BF, halves).reshape(table.signals.wrenches.shape)
+    in_base = replace(table.sent, wrenches=sent, axes=(WrenchAxes.BASE,) * len(FEET))
+    assumed = Change(offset=np.zeros(len(robot.names)))  # which predicts anew
+    for same in (robot.table(in_base), robot.table(in_base).changed(assumed)):
+        np.testing.assert_allclose(same.signals.wrenches, table.signals.wrenches, atol=1e-9)
 
 
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
