@@ -43,8 +43,8 @@ class Diagnosis:
     findings: list[Finding]  # in the order of inference, in which errors are to be mended
     streams: RobotStreams  # the inputs as they are
     robot: Robot  # the robot
-    recorded: Signals | None = None  # the signals as they are; None where there were too few
-    mended: Signals | None = None  # the signals with everything mended that was found
+    recorded: Signals | None = None  # the signals as they are sent; None where there were too few
+    mended: Table | None = None  # the same with everything mended that was found, and predictions
     # searches for time offsets, also those that determine none, by check
     lags: dict[str, Lag] = field(default_factory=dict)
     masses: MassReport | None = None  # what the forces say; None where they were not judged
@@ -82,19 +82,20 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     late, signals = _imu_delay(diagnosis, signals, config)
     wrong, signals, doubt = search(signals, robot, config)
     found += wrong
-    change = load_change(robot.table(signals.at(np.arange(0, signals.size, APART))))
+    table = robot.table(signals)
+    change = load_change(table.at(np.arange(0, table.size, APART)))
     if change is not None:
         found.append(change[0])
-        signals = change[1].of(signals)
-    others, signals = _other_delays(diagnosis, signals, config, late)
-    final = robot.table(signals.at(spread(signals.size, WINDOWS)))
+        table = table.changed(change[1])
+    others, table = _other_delays(diagnosis, table, config, late)
+    final = table.at(spread(table.size, WINDOWS))
     parts = judged(final)
     found += agreements(final, parts, found)
     found += others
     excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
     found += excess
     found += something_else(final, parts)
-    diagnosis.mended = signals
+    diagnosis.mended = table
     silent = [
         one
         for one in found
@@ -107,7 +108,7 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
             cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
         )
         return
-    said, diagnosis.masses = mass_findings(robot.table(signals.at(np.arange(0, signals.size, APART))), config)
+    said, diagnosis.masses = mass_findings(table.at(np.arange(0, table.size, APART)), config)
     already = {one.subject for one in found if one.failed and one.verdict is Verdict.WRONG}
     found += [one for one in said if not (one.check == "IMU mounting" and one.subject in already)]
 
@@ -138,14 +139,14 @@ def _imu_delay(
 
 
 def _other_delays(
-    diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig, undated: Finding | None
-) -> tuple[list[Finding], Signals]:
+    diagnosis: Diagnosis, table: Table, config: RobotGeometryConfig, undated: Finding | None
+) -> tuple[list[Finding], Table]:
     """Judge how late wrenches, efforts and velocities are.
 
     Where the kinematics do not date the IMU, but efforts agree in time with the contact wrenches and these do
     not with weight and motion, it is the IMU that is late.
     """
-    table, found, changes = diagnosis.robot.table(signals), list[Finding](), list[Change | None]()
+    found, changes = list[Finding](), list[Change | None]()
     effort = effort_lag(table)
     said, late_efforts = _dated(diagnosis, EFFORT, effort, config)
     if diagnosis.streams.wrenches and diagnosis.robot.n_base:
@@ -164,7 +165,7 @@ def _other_delays(
         found.append(wrench)
         changes.append(change)
     found += [undated] if undated is not None else []
-    if np.isfinite(signals.tau).any():
+    if np.isfinite(table.signals.tau).any():
         found.append(said)
         changes.append(late_efforts)
     velocity, change = _dated(diagnosis, VELOCITY, velocity_lag(table), config)
@@ -172,8 +173,8 @@ def _other_delays(
         found.append(velocity)
         changes.append(change)
     for one in changes:
-        signals = signals if one is None else one.of(signals)
-    return found, signals
+        table = table if one is None else table.changed(one)
+    return found, table
 
 
 def _by_forces(table: Table, lag: Lag) -> Lag:

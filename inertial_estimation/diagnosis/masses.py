@@ -50,6 +50,11 @@ class MassReport:
     named: tuple[tuple[Cause, ...], ...]
     holds: bool  # whether the equation of motion holds but for what was named
 
+    @property
+    def masses(self) -> dict[str, float]:
+        """Described mass of each link's body [kg]."""
+        return dict(zip(self.rows.links, self.rows.masses.tolist(), strict=True))
+
 
 def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Finding], MassReport | None]:
     """Compare forces with masses, sensors and geometry, of windows with right signs, units and times."""

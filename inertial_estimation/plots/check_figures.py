@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.finding import Verdict
 from inertial_estimation.diagnosis.lags import LAGS
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
-from inertial_estimation.diagnosis.table import STEP_S, Table
+from inertial_estimation.diagnosis.table import STEP_S
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -63,21 +63,12 @@ def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
     return figure
 
 
-def _tables(diagnosis: Diagnosis) -> tuple[Table, Table] | None:
-    """Return the table as recorded and as mended; None where there are too few data."""
-    if diagnosis.recorded is None or diagnosis.mended is None:
-        return None
-    with np.errstate(all="ignore"):
-        return diagnosis.robot.table(diagnosis.recorded), diagnosis.robot.table(diagnosis.mended)
-
-
 def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
     """Draw the gyroscope and what it should read over standing feet; None without."""
-    tables = _tables(diagnosis)
-    if tables is None:
+    recorded, table = diagnosis.recorded, diagnosis.mended
+    if recorded is None or table is None:
         return None
-    recorded, mended = (table.signals for table in tables)
-    expected = rotation_over_feet(tables[1])
+    mended, expected = table.signals, rotation_over_feet(table)
     if not np.isfinite(recorded.w).any() or expected is None:
         return None
     begin, end = _busiest(recorded.times_s, recorded.w)
@@ -100,10 +91,10 @@ def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
 
 def figure_of_contact_forces(diagnosis: Diagnosis) -> Any | None:
     """Draw the force of every contact, their sum and what the motion needs, along gravity; None without."""
-    tables = _tables(diagnosis)
-    if tables is None or not diagnosis.streams.wrenches or diagnosis.robot.n_base != 6:
+    table = diagnosis.mended
+    if table is None or not diagnosis.streams.wrenches or diagnosis.robot.n_base != 6:
         return None
-    table, times = tables[1], tables[1].signals.times_s
+    times = table.signals.times_s
     needed = np.linalg.norm(table.force[:, :3], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         up = table.force[:, :3] / needed[:, None]
@@ -123,10 +114,10 @@ def figure_of_contact_forces(diagnosis: Diagnosis) -> Any | None:
 
 def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
     """Draw efforts and predicted torques of the joints with the largest differences; None without."""
-    tables, names = _tables(diagnosis), diagnosis.robot.names
-    if tables is None:
+    recorded, table, names = diagnosis.recorded, diagnosis.mended, diagnosis.robot.names
+    if recorded is None or table is None:
         return None
-    recorded, mended, predicted = tables[0].signals, tables[1].signals, tables[1].torques
+    mended, predicted = table.signals, table.torques
     if not np.isfinite(recorded.tau).any() or not np.isfinite(predicted).any():
         return None
     wrong = [one.subject for one in diagnosis.findings if one.failed and one.subject in names]
@@ -148,7 +139,7 @@ def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
 
 def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     """Return the links that are named and those whose masses are determined best, in the robot's order."""
-    masses = dict(zip(report.rows.links, report.rows.masses.tolist(), strict=True))
+    masses = report.masses
     causes = [cause for cause in report.fit.causes if cause.kind is Kind.LINK]
     told = [
         cause
@@ -165,8 +156,7 @@ def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
     if report is None or not report.holds:
         return None
     named = {cause.subject for group in report.named for cause in group if cause.kind is Kind.LINK}
-    masses = dict(zip(report.rows.links, report.rows.masses.tolist(), strict=True))
-    causes = _drawn_causes(report, named)
+    masses, causes = report.masses, _drawn_causes(report, named)
     if not causes:
         return None
     figure = Figure(figsize=(WIDTH, 0.27 * len(causes) + 1.2), layout="constrained")
