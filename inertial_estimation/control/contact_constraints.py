@@ -6,9 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from inertial_estimation.compilation import (
-    warm_up,
-)
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import COM_ROWS, FRAME_ROWS, DynamicsState, MotionRows
 from inertial_estimation.signals import Array
@@ -57,7 +54,6 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
     """
-    warm_up()
     points = contact_points(stance, names)
     return tuple(
         Contact(

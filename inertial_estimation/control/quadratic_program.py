@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from proxsuite import proxqp
 
-from inertial_estimation.compilation import warm_up
 from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import InverseDynamicsProblem
 from inertial_estimation.signals import Array
@@ -56,7 +55,6 @@ class QuadraticProgram:
         """
         self._size = (n, n_equal, n_rows)
         self._config = config
-        warm_up()
         self.reset()
 
     def reset(self) -> None:

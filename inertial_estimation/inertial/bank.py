@@ -474,12 +474,12 @@ class Bank:
             found: Array = B[-1].T @ window.explained(B)[0][-1]
             return found
         K, m, d = B.shape
+        flat, projected = B.reshape(K * m, d), window.projected(B).reshape(K * m, d)
+        Q = self._precision(h, flat.T @ projected, projected.T @ window.r.ravel())
         first = min(K - h.blocks + STRADDLING, K - 1)
         B, r = B[first:].reshape(-1, d), window.r[first:].ravel()
         H = window.H[first:].reshape(len(r), -1)
         SB = B - H @ linear_algebra.solve(np.eye(H.shape[1]) + H.T @ H, H.T @ B)
-        flat = window.projected(window.since(h)).reshape(K * m, -1)
-        Q = self._precision(h, window.since(h).reshape(K * m, -1).T @ flat, flat.T @ window.r.ravel())
         return linear_algebra.solve(B.T @ SB + Q, SB.T @ r)
 
     @staticmethod

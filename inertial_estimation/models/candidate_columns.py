@@ -14,7 +14,6 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.equation_terms import moving_velocities
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.robot_model import RobotModel
@@ -82,7 +81,7 @@ class CandidateColumns:
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
         to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
-        self._supports = moving_velocities(self._model, self._joints.tolist())
+        self._supports = _moving_velocities(self._model, self._joints.tolist())
 
     def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
         """Return the columns in generalized forces.
@@ -172,6 +171,21 @@ def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[
         for link, joint_id in hits:
             by_joint.setdefault(joint_id, link)
     return tuple(by_joint[joint_id] for joint_id in sorted(by_joint))
+
+
+def _moving_velocities(model: pin.Model, joint_ids: Sequence[int]) -> Array:
+    """Return ones for the generalized velocities that move joints, zeros for others, shape (n, nv).
+
+    Args:
+        model: The model.
+        joint_ids: Pinocchio's numbers of n joints.
+    """
+    moving = np.zeros((len(joint_ids), model.nv))
+    for row, joint_id in zip(moving, joint_ids, strict=True):
+        for parent in list(model.supports[joint_id])[1:]:
+            first = model.idx_vs[parent]
+            row[first : first + model.nvs[parent]] = 1.0
+    return moving
 
 
 def _spread(inertia: pin.Inertia) -> Array:

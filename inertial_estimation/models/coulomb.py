@@ -14,11 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 
 
-@inlined
 def smooth_sign(v: Array, smoothing_speed: float) -> Array:
     """Return tanh(v / v_s).
 

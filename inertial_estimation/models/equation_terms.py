@@ -136,18 +136,3 @@ class EquationTerms:
     def _pose(self, imu: ImuMount) -> pin.SE3:
         T_BI: pin.SE3 = self._data.oMi[imu.joint_id] * imu.T_JI
         return T_BI
-
-
-def moving_velocities(model: pin.Model, joint_ids: Sequence[int]) -> Array:
-    """Return ones for the generalized velocities that move joints, zeros for others, shape (n, nv).
-
-    Args:
-        model: The model.
-        joint_ids: Pinocchio's numbers of n joints.
-    """
-    moving = np.zeros((len(joint_ids), model.nv))
-    for row, joint_id in zip(moving, joint_ids, strict=True):
-        for parent in list(model.supports[joint_id])[1:]:
-            first = model.idx_vs[parent]
-            row[first : first + model.nvs[parent]] = 1.0
-    return moving

@@ -13,7 +13,6 @@ NumberT = TypeVar("NumberT", float, Array)
 OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 
-@inlined
 def skew(w: Array) -> Array:
     """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
     x, y, z = w[0], w[1], w[2]
@@ -27,7 +26,6 @@ def skews(v: Array) -> Array:
     return S - np.swapaxes(S, -1, -2)
 
 
-@inlined
 def exp_so3(phi: Array) -> Array:
     """Return the rotation matrix of a rotation vector (Rodrigues' formula).
 
@@ -68,7 +66,6 @@ def log_so3(R: Array) -> Array:
     return np.array(rotation_vector((first, second, third)))
 
 
-@inlined
 def rotation_vector(R: Matrix) -> Vector:
     """Return the rotation vector of a rotation given by its rows [rad]; see `log_so3`."""
     x, y, z, w = unit_quaternion(R)
@@ -155,7 +152,6 @@ def rotation_from_roll_pitch_yaw(roll: float, pitch: float, yaw: float) -> Array
     return np.array(roll_pitch_yaw_rows(roll, pitch, yaw))
 
 
-@inlined
 def roll_pitch_yaw_rows(roll: float, pitch: float, yaw: float) -> Matrix:
     """Return Rz(yaw) Ry(pitch) Rx(roll) by its rows, angles in rad."""
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)

@@ -9,7 +9,6 @@ from inertial_estimation.compilation import inlined
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
-IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 DEGREES = 180.0 / math.pi  # in one radian
 
 
@@ -36,7 +35,6 @@ def vector_of(row: Sequence[float] | Any, first: int) -> Vector:
     return row[first], row[first + 1], row[first + 2]
 
 
-@inlined
 def matrix_of(row: Sequence[float] | Any, first: int) -> Matrix:
     """Return nine consecutive numbers of a row as a matrix given by its rows.
 
@@ -63,20 +61,6 @@ def store(row: Any, first: int, a: Vector) -> None:
         a: The vector.
     """
     row[first], row[first + 1], row[first + 2] = a
-
-
-@inlined
-def store_matrix(row: Any, first: int, A: Matrix) -> None:
-    """Write a matrix, by its rows, to nine consecutive numbers of a row.
-
-    Args:
-        row: Numbers.
-        first: Index of the first one.
-        A: The matrix.
-    """
-    store(row, first, A[0])
-    store(row, first + 3, A[1])
-    store(row, first + 6, A[2])
 
 
 @inlined
@@ -133,12 +117,6 @@ def transposed(R: Matrix) -> Matrix:
     """Return the transpose of a matrix."""
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
     return (r00, r10, r20), (r01, r11, r21), (r02, r12, r22)
-
-
-@inlined
-def transposed_times(R: Matrix, a: Vector) -> Vector:
-    """Return the product of the transpose of a matrix and a vector."""
-    return combine(combine((a[0] * R[0][0], a[0] * R[0][1], a[0] * R[0][2]), a[1], R[1]), a[2], R[2])
 
 
 @inlined
