@@ -12,7 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.payload.com_methods import ComMethod, ComStep, ContactForceRecursion, StaticPoses
+from inertial_estimation.payload.com_methods import (
+    ComMethod,
+    ComStep,
+    ContactForceRecursion,
+    SampleScatter,
+    StaticPoses,
+)
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
@@ -296,23 +302,24 @@ class _Weighing(PhaseState):
 
     def __init__(self, run: Identification) -> None:
         super().__init__(run)
-        self._readings: list[TrunkReading] = []
-        self._duration = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._mean, self._duration = SampleScatter(4), 0.0  # of mass and centre of mass
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         """Average a reading; the rest begins anew where there is none."""
         reading, run = observation.reading, self._run
         if reading is None:
-            self.phase, self._readings, self._duration = Phase.SETTLING, [], 0.0
+            self.phase = Phase.SETTLING
+            self._begin()
             run.load_changes.forget_evidence()
             return self._wait_for_rest(observation)
         self.phase = Phase.MASS
         run.posture.undisturbed = run.posture.undisturbed or BaseReference(reading.height)
-        self._readings.append(reading)
+        self._mean.add(np.append(reading.mass, reading.com_B), gain=0.0)
         self._duration += observation.dt
-        masses = np.array([one.mass for one in self._readings])
-        com_B = np.mean([one.com_B for one in self._readings], axis=0)
-        mass = float(masses.mean())
+        mass, com_B = float(self._mean.mean[0]), self._mean.mean[1:]
         run.load_changes.expected = Expectation(
             mass, run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
         )
@@ -321,9 +328,9 @@ class _Weighing(PhaseState):
         reason = run.trunk.implausible(mass)
         if reason:
             return self.give_up(reason)
-        n = len(masses)
+        n, variance = self._mean.count, float(self._mean.covariance[0, 0])
         independent = min(max(self._duration / WINDOW_S, 1.0), n)  # windows that overlap share their noise
-        sigma = float(masses.std(ddof=1)) / math.sqrt(independent) if n > 1 else math.inf
+        sigma = math.sqrt(variance * n / (n - 1) / independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
         run.trunk.value = TrunkValue(mass, before_B, sigma)
         method = run.make_method(run.method, run.config)
