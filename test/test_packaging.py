@@ -54,7 +54,6 @@ def test_all_files_name_one_version():
     assert setup_arguments()["version"] == version
     assert ElementTree.parse(ROOT / "package.xml").getroot().findtext("version") == version
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
-    assert f"version = {{{version}}}" in (ROOT / "README.md").read_text()
     assert f"The version is {version};" in (ROOT / "QUALITY_DECLARATION.md").read_text()
     assert re.search(
         rf"^{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.rst").read_text(), re.M
