@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_names(
         parser, "--lock", "A,B", "joints to lock, also shell patterns, besides those that are found"
     )
+    arguments.add_names(parser, "--unlock", "A,B", "joints that are not to be locked, though they would be")
     arguments.add_switch(parser, "--no-trial", "do not try the file in simulation")
 
 
@@ -73,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.urdf} is {source}")
     path = Path(source)
     beside = [path.parent, *path.parents[1:3]] if path.is_absolute() else []  # where meshes may be
-    wishes = Wishes(args.kind, args.imu, _names(args.soles), _names(args.links), _names(args.lock))
+    names = (_names(given) for given in (args.soles, args.links, args.lock, args.unlock))
+    wishes = Wishes(args.kind, args.imu, *names)
     survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(SEED))
     print("\n".join(findings(survey)))
     for warning in urdf_warnings(urdf):

@@ -6,6 +6,7 @@ warnings (`urdf_warnings`), and errors only for a link whose inertia is a prior 
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
@@ -24,7 +25,20 @@ SMALLEST_AXIS = 1e-6
 ROUND_OFF = 1e-6  # share of an inertia; its square, in kg m^2, of moments that are meant to be zero
 NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
+_INFINITE_LIMIT = re.compile(
+    r"""\b(lower|upper|effort|velocity)(\s*=\s*)(["'])\s*([+-]?)inf(?:inity)?\s*\3""", re.IGNORECASE
+)
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def finite_limits(urdf: str) -> str:
+    """Return a URDF whose infinite limits (``lower="-Inf"``, as some exporters write them) are huge numbers.
+
+    Args:
+        urdf: XML text.
+    """
+    return _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", urdf)
 
 
 def check_urdf(urdf: str, where: str = "the robot description") -> Element:

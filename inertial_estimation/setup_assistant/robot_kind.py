@@ -2,14 +2,14 @@
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.limbs import Limb, end_links, frame_poses, limbs_of, rest_posture
+from inertial_estimation.models.limbs import Limb, body_links, end_links, frame_poses, limbs_of, rest_posture
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.setup_assistant.name_words import ARM, LEG, count_of
+from inertial_estimation.setup_assistant.name_words import ARM, FOOT, LEG, count_of
 from inertial_estimation.signals import Array
 
 LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
@@ -48,7 +48,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     """Decide what kind of robot a description is of.
 
     Limbs are legs if joints and links are named like those of a leg, or if their ends are the lowest and
-    nothing is named like an arm; and if each has a mirror image across the base's xz plane.
+    nothing is named like an arm; and if each has a mirror image across the base's xz plane. Joints that lie
+    before several legs belong to the trunk.
 
     Args:
         robot: The robot, its base free.
@@ -65,23 +66,16 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     low = _are_low(robot, limbs, ends)
     named = [count_of(limb.joints + limb.bodies, LEG) for limb in limbs]
     armed = [count_of(limb.joints + limb.bodies, ARM) for limb in limbs]
-    legs = [
+    like_legs = [
         i
         for i, limb in enumerate(limbs)
         if len(limb.joints) >= LEAST_LEG_JOINTS and (named[i] > armed[i] or (low[i] and not armed[i]))
     ]
-    shared = _joints_of_all(limbs, legs)
-    legs = [i for i in legs if len(limbs[i].joints) == limbs[i].own or not _shares_joints(limbs, legs, i)]
-    named_legs, legs = legs, _mirrored(ends, legs)
-    if wanted not in ("", Kind.ARM.value) and shared:
-        raise ConfigurationError(f"--kind {wanted}: {_behind(shared)}")
+    like_legs = _one_end_each(limbs, ends, like_legs)
+    legs = _mirrored(ends, like_legs)
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
-        said = (
-            "as asked"
-            if wanted
-            else _no_legs(len(limbs), [limbs[i].end for i in named_legs if named[i] > armed[i]], shared)
-        )
-        doubt = f"kind: {said}" if not wanted and (shared or named_legs) else ""
+        said = "as asked" if wanted else _no_legs(limbs, [i for i in like_legs if named[i] > armed[i]])
+        doubt = f"kind: {said}" if like_legs and not wanted else ""
         return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if wanted and len(legs) != needed:
@@ -93,35 +87,56 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         )
     kind = Kind.HUMANOID if len(legs) == HUMANOID_LEGS else Kind.QUADRUPED
     ordered = sorted(legs, key=lambda i: (-round(float(ends[i, 0]), 1), -float(ends[i, 1])))
-    chosen = tuple(limbs[i] for i in ordered)
+    chosen = _apart(robot, [limbs[i] for i in ordered])
     by_name = all(named[i] > armed[i] for i in ordered)
     how = "named like legs" if by_name else "that reach furthest down"
     reason = f"{len(chosen)} limbs {how}, mirror images of {len(chosen[0].joints)} joints each"
+    trunk = [joint for joint in limbs[ordered[0]].joints if joint not in chosen[0].joints]
+    reason += f", behind {listing(trunk, limit=4)}" if trunk else ""
     return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason)
 
 
-def _joints_of_all(limbs: Sequence[Limb], legs: Sequence[int]) -> tuple[str, ...]:
-    """Return the joints that lie between the base and every one of several legs."""
-    joints = limbs[legs[0]].joints if len(legs) > 1 else ()
-    return tuple(joint for joint in joints if all(joint in limbs[i].joints for i in legs))
+def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> list[int]:
+    """Return limbs like legs, of those that part behind the hip the one with the foot.
+
+    The rods and springs of closed chains, which a tree of links can only cut, end beside the foot.
+    """
+    joints = [set(limbs[i].joints) for i in legs]
+    of_all = set.intersection(*joints) if joints else set()
+
+    def foot(i: int) -> tuple[int, float]:
+        return count_of(limbs[i].joints[-1:] + limbs[i].bodies[-1:], FOOT), -float(ends[i, 2])
+
+    def same_leg(i: int, j: int) -> bool:
+        shared = (set(limbs[i].joints) & set(limbs[j].joints)) - of_all
+        return bool(shared) and float(ends[i, 1] * ends[j, 1]) > 0.0
+
+    return [i for i in legs if not any(j != i and same_leg(i, j) and foot(j) > foot(i) for j in legs)]
 
 
-def _behind(shared: Sequence[str]) -> str:
-    return (
-        f"the legs begin behind {listing(shared, limit=4)}, expected them to begin at the base "
-        f"(--lock {','.join(shared)} where they hold still, or a description whose root is the pelvis)"
-    )
+def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
+    """Return legs from the joint at which they part: a waist before them belongs to the trunk."""
+    apart = []
+    for leg in legs:
+        others = {joint for other in legs if other is not leg for joint in other.joints}
+        own = sum(joint not in others for joint in leg.joints)
+        bodies = leg.bodies[-own:]
+        links = tuple(link for body in bodies for link in body_links(robot, robot.link_body(body).joint_id))
+        apart.append(replace(leg, joints=leg.joints[-own:], bodies=bodies, links=links))
+    return tuple(apart)
 
 
-def _no_legs(limbs: int, like_legs: Sequence[str], shared: Sequence[str]) -> str:
-    if shared:
-        return _behind(shared)
+def _no_legs(limbs: Sequence[Limb], like_legs: Sequence[int]) -> str:
     if like_legs:
         return (
-            f"{listing(like_legs, limit=4)} look like legs, but are not mirror images across the xz plane of "
-            "the base (z must be upwards)"
+            f"{listing((limbs[i].end for i in like_legs), limit=4)} look like legs, but are no mirror images "
+            "across the xz plane of the base (z must be upwards)"
         )
-    return "it has a single limb" if limbs == 1 else f"none of its {limbs} limbs reaches down like a leg"
+    return (
+        "it has a single limb"
+        if len(limbs) == 1
+        else f"none of its {len(limbs)} limbs reaches down like a leg"
+    )
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
@@ -148,10 +163,6 @@ def _are_low(robot: RobotModel, limbs: Sequence[Limb], ends: Array) -> list[bool
         )
         for limb, z in zip(limbs, ends[:, 2], strict=True)
     ]
-
-
-def _shares_joints(limbs: Sequence[Limb], legs: Sequence[int], i: int) -> bool:
-    return any(j != i and set(limbs[i].joints) & set(limbs[j].joints) for j in legs)
 
 
 def _mirrored(ends: Array, legs: Sequence[int]) -> list[int]:

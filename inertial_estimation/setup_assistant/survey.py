@@ -1,14 +1,15 @@
 """What the description of a robot tells about it: kind, joints to lock, sensors, feet, posture, links."""
 
+import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.errors import ConfigurationError, ModelError, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.models.added_frames import with_frames
 from inertial_estimation.models.body_reference import has_usable_prior
 from inertial_estimation.models.limbs import (
@@ -130,7 +131,7 @@ SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb 
 WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 
 
-def joints_to_lock(urdf: str, described: Description) -> dict[str, str]:
+def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> dict[str, str]:
     """Return the joints to lock, with the reason of each.
 
     Wheels roll and grippers slide at will, joints that follow another have no motor, the base may be a joint
@@ -139,9 +140,10 @@ def joints_to_lock(urdf: str, described: Description) -> dict[str, str]:
     Args:
         urdf: XML text.
         described: What it says.
+        kept: Joints that are not to be locked.
 
     Returns:
-        Reasons by joint, in the order of the URDF.
+        Reasons by joint.
 
     Raises:
         ModelError: If no joint is left.
@@ -150,25 +152,28 @@ def joints_to_lock(urdf: str, described: Description) -> dict[str, str]:
     for joint in described.joints:
         if joint.kind in ("floating", "planar"):
             reasons[joint.name] = f"a {joint.kind} joint; a moving base is floating_base"
+        elif joint.name in kept:
+            continue
         elif joint.mimics:
             reasons[joint.name] = "it follows another joint"
         elif count_of([joint.name, *([joint.child] if joint.kind == "continuous" else [])], WHEEL):
             reasons[joint.name] = "wheels and rotors"
         elif count_of([joint.name], GRIPPER) and _is_gripper(joint.name, described):
             reasons[joint.name] = "grippers and hands"
-    robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons)) if described.joints else None
-    if robot is not None:
-        reasons |= _of_hands(robot)
-        robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons))
-        reasons |= _without_mass(robot)
-    if robot is None or len(reasons) == len(described.joints):
+    if len(reasons) < len(described.joints):
+        masses = subtree_masses(RobotModel.from_urdf(urdf, locked_joints=list(reasons)))
+        reasons |= {
+            name: "no mass behind it in the URDF"
+            for name, mass in masses.items()
+            if not (mass > 0.0 or name in kept)
+        }
+    if len(reasons) == len(described.joints):
         names = listing((joint.name for joint in described.joints), limit=8)
         raise ModelError(
             f"'{described.name}' has no joint whose torque could be measured (moving joints: {names}): "
-            "there is nothing to estimate"
+            "there is nothing to estimate (--unlock JOINT keeps one)"
         )
-    order = [joint.name for joint in described.joints]
-    return dict(sorted(reasons.items(), key=lambda item: order.index(item[0])))
+    return reasons
 
 
 def _is_gripper(name: str, described: Description) -> bool:
@@ -177,24 +182,29 @@ def _is_gripper(name: str, described: Description) -> bool:
     return count_of(others, GRIPPER) < len(others)
 
 
-def _of_hands(robot: RobotModel) -> dict[str, str]:
-    """Return the joints behind the branching of a small hand at the end of a limb.
+def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
+    """Return the joints of the rods beside the feet, and those behind the branching of a small hand.
 
-    Where one of the branches alone is named like a foot, it is kept: the others are rods that drive it.
+    Args:
+        robot: The robot, its base free.
+        legs: Its legs.
+
+    Returns:
+        Reasons by joint.
     """
     masses = subtree_masses(robot)
     found: dict[str, str] = {}
-    limbs, small = limbs_of(robot), SMALL_HAND * robot.total_mass
-    for limb in limbs:
+    small = SMALL_HAND * robot.total_mass
+    of_legs = {joint for leg in legs for joint in leg.joints}
+    others = [limb for limb in limbs_of(robot) if limb.joints[-1] not in of_legs]
+    for limb in others:
         shared = limb.joints[: len(limb.joints) - limb.own]
-        if len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
-            wrist = _first_branching(limb, limbs, masses, small)
-            same = [other for other in limbs if other.joints[:wrist] == limb.joints[:wrist]]
-            feet = [other for other in same if count_of(other.joints[wrist:], LEG)]
-            if len(feet) != 1:
-                found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
-            elif limb not in feet:
-                found |= dict.fromkeys(limb.joints[wrist:], "a rod beside the foot")
+        if set(shared) & of_legs:
+            rod = max(k for k, joint in enumerate(limb.joints) if joint in of_legs) + 1
+            found |= dict.fromkeys(limb.joints[rod:], "a rod beside the foot")
+        elif len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
+            wrist = _first_branching(limb, others, masses, small)
+            found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
     return found
 
 
@@ -206,11 +216,6 @@ def _first_branching(limb: Limb, limbs: Sequence[Limb], masses: dict[str, float]
         if len(beyond) > 1 and masses[limb.joints[depth - 1]] < small:
             return depth
     return len(limb.joints)
-
-
-def _without_mass(robot: RobotModel) -> dict[str, str]:
-    masses = subtree_masses(robot)
-    return {name: "no mass behind it in the URDF" for name in robot.joint_names if not masses[name] > 0.0}
 
 
 LEAST_MASS = 0.002  # of the robot's mass: lighter bodies are no prior for a load
@@ -301,6 +306,7 @@ class Wishes:
         soles: Contact frames, one a leg.
         links: Links to estimate.
         lock: Further joints to lock, names or shell patterns.
+        unlock: Joints to estimate with though they would be locked, names or shell patterns.
     """
 
     kind: str = ""
@@ -308,6 +314,7 @@ class Wishes:
     soles: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     lock: tuple[str, ...] = ()
+    unlock: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,15 +391,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
         ~inertial_estimation.errors.ModelError: If the description is not that of a usable robot.
     """
     described = describe(urdf)
-    locked = joints_to_lock(urdf, described)
-    if wishes.lock:
-        before = RobotModel.from_urdf(urdf, locked_joints=list(locked)).joint_names
-        after = RobotModel.from_urdf(urdf, locked_joints=[*locked, *wishes.lock]).joint_names
-        locked |= {name: "as asked" for name in before if name not in after}
-    free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
-    if not free.n_joints:
-        raise ConfigurationError("every joint is locked, expected at least one that moves")
-    decision = decide_kind(free, wishes.kind)
+    locked, free, decision = _locked(urdf, described, wishes)
     if decision.kind is Kind.ARM:
         return _arm(urdf, described, locked, decision, wishes, rng)
     feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
@@ -413,6 +412,36 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
         trunk,
         ((f"imu_frame: {NO_IMU}",) if reason == NO_IMU else ()) + feet.doubts,
     )
+
+
+def _locked(
+    urdf: str, described: Description, wishes: Wishes
+) -> tuple[dict[str, str], RobotModel, KindDecision]:
+    """Return the locked joints, the robot without them, its base free, and what kind it is."""
+    kept = _joints_asked(described, wishes.unlock, "--unlock")
+    locked = joints_to_lock(urdf, described, kept)
+    locked |= dict.fromkeys(_joints_asked(described, wishes.lock, "--lock"), "as asked")
+    while True:
+        free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
+        if not free.n_joints:
+            raise ConfigurationError("every joint is locked, expected at least one that moves (--unlock)")
+        decision = decide_kind(free, wishes.kind)
+        ends = {j: reason for j, reason in ends_to_lock(free, decision.legs).items() if j not in kept}
+        if not ends:
+            order = [joint.name for joint in described.joints]
+            return dict(sorted(locked.items(), key=lambda item: order.index(item[0]))), free, decision
+        locked |= ends
+
+
+def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:
+    """Return the joints that match names or shell patterns."""
+    names = [joint.name for joint in described.joints]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise ConfigurationError(
+                f"no joint matches '{pattern}' in {option}{did_you_mean(pattern, names, 'the URDF has')}"
+            )
+    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _arm(
