@@ -17,6 +17,7 @@ from inertial_estimation.configuration.urdf_source import example_source, mesh_f
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.urdf_check import finite_limits
 from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
@@ -193,14 +194,24 @@ def test_feet_with_several_level_frames_are_mirror_images() -> None:
     assert survey_of(biped(corners=True)).decision.kind.value == "humanoid"
 
 
-def test_the_joint_before_both_legs_is_named_and_can_be_locked_though_a_link_has_its_name() -> None:
+def test_legs_behind_a_waist_are_legs_and_the_waist_can_be_locked_though_a_link_has_its_name() -> None:
     urdf = biped(waist=True)
     survey = survey_of(urdf)
-    assert survey.decision.kind.value == "arm"
-    assert "begin behind middle" in survey.decision.reason
-    assert any("--lock middle" in doubt for doubt in survey.doubts)
-    with pytest.raises(ConfigurationError, match="--lock middle"):
-        survey_of(urdf, kind="humanoid")
-    locked = survey_of(urdf, lock=("middle",))
-    assert locked.decision.kind.value == "humanoid"
-    assert locked.locked == {"middle": "as asked"}
+    assert survey.decision.kind.value == "humanoid"
+    assert [leg.joints[0] for leg in survey.decision.legs] == ["left_hip_yaw", "right_hip_yaw"]
+    assert "middle" in survey.robot.joint_names
+    assert survey_of(urdf, lock=("middle",)).locked == {"middle": "as asked"}
+
+
+def test_joints_are_locked_and_kept_as_asked() -> None:
+    urdf = biped(wheels=True, rods=True)
+    assert set(survey_of(urdf, unlock=("left_disc",)).locked) == {"right_disc", "left_spring", "right_spring"}
+    assert "right_spring" not in survey_of(urdf, unlock=("*_spring",)).locked
+    with pytest.raises(ConfigurationError, match=r"--unlock.*right_disc"):
+        survey_of(urdf, unlock=("right_disk",))
+
+
+def test_infinite_limits_are_none() -> None:
+    urdf = biped().replace('lower="-1" upper="1"', 'lower="-Inf" upper="+inf"', 1)
+    limits = urdf_limits(survey_of(finite_limits(urdf)).robot)
+    assert np.isinf(limits.lower).sum() == np.isinf(limits.upper).sum() == 1
