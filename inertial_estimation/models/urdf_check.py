@@ -26,6 +26,7 @@ ROUND_OFF = 1e-6  # share of an inertia; its square, in kg m^2, of moments that 
 NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
+_NEGATIVE_LIMIT = re.compile(r"""\b(effort|velocity)(\s*=\s*)(["'])\s*-[^"']*\3""")
 _INFINITE_LIMIT = re.compile(
     r"""\b(lower|upper|effort|velocity)(\s*=\s*)(["'])\s*([+-]?)inf(?:inity)?\s*\3""", re.IGNORECASE
 )
@@ -33,12 +34,15 @@ MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def finite_limits(urdf: str) -> str:
-    """Return a URDF whose infinite limits (``lower="-Inf"``, as some exporters write them) are huge numbers.
+    """Return a URDF in which a limit that means none is a number that parsers take.
+
+    Exporters write infinite limits (``lower="-Inf"``), which become huge ones, and efforts and speeds of -1,
+    which become zero.
 
     Args:
         urdf: XML text.
     """
-    return _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", urdf)
+    return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", urdf))
 
 
 def check_urdf(urdf: str, where: str = "the robot description") -> Element:
@@ -117,7 +121,9 @@ def _check_expanded(root: Element) -> None:
     """Raise for macros that xacro has not replaced; paths of meshes are not read."""
     macro = next((element.tag for element in root.iter() if element.tag.startswith("xacro:")), "")
     for element in root.iter() if not macro else ():
-        if element.tag not in ("mesh", "texture") and any("${" in text for text in element.attrib.values()):
+        if element.tag not in ("mesh", "texture") and any(
+            mark in text for text in element.attrib.values() for mark in ("${", "$(")
+        ):
             macro = element.tag
     if macro:
         raise _ImpossibleError(

@@ -6,6 +6,8 @@ from xml.etree.ElementTree import Element
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
 
+ROUND_OFF = 1e-3  # of the angles of a pose [rad]
+
 
 @dataclass(frozen=True)
 class DescribedJoint:
@@ -35,6 +37,7 @@ class Description:
         masses: Mass of every link [kg], zero without an inertia.
         imus: Links that carry an IMU, by their names or by a simulated sensor.
         force_sensors: Links that carry a sensor of force and torque.
+        turned_imus: Pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by the link.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Description:
     masses: dict[str, float]
     imus: tuple[str, ...]
     force_sensors: tuple[str, ...]
+    turned_imus: dict[str, str]
 
 
 def describe(urdf: str) -> Description:
@@ -63,26 +67,36 @@ def describe(urdf: str) -> Description:
         for joint in joints
         if joint.get("type") != "fixed"
     )
-    simulated = _simulated_sensors(root, children)
+    imus, force_sensors = (_simulated_sensors(root, children, kind) for kind in ("imu", "force_torque"))
     return Description(
         root.get("name", "robot") or "robot",
         next(name for name in masses if name not in children.values()),
         moving,
         masses,
-        tuple(n for n in masses if is_imu(n) or n in simulated["imu"]),
-        tuple(n for n in masses if is_force_sensor(n) or n in simulated["force_torque"]),
+        tuple(n for n in masses if is_imu(n) or n in imus),
+        tuple(n for n in masses if is_force_sensor(n) or n in force_sensors),
+        {link: pose for link, pose in imus.items() if _is_turned(pose)},
     )
 
 
-def _simulated_sensors(root: Element, children: dict[str, str]) -> dict[str, set[str]]:
-    """Return the links that carry a simulated sensor (<gazebo><sensor>), by its type."""
-    found: dict[str, set[str]] = {"imu": set(), "force_torque": set()}
+def _simulated_sensors(root: Element, children: dict[str, str], kind: str) -> dict[str, str]:
+    """Return the poses of the simulated sensors of a kind (<gazebo><sensor>), by the links that carry them."""
+    found: dict[str, str] = {}
     for gazebo in root.findall("gazebo"):
         place = gazebo.get("reference", "")
         for sensor in gazebo.iter("sensor"):
-            if sensor.get("type", "") in found:
-                found[sensor.get("type", "")].add(children.get(place, place))
+            if sensor.get("type", "") == kind:
+                found.setdefault(
+                    children.get(place, place), " ".join((sensor.findtext("pose") or "").split())
+                )
     return found
+
+
+def _is_turned(pose: str) -> bool:
+    try:
+        return any(abs(float(angle)) > ROUND_OFF for angle in pose.split()[3:])
+    except ValueError:  # not a number: shown as it stands
+        return True
 
 
 def _link(joint: Element, end: str) -> str:

@@ -17,7 +17,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
-from inertial_estimation.setup_assistant.survey import FORCE, Survey
+from inertial_estimation.setup_assistant.survey import FORCE, WRENCH, Survey
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 RATE_HZ = 333.0
@@ -101,9 +101,13 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
         return (*entries, Entry("contact_wrenches", "none"))
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
-        entries.append(
-            Entry("contact_wrenches", "projected", "unknown forces are eliminated: no force sensor is needed")
+        projected = WRENCH + survey.robot.n_joints > FORCE * len(survey.contacts)  # equations, unknowns
+        said = (
+            "unknown forces are eliminated: no force sensor is needed"
+            if projected
+            else "by sensors of the feet"
         )
+        entries.append(Entry("contact_wrenches", "projected" if projected else "measured", said))
         return tuple(entries)
     if survey.forces_by_torques:
         said = f"unknown forces are eliminated: {NO_SENSOR}; with sensors: measured"

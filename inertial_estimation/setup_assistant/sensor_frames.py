@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.foot_contacts import FootContact
+from inertial_estimation.setup_assistant.name_words import is_imu
 
 NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
+AS_ASKED = "as asked"
 NO_SENSOR = "the URDF has no force sensor in every foot"
 
 
@@ -24,11 +27,12 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
     """
     if wanted:
         robot.frame_id(wanted)
-        return wanted, "as asked"
+        return wanted, AS_ASKED
     if not described.imus:
-        return robot.base_link, NO_IMU
+        base = body_links(robot, robot.link_body(robot.base_link).joint_id)
+        return next((link for link in base if described.masses[link] > 0.0), robot.base_link), NO_IMU
     distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
-    best = min(described.imus, key=lambda link: (distance[link], "gyro" in link.lower()))
+    best = min(described.imus, key=lambda link: (distance[link], not is_imu(link), "gyro" in link.lower()))
     others = [link for link in described.imus if link != best]
     where = "fixed to the base" if not distance[best] else f"{distance[best]} joints from the base"
     also = f"; others: {', '.join(others[:4])}" if others else ""

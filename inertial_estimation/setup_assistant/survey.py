@@ -12,6 +12,7 @@ from numpy.random import Generator
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.models.added_frames import with_frames
 from inertial_estimation.models.body_reference import has_usable_prior
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
     body_links,
@@ -36,7 +37,7 @@ from inertial_estimation.setup_assistant.name_words import (
     side_of,
 )
 from inertial_estimation.setup_assistant.robot_kind import Kind, KindDecision, decide_kind
-from inertial_estimation.setup_assistant.sensor_frames import NO_IMU, imu_frame, wrench_frames
+from inertial_estimation.setup_assistant.sensor_frames import AS_ASKED, NO_IMU, imu_frame, wrench_frames
 from inertial_estimation.signals import Array
 
 SOLE_JOINTS = 5  # of a leg, from which its foot can be level
@@ -127,6 +128,7 @@ def _posture(
     return standing_posture(model, legs, [c.frame for c in contacts], rng, soles=soles)
 
 
+WHEELS = "wheels and rotors"  # reason to lock them
 SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb counts as a hand
 WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 
@@ -157,16 +159,19 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
         elif joint.mimics:
             reasons[joint.name] = "it follows another joint"
         elif count_of([joint.name, *([joint.child] if joint.kind == "continuous" else [])], WHEEL):
-            reasons[joint.name] = "wheels and rotors"
+            reasons[joint.name] = WHEELS
         elif count_of([joint.name], GRIPPER) and _is_gripper(joint.name, described):
             reasons[joint.name] = "grippers and hands"
+    if not any(described.masses.values()):
+        raise ModelError(
+            f"no link of '{described.name}' has a mass: there is nothing to compare with what is measured; "
+            "expected a description with <inertial>"
+        )
     if len(reasons) < len(described.joints):
-        masses = subtree_masses(RobotModel.from_urdf(urdf, locked_joints=list(reasons)))
-        reasons |= {
-            name: "no mass behind it in the URDF"
-            for name, mass in masses.items()
-            if not (mass > 0.0 or name in kept)
-        }
+        robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons))
+        masses = subtree_masses(robot)
+        massless = [name for name in robot.joint_names if not masses[name] > 0.0 and name not in kept]
+        reasons |= dict.fromkeys(massless, "no mass behind it in the URDF")
     if len(reasons) == len(described.joints):
         names = listing((joint.name for joint in described.joints), limit=8)
         raise ModelError(
@@ -183,7 +188,9 @@ def _is_gripper(name: str, described: Description) -> bool:
 
 
 def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
-    """Return the joints of the rods beside the feet, and those behind the branching of a small hand.
+    """Return the joints of rods beside the feet and of wheels as feet, and those behind a small hand's branching.
+
+    A wheel is the one joint of a leg that turns without limits, the last.
 
     Args:
         robot: The robot, its base free.
@@ -192,8 +199,9 @@ def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
     Returns:
         Reasons by joint.
     """
-    masses = subtree_masses(robot)
-    found: dict[str, str] = {}
+    masses, limits = subtree_masses(robot), urdf_limits(robot)
+    endless = {n for n, low in zip(robot.joint_names, limits.lower, strict=True) if np.isinf(low)}
+    found = {leg.joints[-1]: WHEELS for leg in legs if endless & set(leg.joints) == {leg.joints[-1]}}
     small = SMALL_HAND * robot.total_mass
     of_legs = {joint for leg in legs for joint in leg.joints}
     others = [limb for limb in limbs_of(robot) if limb.joints[-1] not in of_legs]
@@ -266,9 +274,11 @@ def links_to_estimate(
     chosen = [trunk] if trunk else []
     taken = {robot.link_body(link).joint_id for link in chosen}
     in_legs = {joint for leg in legs for joint in leg.joints}
-    for limb in limbs_of(robot):
+    limbs = [limb for limb in limbs_of(robot) if not in_legs & set(limb.joints)]
+    least = ARM_JOINTS if trunk else min(ARM_JOINTS, max(limb.own for limb in limbs))
+    for limb in limbs:
         own = limb.joints[len(limb.joints) - limb.own :]
-        if in_legs & set(limb.joints) or not _is_arm(own, limb, fixed=not trunk):
+        if len(own) < least or not _is_arm(own, limb, fixed=not trunk):
             continue
         own = own[: len(own) - WRIST_JOINTS] if trunk and len(own) >= WRISTED_ARM else own
         first = len(limb.joints) - limb.own
@@ -284,7 +294,7 @@ def links_to_estimate(
 def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
     if count_of([*own, limb.end], HEAD):
         return False
-    return fixed or (len(own) >= ARM_JOINTS and count_of(own, ARM) >= count_of(own, LEG))
+    return fixed or count_of(own, ARM) >= count_of(own, LEG)
 
 
 def _named(robot: RobotModel, described: Description, joint: int) -> str:
@@ -410,7 +420,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
         feet.height,
         _checked(free, wishes.links) or links_to_estimate(free, described, decision.legs, trunk),
         trunk,
-        ((f"imu_frame: {NO_IMU}",) if reason == NO_IMU else ()) + feet.doubts,
+        (*_imu_doubts(described, imu, reason), *feet.doubts, *_wheel_doubts(locked)),
     )
 
 
@@ -431,6 +441,22 @@ def _locked(
             order = [joint.name for joint in described.joints]
             return dict(sorted(locked.items(), key=lambda item: order.index(item[0]))), free, decision
         locked |= ends
+
+
+def _imu_doubts(described: Description, imu: str, reason: str) -> list[str]:
+    if reason == NO_IMU:
+        return [f"imu_frame: {NO_IMU} (--imu LINK, or a frame of its own by the parameter frames)"]
+    pose = described.turned_imus.get(imu)
+    said = f"imu_frame: the sensor is turned in '{imu}', its <pose> is {pose}: give it a frame (parameter frames)"
+    return [said] if pose and reason != AS_ASKED else []
+
+
+def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
+    wheels = [name for name, reason in locked.items() if reason == WHEELS]
+    said = (
+        f"contacts: a foot on a wheel stands still only while it does not roll ({listing(wheels, limit=4)})"
+    )
+    return [said] if wheels else []
 
 
 def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:
@@ -455,13 +481,14 @@ def _arm(
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=list(locked))
     if wishes.imu:
         robot.frame_id(wishes.imu)
+    still = ": estimate while its wheels stand still" if WHEELS in locked.values() else ""
     return Survey(
         described,
         robot,
         decision,
         locked,
         wishes.imu,
-        "as asked" if wishes.imu else "a fixed base needs none",
+        AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
         (),
         (),
         free_posture(robot, rng),
