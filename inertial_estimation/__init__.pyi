@@ -9,8 +9,8 @@ from inertial_estimation.configuration.pipelines import Pipelines as Pipelines
 from inertial_estimation.configuration.pipelines import build_pipelines as build_pipelines
 from inertial_estimation.configuration.pipelines import replay_topics as replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf as read_urdf
-from inertial_estimation.control.controller_config import ControllerConfig as ControllerConfig
-from inertial_estimation.control.controller_pipeline import ControllerPipeline as ControllerPipeline
+from inertial_estimation.control.config import ControllerConfig as ControllerConfig
+from inertial_estimation.control.pipeline import ControllerPipeline as ControllerPipeline
 from inertial_estimation.errors import ConfigurationError as ConfigurationError
 from inertial_estimation.errors import DamagedMessageError as DamagedMessageError
 from inertial_estimation.errors import InconsistentInertiaError as InconsistentInertiaError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline

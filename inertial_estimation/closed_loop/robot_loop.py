@@ -16,8 +16,8 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values

@@ -19,7 +19,7 @@ from inertial_estimation.configuration.node_options import (
     SimulatorOptions,
     TiltNodeOptions,
 )
-from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.inertial.config import InertialPipelineConfig

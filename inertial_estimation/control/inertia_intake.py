@@ -1,14 +1,25 @@
-"""Takes estimated link inertias: all of one stamp together, or none."""
+"""Takes estimates of inertias, all of one stamp together or none, and of the model's errors in torques."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 
-from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
-from inertial_estimation.inputs.possible import REPORTED_NS
-from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
+import numpy as np
 
-MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sensor_error_config import weight_of
+from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia, seconds
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+LEAST_MASS = 0.02  # plausible, as a share of the mass of the link's body in the URDF
+MOST_MASS = 2.0  # plausible on top of the body's mass in the URDF, as a multiple of the robot's mass
+EXTENT_M = 2.0  # of a body: its centre of mass from its link, its radius of gyration
+MAX_PENDING = 32  # sets kept
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
+JUMP_SHARE = 0.03  # of the robot's mass, by which a set differs from the one before to count as a jump
+JUMP_ARM_M = 0.3  # distance over which that share of the mass moves, for a jump of the first moment
+MOST_JUMPS = 3  # within a second: a load is taken up, corrected and put down, no more
+LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
 
 
 class InertiaIntake:
@@ -19,40 +30,39 @@ class InertiaIntake:
     before it; complete sets also while they jump again and again.
 
     Attributes:
-        timeout: Age from which the inertias count as stopped [s].
-        applied_stamp_ns: Stamp of the set in force [ns]; None: the nominal inertias.
-        judged_stamp_ns: Stamp of the newest set that was applied or refused [ns]; None before the first.
+        links: The expected links.
+        applied_ns: Stamp of the set in force [ns]; None: the nominal inertias.
         applied: Number of sets handed over.
         refused: Number of inertias and sets refused, by reason.
+        refusal: The last refusal, for people; empty where there was none.
+        refusal_ns: Stamp of the joint states at it [ns]; None where there was none.
+        applied_at_refusal: Number of sets that had been handed over then.
     """
 
-    def __init__(self, limits: InertiaLimits, timeout: float, *, used: bool = True) -> None:
+    def __init__(self, nominal_masses: Mapping[str, float], total_mass: float) -> None:
         """Begin with the nominal inertias.
 
         Args:
-            limits: The expected links, and which inertias they can have.
-            timeout: Age from which the inertias count as stopped [s].
-            used: Whether the controller computes with them.
+            nominal_masses: Mass of the body of each expected link [kg].
+            total_mass: Mass of the robot [kg].
         """
-        self._used = used
-        self._limits = limits
-        self._jumps = InertiaJumps(limits.total_mass)
-        self.timeout = timeout
+        self.links = tuple(nominal_masses)
+        most = MOST_MASS * total_mass
+        self._ranges = {link: (LEAST_MASS * m, m + most) for link, m in nominal_masses.items()}
+        self._least_jump = JUMP_SHARE * total_mass
         self.reset()
 
     def reset(self) -> None:
         """Forget everything; the nominal inertias are in force."""
-        self.applied_stamp_ns: int | None = None
-        self.judged_stamp_ns: int | None = None
         self.applied = 0
+        self.applied_ns: int | None = None
         self.refused: Counter[str] = Counter()
-        self._pending: dict[int, dict[str, LinkInertia]] = {}
-        self._bad: set[int] = set()
-        self._jumps.reset()
-        self._last_refusal = ""
-        self._last_refusal_ns: int | None = None
-        self._applied_at_refusal = 0
-        self._now_ns = 0
+        self.refusal, self.applied_at_refusal = "", 0
+        self.refusal_ns: int | None = None
+        self._judged_ns: int | None = None  # newest stamp of a set that was handed over or refused
+        self._sets: dict[int, dict[str, LinkInertia] | None] = {}  # by stamp; None: one of them was refused
+        self._moments_before: Array | None = None  # masses and first moments of the last complete set
+        self._jumps: deque[int] = deque(maxlen=MOST_JUMPS + 1)  # stamps of sets that jumped
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
         """Take the inertia of one link; never raises on a bad one.
@@ -62,11 +72,26 @@ class InertiaIntake:
             inertia: Inertia of the body of a link.
             joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
-        if inertia.link not in self._limits.links:
-            self._now_ns = stamp_ns if joints_ns is None else joints_ns
-            self._refuse("link not expected", f"'{inertia.link}'")
-        elif self._in_time(stamp_ns, inertia.link, joints_ns) and not self._refused(stamp_ns, inertia):
-            self._keep(stamp_ns, inertia)
+        now_ns = stamp_ns if joints_ns is None else joints_ns
+        if inertia.link not in self.links:
+            self._refuse("link not expected", f"'{inertia.link}'", now_ns)
+        elif self.applied_ns is not None and stamp_ns <= self.applied_ns:
+            self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_ns} ns", now_ns)
+        elif stamp_ns - now_ns > LARGEST_LEAD_NS:
+            lead = f"{seconds(stamp_ns - now_ns):.4g} s ahead of the joint states"
+            self._refuse("stamp ahead", f"'{inertia.link}': {lead}", now_ns)
+        elif problem := self._problem(inertia):
+            self._sets[stamp_ns] = None
+            self._judged_ns = max(stamp_ns, self._judged_ns or stamp_ns)
+            self._refuse(*problem, now_ns)
+        else:
+            found = self._sets.setdefault(stamp_ns, {})
+            if found is not None:
+                found[inertia.link] = inertia
+        while len(self._sets) > MAX_PENDING:
+            oldest = self._sets.pop(min(self._sets))
+            if oldest is not None and len(oldest) < len(self.links):
+                self._refuse("link missing", "too many incomplete sets", now_ns)
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
         """Return the newest complete set, once; older incomplete ones are refused.
@@ -74,115 +99,118 @@ class InertiaIntake:
         Returns:
             Inertias by link; None if there is no new complete set.
         """
-        complete = [s for s, found in self._pending.items() if len(found) == len(self._limits.links)]
+        complete = [s for s, found in self._sets.items() if found and len(found) == len(self.links)]
         if not complete:
             return None
         stamp_ns = max(complete)
-        newest = {link: self._pending[stamp_ns][link] for link in self._limits.links}
-        for stamp in [s for s in self._pending if s <= stamp_ns]:
-            found = self._pending.pop(stamp)
-            missing = [link for link in self._limits.links if link not in found]
+        of_it = self._sets[stamp_ns] or {}
+        newest = {link: of_it[link] for link in self.links}
+        for stamp in [s for s in self._sets if s <= stamp_ns]:
+            found = self._sets.pop(stamp)
+            missing = [] if found is None else [link for link in self.links if link not in found]
             if missing:
-                self._refuse("link missing", ", ".join(missing))
-        self._bad = {stamp for stamp in self._bad if stamp > stamp_ns}
-        self._judged(stamp_ns)
-        if self._jumps.too_many(stamp_ns, newest):
-            self._refuse("jumping", "the inertias of the last second jump again and again")
+                self._refuse("link missing", ", ".join(missing), stamp_ns)
+        self._judged_ns = max(stamp_ns, self._judged_ns or stamp_ns)
+        if self._too_many_jumps(stamp_ns, newest):
+            self._refuse("jumping", "the inertias of the last second jump again and again", stamp_ns)
             return None
-        self.applied_stamp_ns = stamp_ns
+        self.applied_ns = stamp_ns
         self.applied += 1
         return newest
 
-    def to_come(self, stamp_ns: int, max_age: float) -> bool:
+    def to_come(self, stamp_ns: int, max_age: float, timeout: float) -> bool:
         """Return whether inertias recent enough for a joint state are still awaited.
 
         Args:
             stamp_ns: Stamp of the joint state [ns].
             max_age: Largest age of the inertias at that stamp [s]; 0: any.
+            timeout: Age from which inertias have stopped [s].
         """
-        if not max_age or self.judged_stamp_ns is None:
+        if not max_age or self._judged_ns is None:
             return False
-        return max_age < seconds(stamp_ns - self.judged_stamp_ns) <= self.timeout
+        return max_age < seconds(stamp_ns - self._judged_ns) <= timeout
 
-    def health(self, now_ns: int) -> Health:
-        """Say which inertias are in force.
+    def _problem(self, inertia: LinkInertia) -> tuple[str, str] | None:
+        """Return why an inertia is that of no body, or cannot be that of its link; None if it can."""
+        link, shapes = f"'{inertia.link}'", (np.shape(inertia.com_L), np.shape(inertia.inertia_Lcm))
+        if shapes != ((3,), (3, 3)):
+            return "inconsistent", f"{link}: shapes {shapes}, expected (3,) and (3, 3)"
+        numbers = np.concatenate(([inertia.mass], inertia.com_L, np.ravel(inertia.inertia_Lcm)))
+        if not np.isfinite(numbers).all():
+            return "inconsistent", f"{link}: not finite"
+        violations = InertialParameters(inertia.mass, inertia.com_L, inertia.inertia_Lcm).violations()
+        if violations:
+            return "inconsistent", f"{link}: {'; '.join(violations)}"
+        least, most = self._ranges[inertia.link]
+        radius = float(np.sqrt(np.trace(inertia.inertia_Lcm) / inertia.mass))
+        for what, value, low, high, unit in (
+            ("mass", float(inertia.mass), least, most, "kg"),
+            ("distance of the centre of mass", float(np.abs(inertia.com_L).max()), 0.0, EXTENT_M, "m"),
+            ("radius of gyration", radius, 0.0, EXTENT_M, "m"),
+        ):
+            if not low <= value <= high:
+                return (
+                    "implausible",
+                    f"{link}: {what} {value:.4g} {unit}, plausible are {low:.3g} to {high:.3g} {unit}",
+                )
+        return None
+
+    def _too_many_jumps(self, stamp_ns: int, inertias: Mapping[str, LinkInertia]) -> bool:
+        """Take a set; return whether more than `MOST_JUMPS` of the last second jump, which no load does."""
+        now = np.array([(i.mass, *(i.mass / JUMP_ARM_M * i.com_L)) for i in inertias.values()])
+        before, self._moments_before = self._moments_before, now
+        if before is not None and np.abs(now - before).max(initial=0.0) > self._least_jump:
+            self._jumps.append(stamp_ns)
+        while self._jumps and not 0 <= stamp_ns - self._jumps[0] <= NANOSECONDS:
+            self._jumps.popleft()
+        return len(self._jumps) > MOST_JUMPS
+
+    def _refuse(self, reason: str, detail: str, now_ns: int) -> None:
+        self.refused[reason] += 1
+        self.refusal, self.refusal_ns = f"{reason}: {detail}", now_ns
+        self.applied_at_refusal = self.applied
+
+
+class TorqueErrorIntake:
+    """Keeps the newest errors by row; they vary slowly, so the last ones stay in use.
+
+    Rows are those of the base (`BASE_ROWS`, along and about its axes) and joints. A set is refused as a whole
+    when a row is unknown, or an error is not finite or larger than a tenth of the joint's torque limit, or of
+    the weight.
+
+    Attributes:
+        errors: In force [N, Nm], shape (nv,).
+        refused: Number of sets refused, by reason.
+        refusal: Why the last set was refused; empty where it was not.
+    """
+
+    def __init__(self, robot: RobotModel, limits: Array) -> None:
+        """Begin without errors; the limits are those of the joint torques [Nm], shape (n_joints,)."""
+        of_base = BASE_ROWS if robot.floating_base else ()
+        largest = np.concatenate((np.repeat(weight_of(robot), 3)[: len(of_base)], limits))
+        self._largest = dict(
+            zip((*of_base, *robot.joint_names), (LARGEST_SHARE * largest).tolist(), strict=True)
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to no errors."""
+        self.errors: Array = np.zeros(len(self._largest))
+        self.refused: Counter[str] = Counter()
+        self.refusal = ""
+
+    def push(self, errors: Mapping[str, float]) -> None:
+        """Take errors by row; rows that are not named have none.
 
         Args:
-            now_ns: Time on the clock of the stamps [ns].
+            errors: Force or torque as read less that of the model [N, Nm], by base row or joint.
         """
-        values = {"sets applied": str(self.applied)}
-        values |= {f"refused: {reason}": str(count) for reason, count in sorted(self.refused.items())}
-        if self._last_refusal:
-            values["last refusal"] = self._last_refusal
-        if not self._limits.links:
-            return Health("link_inertias", HealthLevel.OK, "nominal inertias: no link is expected", values)
-        if self.applied_stamp_ns is None:
-            message = "nominal inertias: no complete set has arrived"
-            return Health("link_inertias", HealthLevel.WARN, message, values)
-        age = seconds(now_ns - self.applied_stamp_ns)
-        values["age [s]"] = f"{age:.3f}"
-        if age > self.timeout:
-            message = f"inertias stopped {age:.2f} s ago: the last ones are kept"
-            message += f", refused {self._last_refusal}" if self._refused_lately(now_ns) else ""
-            return Health("link_inertias", HealthLevel.WARN, message, values)
-        if self._refused_lately(now_ns):
-            since = self._applied_at_refusal < self.applied
-            message = "newer inertias are in force, lately" if since else "the last good inertias are kept,"
-            message += f" refused {self._last_refusal}"
-            return Health("link_inertias", HealthLevel.WARN, message, values)
-        message = (
-            "estimated inertias in force" if self._used else "nominal inertias: inertias.applied is false"
-        )
-        return Health("link_inertias", HealthLevel.OK, message, values)
-
-    def _in_time(self, stamp_ns: int, link: str, joints_ns: int | None) -> bool:
-        """Return whether a stamp is newer than that in force, and not of another clock; refuse others."""
-        self._now_ns = stamp_ns if joints_ns is None else joints_ns
-        if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
-            self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")
-            return False
-        if joints_ns is not None and stamp_ns - joints_ns > LARGEST_LEAD_NS:
-            lead = seconds(stamp_ns - joints_ns)
-            self._refuse("stamp ahead", f"'{link}': {lead:.4g} s ahead of the joint states")
-            return False
-        return True
-
-    def _refused(self, stamp_ns: int, inertia: LinkInertia) -> bool:
-        """Refuse an inertia that is inconsistent or implausible, and with it all of its stamp."""
-        inconsistent = self._limits.inconsistency(inertia)
-        problem = inconsistent or self._limits.implausibility(inertia)
-        if problem:
-            self._drop_set(stamp_ns)
-            self._refuse("inconsistent" if inconsistent else "implausible", f"'{inertia.link}': {problem}")
-        return bool(problem)
-
-    def _keep(self, stamp_ns: int, inertia: LinkInertia) -> None:
-        """Add an inertia to the set of its stamp."""
-        if stamp_ns in self._bad:
-            return
-        self._pending.setdefault(stamp_ns, {})[inertia.link] = inertia
-        while len(self._pending) > MAX_PENDING:
-            oldest = self._pending.pop(min(self._pending))
-            if len(oldest) < len(self._limits.links):
-                self._refuse("link missing", "too many incomplete sets")
-
-    def _refused_lately(self, now_ns: int) -> bool:
-        refused_ns = self._last_refusal_ns
-        return refused_ns is not None and now_ns - refused_ns < REPORTED_NS
-
-    def _drop_set(self, stamp_ns: int) -> None:
-        """Refuse what has come and will come of a stamp."""
-        self._bad.add(stamp_ns)
-        if len(self._bad) > MAX_PENDING:
-            self._bad.remove(min(self._bad))
-        self._pending.pop(stamp_ns, None)
-        self._judged(stamp_ns)
-
-    def _judged(self, stamp_ns: int) -> None:
-        judged = self.judged_stamp_ns
-        self.judged_stamp_ns = stamp_ns if judged is None else max(judged, stamp_ns)
-
-    def _refuse(self, reason: str, detail: str) -> None:
-        self.refused[reason] += 1
-        self._last_refusal = f"{reason}: {detail}"
-        self._last_refusal_ns, self._applied_at_refusal = self._now_ns, self.applied
+        self.refusal = ""
+        if any(name not in self._largest for name in errors):
+            self.refusal = "unknown rows"
+        elif not all(abs(error) <= self._largest[name] for name, error in errors.items()):  # NaN as well
+            self.refusal = "beyond a tenth of torque limits or weight"
+        if self.refusal:
+            self.refused[self.refusal] += 1
+        else:
+            self.errors = np.array([errors.get(name, 0.0) for name in self._largest])

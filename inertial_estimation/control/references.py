@@ -1,10 +1,19 @@
-"""Requests of a user to the controller."""
+"""Requests of a user to the controller, checked, and the smooth references that converge to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.control.config import ReferenceConfig
+from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, BaseReference, JointReading
+
+RATE_HOLD = 0.05  # how long the rate of a target counts without a new target [s]
+HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
+HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
+LARGEST_ANGLE = 0.8  # of a requested roll or pitch [rad]
+LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has no limits, e.g. a wheel [rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +34,208 @@ class WalkCommand:
                 f"walk command of {self.steps} steps of {self.length} m, expected 0 or more steps of a "
                 "finite length"
             )
+
+
+class SmoothReference:
+    """Follows a target with bounded rate and acceleration.
+
+    A target that moves slower than the bounds is followed exactly, without lag; one that jumps is
+    approached along a profile that speeds up, cruises and stops on it.
+
+    Attributes:
+        position: Reference now, shape (n,).
+        rate: Its rate now, shape (n,).
+        acceleration: Its acceleration now, shape (n,): of the approach, or of the target's rates.
+    """
+
+    def __init__(self, start: Array, max_rate: float, max_acceleration: float) -> None:
+        """Stand still at a value."""
+        self._max_rate, self._max_acceleration = max_rate, max_acceleration
+        self.position = np.array(start, dtype=float)
+        self.rate, self.acceleration = np.zeros((2, len(self.position)))
+        self._target = self.position.copy()
+        self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
+        self._there, self._age = True, 0.0
+
+    def set_target(self, target: Array, rate: Array | None = None) -> None:
+        """Set where to go.
+
+        Args:
+            target: Shape (n,).
+            rate: Rate at which the target itself moves, shape (n,); None: zero. A target that is not
+                renewed within `RATE_HOLD` stands still.
+        """
+        self._target = np.array(target, dtype=float)
+        new_rate = np.zeros_like(self._target) if rate is None else np.array(rate, dtype=float)
+        if 0.0 < self._age <= RATE_HOLD:
+            change, limit = (new_rate - self._target_rate) / self._age, self._max_acceleration
+            self._target_acceleration = np.clip(change, -limit, limit)
+        self._target_rate = new_rate
+        self._there, self._age = False, 0.0
+
+    def step(self, h: float) -> None:
+        """Advance by a time step [s]."""
+        if h <= 0.0:
+            return
+        self._age += h
+        if self._age > RATE_HOLD and (self._target_rate.any() or self._target_acceleration.any()):
+            self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
+            self._there = False
+        if not self._there:
+            self._approach(h)
+
+    def _approach(self, h: float) -> None:
+        """Steer the rate: v = a h (sqrt(1/4 + 2 |e| / (a h^2)) - 1/2) brakes on the target."""
+        a = self._max_acceleration
+        error = self._target - self.position - h * self._target_rate
+        distance = np.abs(error)
+        braking = a * h * (np.sqrt(0.25 + 2.0 * distance / (a * h * h)) - 0.5)
+        wanted = self._target_rate + np.sign(error) * np.minimum(braking, distance / h)
+        wanted = np.clip(wanted, -self._max_rate, self._max_rate)
+        rate = np.clip(wanted, self.rate - a * h, self.rate + a * h)
+        position = self.position + h * rate
+        near = np.abs(self._target - position) <= 0.5 * a * h * h
+        arrived = near & (np.abs(rate - self._target_rate) <= a * h)
+        self.acceleration = np.where(arrived, self._target_acceleration, (rate - self.rate) / h)
+        self.position = np.where(arrived, self._target, position)
+        self.rate = np.where(arrived, self._target_rate, rate)
+        self._there = bool(arrived.all())
+
+
+class References:
+    """Smooth references: height, roll and pitch of the base, positions of the joints.
+
+    They start where the robot is, so that nothing jumps when the controller takes over; the joints go to
+    the home posture and the base upright from there, unless asked otherwise. A bad request is refused as a
+    whole.
+
+    Attributes:
+        joints: Positions of the joints.
+        height: Height of the base above the support, one number.
+        tilt: Roll and pitch of the base.
+        home_height: Height of the base above the support in the home posture [m]; 0: the base is fixed.
+        refused: Number of requests refused, walks included.
+        last_refusal: Why the last one was refused; empty where none was.
+        clipped: Number of joint requests that were beyond the joints' limits.
+    """
+
+    def __init__(
+        self, config: ReferenceConfig, robot: RobotModel, limits: Array, home: Array, home_height: float
+    ) -> None:
+        """Begin without a request.
+
+        Args:
+            config: How fast references may move.
+            robot: The robot.
+            limits: Lowest and highest joint positions [rad], shape (2, n_joints).
+            home: Joint positions of the home posture [rad], shape (n_joints,).
+            home_height: Height of the base above the support in the home posture [m].
+        """
+        self._config, self._robot, self._limits = config, robot, limits
+        self._home, self.home_height = home, home_height
+        self.reset()
+
+    def reset(self) -> None:
+        """Discard all requests, and what was refused."""
+        self.refused = self.clipped = 0
+        self.last_refusal = ""
+        self._asked_base: BaseReference | None = None
+        self._first_height: float | None = None
+        self._asked_joints = self._home.copy(), np.zeros_like(self._home)  # positions and rates
+        self._start(self._home, self.home_height, 0.0, 0.0)
+
+    def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
+        """Let the references start from where the robot is; what was asked stays asked.
+
+        Unless a height is asked for, it stays that of the first start; where that was not the home posture
+        (a robot found crouched or stretched), it is the height of the home posture.
+
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+            height: Height of the base above the support [m].
+            roll: Roll of the base [rad].
+            pitch: Pitch of the base [rad].
+        """
+        self._start(q, height, roll, pitch)
+        if self._first_height is None:
+            at_home = abs(height - self.home_height) <= HEIGHT_TOLERANCE
+            self._first_height = height if at_home else self.home_height
+        self.height.set_target(np.array([self._first_height]))
+        self.tilt.set_target(np.zeros(2))
+        self.joints.set_target(*self._asked_joints)
+        self._aim_base()
+
+    def step(self, h: float) -> None:
+        """Advance by a time step [s]."""
+        for reference in (self.joints, self.height, self.tilt):
+            reference.step(h)
+
+    def refuse(self, reason: str) -> None:
+        """Count a request that is refused."""
+        self.refused += 1
+        self.last_refusal = reason
+
+    def request_joints(self, reading: JointReading) -> None:
+        """Take targets of joints by name; positions are kept within the joints' limits."""
+        problem = self._joint_problem(reading)
+        if problem:
+            self.refuse(f"joint reference of {listing(reading.names, limit=3)}: {problem}")
+            return
+        indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
+        position = np.clip(reading.position, *self._limits[:, indices])
+        self.clipped += bool((position != reading.position).any())
+        limit, rate = self._config.joint_rate, reading.velocity
+        self._asked_joints[0][indices] = position
+        self._asked_joints[1][indices] = 0.0 if rate is None else np.clip(rate, -limit, limit)
+        self.joints.set_target(*self._asked_joints)
+
+    def request_base(self, reference: BaseReference) -> None:
+        """Take where the base should be; refused where it cannot get there."""
+        problem = self._base_problem(reference)
+        if problem:
+            self.refuse(f"base reference: {problem}")
+            return
+        limits = {"height_rate": self._config.height_rate}
+        limits |= dict.fromkeys(("roll_rate", "pitch_rate"), self._config.angle_rate)
+        bounded = {name: float(np.clip(getattr(reference, name), -m, m)) for name, m in limits.items()}
+        self._asked_base = replace(reference, **bounded)
+        self._aim_base()
+
+    def _start(self, q: Array, height: float, roll: float, pitch: float) -> None:
+        c = self._config
+        self.joints = SmoothReference(q, c.joint_rate, c.joint_acceleration)
+        self.height = SmoothReference(np.array([height]), c.height_rate, c.height_acceleration)
+        self.tilt = SmoothReference(np.array([roll, pitch]), c.angle_rate, c.angle_acceleration)
+
+    def _aim_base(self) -> None:
+        base = self._asked_base
+        if base is not None:
+            self.height.set_target(np.array([base.height]), np.array([base.height_rate]))
+            rates = np.array([base.roll_rate, base.pitch_rate])
+            self.tilt.set_target(np.array([base.roll, base.pitch]), rates)
+
+    def _joint_problem(self, reading: JointReading) -> str:
+        """Return why a joint reference is refused; empty if it is not."""
+        unknown = [name for name in reading.names if name not in self._robot.joint_names]
+        if unknown:
+            return f"no joint {listing(unknown, limit=3)}"
+        if len(set(reading.names)) < len(reading.names):
+            return "a joint is named twice"
+        rates = [] if reading.velocity is None else [reading.velocity]
+        if not np.isfinite(np.concatenate([reading.position, *rates])).all():
+            return "not finite"
+        if (np.abs(reading.position) > LARGEST_POSITION).any():
+            return f"beyond {LARGEST_POSITION:g} rad"
+        return ""
+
+    def _base_problem(self, reference: BaseReference) -> str:
+        """Return why a base reference is refused; empty if it is not."""
+        if not self._robot.floating_base:
+            return "the base is fixed"
+        low, high = (share * self.home_height for share in HEIGHT_RANGE)
+        if not low <= reference.height <= high:
+            return f"height {reference.height:.4g} m, expected {low:.3g} to {high:.3g} m"
+        angle = max(abs(reference.roll), abs(reference.pitch))
+        if not angle <= LARGEST_ANGLE:
+            return f"an angle of {angle:.4g} rad, expected at most {LARGEST_ANGLE:g} rad"
+        return ""

@@ -23,7 +23,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
-from inertial_estimation.control.control_result import ControlState
+from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
-from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inputs.robot_inputs import RobotInputs

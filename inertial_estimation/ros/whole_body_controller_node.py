@@ -10,10 +10,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.configuration.node_options import ControllerNodeOptions
-from inertial_estimation.control.control_result import ControlResult, ControlState
-from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.control.step_times import StepTimes
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.controller import ControlResult, ControlState
+from inertial_estimation.control.health import StepTimes
+from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token

@@ -16,7 +16,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
-from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.inertial.config import InertialPipelineConfig

@@ -7,9 +7,9 @@ import pytest
 from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.control_result import ControlState
+from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.support_target import GaitPhase
+from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC

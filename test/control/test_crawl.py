@@ -8,9 +8,9 @@ import pytest
 from support.control_robots import TICK_NS, ClosedLoop, home, pipeline_of, push_state, simulation_of
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.control_result import ControlState
+from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.support_target import GaitPhase
+from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import ball
 

@@ -1,16 +1,24 @@
 """The inverse-dynamics program against oracles: KKT, recursive Newton-Euler, the limits it states."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.control_robots import TICK_NS, home, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_constraints import Contact
-from inertial_estimation.control.controller_config import SolverConfig
-from inertial_estimation.control.inverse_dynamics_problem import ContactDemand
-from inertial_estimation.control.quadratic_program import QuadraticProgram
-from inertial_estimation.models.whole_body_dynamics import FrameMotion
-from inertial_estimation.signals import Array
+from inertial_estimation.control.config import TaskConfig
+from inertial_estimation.control.controller import ControlState, inner_points
+from inertial_estimation.control.inverse_dynamics import (
+    FORCE_UNIT,
+    FORCE_WEIGHT,
+    ContactLoad,
+    QpSolver,
+    make_contacts,
+)
+from inertial_estimation.control.tasks import com_task, orientation_task
+from inertial_estimation.models.stance_config import StanceConfig
 
 pytest.importorskip("example_robot_data")
 
@@ -20,49 +28,32 @@ def scene(request: pytest.FixtureRequest) -> ProgramScene:
     return ProgramScene(request.param)
 
 
-def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
-    """Force and torque about the contact's origin in world axes [N, Nm], shape (6,)."""
-    if not contact.is_sole:
-        return np.concatenate((force, np.zeros(3)))
-    wrench: Array = (force.reshape(2, 3) @ motion.R_WF.T).reshape(6)
-    return wrench
-
-
-def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactDemand]:
-    return [ContactDemand(share, limit) for _ in scene.contacts]
-
-
 def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: ProgramScene) -> None:
     rng = np.random.default_rng(0)
     _, state = scene.state(rng)
-    wide = loads(scene, 200.0, 1e6)
-    builder, problem, solution = scene.solve(scene.stack(state, *scene.tasks(state, rng, 0.01)), wide, 1e6)
+    tasks = scene.tasks(state, rng, 0.01)
+    builder, program, solution = scene.solve(state, tasks, scene.loads(200.0, 1e6), 1e6)
     assert solution.solved
-    force_rows = problem.C[: -scene.robot.n_joints] @ solution.x
-    assert force_rows.min() > 0.0  # no limit is active: the equality-constrained solution is the solution
-    n, m = builder.n, builder.n_base
-    kkt = np.block([[problem.H, problem.A.T], [problem.A, np.zeros((m, m))]])
-    oracle = np.linalg.solve(kkt, np.concatenate([-problem.g, problem.b]))[:n]
+    ground = program.C[: -scene.robot.n_joints] @ solution.x
+    assert ground.min() > 0.0  # no limit is active: the equality-constrained solution is the solution
+    n, m, _ = builder.size
+    kkt = np.block([[program.H, program.A.T], [program.A, np.zeros((m, m))]])
+    oracle = np.linalg.solve(kkt, np.concatenate([-program.g, program.b]))[:n]
     np.testing.assert_allclose(solution.x, oracle, atol=1e-4)
 
 
 def test_hessian_is_the_sum_of_the_tasks_squares(scene: ProgramScene) -> None:
     rng = np.random.default_rng(1)
     _, state = scene.state(rng)
-    builder, problem, _ = scene.solve(
-        scene.stack(state, *scene.tasks(state, rng, 0.1)), loads(scene, 0.0, 1e6), 1e6
-    )
-    x, y = rng.standard_normal((2, builder.n))
+    tasks = scene.tasks(state, rng, 0.1)
+    builder, program, _ = scene.solve(state, tasks, scene.loads(0.0, 1e6), 1e6)
+    x, y = rng.standard_normal((2, builder.size[0]))
 
     def cost(z: np.ndarray) -> float:
-        total = 0.0
-        for rows in problem.tasks.rows.values():
-            a = z[: builder.n - sum(c.dim for c in scene.contacts)]
-            reached = a[-len(rows.b) :] if rows.A is None else rows.A @ a
-            total += float(rows.weight @ (reached - rows.b) ** 2)
-        return total + 1e-3 * float(np.sum(z[len(a) :] ** 2))
+        a, phi = z[: scene.dynamics.nv], z[scene.dynamics.nv :]
+        return sum(float(np.sum(t.weight * (t.A @ a - t.b) ** 2)) for t in tasks) + FORCE_WEIGHT * (phi @ phi)
 
-    quadratic = [z @ problem.H @ z + 2.0 * problem.g @ z for z in (x, y)]
+    quadratic = [z @ program.H @ z + 2.0 * program.g @ z for z in (x, y)]
     assert quadratic[0] - quadratic[1] == pytest.approx(cost(x) - cost(y), rel=1e-6)
 
 
@@ -70,39 +61,34 @@ def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: ProgramSce
     rng = np.random.default_rng(2)
     for _ in range(5):
         base, state = scene.state(rng)
-        builder, problem, solution = scene.solve(
-            scene.stack(state, *scene.tasks(state, rng, 0.1)), loads(scene, 200.0, 2e3), 150.0
-        )
+        tasks = scene.tasks(state, rng, 0.1)
+        builder, program, solution = scene.solve(state, tasks, scene.loads(200.0, 2e3), 150.0)
         assert solution.solved
-        robot = scene.robot
-        configuration = robot.configuration(state.q)
-        configuration[3:7] = base.quaternion_xyzw
-        nv = scene.dynamics.nv
-        tau = problem.tau_rows @ solution.x + problem.tau_offset
-        data = robot.model.createData()
-        force = pin.rnea(robot.model, data, configuration, state.v, solution.x[:nv])
-        force[6:] -= tau
-        forces = scene.forces(builder, problem, solution.x)
-        for contact, motion, f in zip(scene.contacts, state.frames, forces, strict=True):
-            force -= motion.jacobian.T @ world_wrench(contact, motion, f)
+        q = scene.robot.configuration(state.q)
+        q[3:7] = base.quaternion_xyzw
+        model, a = scene.robot.model, solution.x[: scene.dynamics.nv]
+        force = pin.rnea(model, model.createData(), q, state.v, a)
+        force[6:] -= program.torques(solution.x)
+        forces = scene.forces(builder, solution.x)
+        for contact, frame, f in zip(scene.contacts, state.frames, forces, strict=True):
+            wrench = (f.reshape(-1, 3) @ frame.R_WF.T).ravel() if contact.is_sole else f
+            force -= frame.jacobian[: contact.dim].T @ wrench
         assert np.abs(force).max() < 1e-3
 
 
-def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: ProgramScene) -> None:
+def test_friction_pressure_and_torque_limits_hold_under_any_demand_and_are_reached(
+    scene: ProgramScene,
+) -> None:
     rng = np.random.default_rng(3)
     limit, tau_max = 900.0, 90.0
     for demand in (0.3, 1.0, 3.0, 10.0):
         _, state = scene.state(rng)
-        builder, problem, solution = scene.solve(
-            scene.stack(state, *scene.tasks(state, rng, demand)),
-            loads(scene, 200.0, limit),
-            tau_max,
-            tolerance=1e-6,
-        )
+        tasks, loads = scene.tasks(state, rng, demand), scene.loads(200.0, limit)
+        builder, program, solution = scene.solve(state, tasks, loads, tau_max, tolerance=1e-6)
         assert solution.solved
-        tau = problem.tau_rows @ solution.x + problem.tau_offset
-        assert np.abs(tau).max() < tau_max + 1e-2
-        for contact, f in zip(scene.contacts, scene.forces(builder, problem, solution.x), strict=True):
+        largest = np.abs(program.torques(solution.x)).max()
+        assert largest < tau_max + 1e-2
+        for contact, f in zip(scene.contacts, scene.forces(builder, solution.x), strict=True):
             assert -1e-2 < f[2] < limit + 1e-2
             assert np.hypot(f[0], f[1]) <= FRICTION * f[2] + 1e-1
             if contact.is_sole and f[2] > 1.0:
@@ -110,50 +96,167 @@ def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: Progra
                 low, high = contact.points_C[:, :2].min(axis=0), contact.points_C[:, :2].max(axis=0)
                 assert (pressure > low - 1e-3).all()
                 assert (pressure < high + 1e-3).all()
+    assert largest > tau_max - 0.1
 
 
-def test_limits_were_reached_by_those_demands(scene: ProgramScene) -> None:
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("load", [ContactLoad(200.0, 0.0), ContactLoad(200.0, 1e4, in_contact=False)])
+def test_neither_a_limit_of_zero_nor_a_foot_without_contact_pushes_the_robot(scene, load):
+    """Newton: the other feet carry everything that moves the centre of mass."""
+    rng = np.random.default_rng(0)
     _, state = scene.state(rng)
-    _, problem, solution = scene.solve(
-        scene.stack(state, *scene.tasks(state, rng, 10.0)), loads(scene, 200.0, 900.0), 90.0
-    )
-    tau = problem.tau_rows @ solution.x + problem.tau_offset
-    assert np.abs(tau).max() > 89.9
-
-
-def test_a_foot_in_the_air_carries_nothing() -> None:
-    talos, rng = ProgramScene("talos"), np.random.default_rng(4)
-    _, state = talos.state(rng)
-    posture, tasks = talos.tasks(state, rng, 0.05)
-    builder, problem, solution = talos.solve(
-        talos.stack(state, posture, tasks[:2]),  # the second foot is free
-        [ContactDemand(880.0, 2e3), ContactDemand(0.0, 0.0, in_contact=False)],
-        300.0,
-    )
+    last = len(scene.contacts) - 1
+    tasks = scene.tasks(state, rng, 0.05)[:-1]  # the last foot is free
+    loads = [ContactLoad(200.0, 5e3)] * last + [load]
+    builder, _program, solution = scene.solve(state, tasks, loads, 500.0)
     assert solution.solved
-    left, right = talos.forces(builder, problem, solution.x)
-    assert np.abs(right).max() < 1e-2
-    assert left[2] > 300.0
+    a = solution.x[: scene.dynamics.nv]
+    axes = [f.R_WF if c.is_sole else np.eye(3) for c, f in zip(scene.contacts, state.frames, strict=True)]
+    pushes = [R @ f[:3] for R, f in zip(axes, scene.forces(builder, solution.x), strict=True)]
+    wanted = state.mass * (state.rows.jacobian[:3] @ a + state.rows.drift[:3] + [0.0, 0.0, 9.81])
+    np.testing.assert_allclose(sum(pushes[:last]), wanted, atol=0.05)
+    if load.in_contact:
+        assert np.abs(pushes[last]).max() < 0.05
+
+
+def test_forces_within_the_robot_are_those_nearest_to_the_wanted_normal_forces(scene):
+    """What moves nothing is left to the reference: the solution differs from it by no internal force."""
+    rng = np.random.default_rng(1)
+    _, state = scene.state(rng)
+    wanted = np.full(len(scene.contacts), 100.0)
+    wanted[[0, -1]] = 300.0, 400.0
+    loads = [ContactLoad(force, 1e6) for force in wanted]
+    builder, program, solution = scene.solve(state, scene.tasks(state, rng, 0.01), loads, 1e6)
+    assert solution.solved
+    nv = scene.dynamics.nv
+    assert (program.C[: -scene.robot.n_joints] @ solution.x).min() > 0.0  # no limit is active
+    reference = np.zeros(builder.size[0] - nv)
+    ends = np.cumsum([0, *(contact.dim for contact in scene.contacts)])
+    reference[ends[:-1] + 2] = wanted / FORCE_UNIT[2]
+    B = program.A[:, nv:]
+    internal = np.linalg.svd(B)[2][np.linalg.matrix_rank(B) :]
+    np.testing.assert_allclose(internal @ (solution.x[nv:] - reference), 0.0, atol=1e-3)
+    assert np.abs(internal @ reference).max() > 0.1  # there is something to follow
 
 
 def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: ProgramScene) -> None:
     rng = np.random.default_rng(5)
     _, state = scene.state(rng)
-    posture, tasks = scene.tasks(state, rng, 0.01)
-    builder, good, _ = scene.solve(scene.stack(state, posture, tasks), loads(scene, 200.0, 1e4), 1e3)
-    tasks[0].acceleration = (np.nan, 0.0)
-    bad = builder.build(scene.stack(state, posture, tasks), loads(scene, 200.0, 1e4))
-    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, SolverConfig(1e-6, 100))
-    assert program.solve(bad).status == "not finite"
-    assert program.solve(good).solved
+    tasks, loads = scene.tasks(state, rng, 0.01), scene.loads(200.0, 1e4)
+    builder, good, _ = scene.solve(state, tasks, loads, 1e3)
+    tasks[1] = com_task(state, np.array([np.nan, 0.0]))
+    solver = QpSolver(builder.size, 1e-6, (100, 100))
+    assert solver.solve(builder.build(state, tasks, scene.motions(state), loads)).status == "not finite"
+    assert solver.solve(good).solved
 
 
 def test_iterations_exhausted_is_said(scene: ProgramScene) -> None:
     rng = np.random.default_rng(6)
     _, state = scene.state(rng)
-    builder, problem, _ = scene.solve(
-        scene.stack(state, *scene.tasks(state, rng, 10.0)), loads(scene, 200.0, 900.0), 30.0
-    )
-    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, SolverConfig(1e-10, 1))
-    assert program.solve(problem).status == "iterations exhausted"
+    tasks, loads = scene.tasks(state, rng, 10.0), scene.loads(200.0, 900.0)
+    _, _, solution = scene.solve(state, tasks, loads, 30.0, tolerance=1e-10, iterations=(1, 6))
+    assert solution.status == "iterations exhausted"
+
+
+SOLE = (-0.05, 0.15, -0.08, 0.04)  # its centre is neither at the origin nor on an axis
+SHARE = 2.0**-0.5 * FRICTION
+
+
+@pytest.fixture(scope="module")
+def sole():
+    (contact,) = make_contacts(StanceConfig(soles=SOLE), ["foot"], FRICTION)
+    return contact
+
+
+def admissible(contact, force, spin, at):
+    """Whether the ground can give a force at a point of the sole, and a torque about its normal."""
+    torque = np.cross(at, force) + np.array([0.0, 0.0, spin])
+    return bool((contact.cone @ np.concatenate((force, torque)) >= -1e-9).all())
+
+
+def test_spin_is_bounded_about_the_middle_of_the_sole(sole):
+    """A push through the middle spins nothing, however far the frame's origin is from it."""
+    rng, centre = np.random.default_rng(2), np.array([0.05, -0.02, 0.0])
+    np.testing.assert_allclose(sole.centre_C, centre)
+    bound = SHARE * 0.06  # Coulomb friction at the shorter half side
+    for _ in range(200):
+        f_z = rng.uniform(10.0, 500.0)
+        force = np.array([*(0.99 * SHARE * f_z * rng.uniform(-1.0, 1.0, 2)), f_z])
+        assert admissible(sole, force, 0.0, centre)
+        for side in (-1.0, 1.0):
+            assert admissible(sole, force, side * 0.99 * bound * f_z, centre)
+            assert not admissible(sole, force, side * 1.01 * bound * f_z, centre)
+
+
+def test_pressure_is_bounded_by_the_edges_friction_by_the_force_and_the_ground_never_pulls(sole):
+    force, (x0, x1, y0, y1) = np.array([0.0, 0.0, 100.0]), SOLE
+    for x, y in ((x0, 0.0), (x1, 0.0), (0.0, y0), (0.0, y1)):
+        assert admissible(sole, force, 0.0, np.array([0.999 * x, 0.999 * y, 0.0]))
+        assert not admissible(sole, force, 0.0, np.array([1.05 * x, 1.05 * y, 0.0]))
+    for axis in (0, 1):
+        for share in (-1.0, 1.0):
+            tangent = share * SHARE * 100.0 * np.eye(3)[axis]
+            assert admissible(sole, force + 0.99 * tangent, 0.0, sole.centre_C)
+            assert not admissible(sole, force + 1.01 * tangent, 0.0, sole.centre_C)
+    assert not admissible(sole, np.array([0.0, 0.0, -1.0]), 0.0, sole.centre_C)
+
+
+def test_margin_moves_the_edges_of_a_sole_inwards_and_never_past_its_middle(sole):
+    x, y, _ = inner_points(sole, 0.02).T
+    np.testing.assert_allclose([x.min(), x.max(), y.min(), y.max()], [-0.03, 0.13, -0.06, 0.02])
+    np.testing.assert_allclose(inner_points(sole, 1.0), np.tile(sole.centre_C, (4, 1)))
+
+
+def test_the_acceleration_of_a_foot_is_that_of_pinocchio_in_the_axes_of_its_force(scene):
+    """J a + J'v in the sole's own axes; a point's in those of the world."""
+    rng = np.random.default_rng(3)
+    base, state = scene.state(rng, spread=0.7)
+    a = rng.standard_normal(scene.dynamics.nv)
+    model = scene.robot.model
+    q = scene.robot.configuration(state.q)
+    q[3:7] = base.quaternion_xyzw
+    data = model.createData()
+    pin.forwardKinematics(model, data, q, state.v, a)
+    for contact, motion, name in zip(scene.contacts, scene.motions(state), scene.frames, strict=True):
+        axes = pin.LOCAL if contact.is_sole else pin.LOCAL_WORLD_ALIGNED
+        frame = model.getFrameId(name)
+        pin.updateFramePlacement(model, data, frame)
+        expected = pin.getFrameClassicalAcceleration(model, data, frame, axes).vector[: contact.dim]
+        np.testing.assert_allclose(motion.jacobian @ a + motion.drift, expected, atol=1e-9)
+        velocity = pin.getFrameVelocity(model, data, frame, axes).vector[: contact.dim]
+        np.testing.assert_allclose(motion.velocity, velocity, atol=1e-9)
+        assert np.abs(motion.drift).max() > 0.1
+
+
+def test_the_base_is_turned_by_its_angles_with_their_rates(scene):
+    """Error, rate and acceleration of R(roll, pitch, yaw) are those of Pinocchio's functions of angles."""
+    rng, gains = np.random.default_rng(7), TaskConfig(stiffness=100.0, damping=20.0)
+    _, state = scene.state(rng, spread=0.7)
+    for _ in range(10):
+        angles, (rate, acceleration) = rng.uniform(-1.2, 1.2, 3), rng.standard_normal((2, 2))
+        task = orientation_task(state, angles.tolist(), rate, acceleration, gains)
+        jacobian = pin.rpy.computeRpyJacobian(angles, pin.LOCAL_WORLD_ALIGNED)[:, :2]
+        error = pin.log3(pin.rpy.rpyToMatrix(*angles) @ state.base.R_WF.T)
+        damped = 20.0 * (jacobian @ rate - state.base.velocity[3:])
+        wanted = jacobian @ acceleration + 100.0 * error + damped - state.base.drift[3:]
+        np.testing.assert_allclose(task.b, wanted, atol=1e-7)
+
+
+@pytest.mark.parametrize("lifted", [(0, 2), (1, 3)], ids=["left", "right"])
+def test_feet_without_capacity_get_no_force_though_the_robot_falls_to_their_side(lifted, monkeypatch):
+    """Both feet of a side are lifted: every task would gain by pushing with them."""
+    pipeline = pipeline_of("hyq")
+    gait = pipeline.controller.gait
+    standing = gait.target
+
+    def target(tick):
+        found = standing(tick)
+        capacity = tuple(0.0 if i in lifted else c for i, c in enumerate(found.capacity))
+        return replace(found, capacity=capacity)
+
+    monkeypatch.setattr(gait, "target", target)
+    push_state(pipeline, TICK_NS, home(pipeline))
+    pipeline.tick(TICK_NS)
+    wrenches = pipeline.last.wrenches_C
+    assert pipeline.last.state is ControlState.CONTROL
+    assert np.abs(wrenches[list(lifted)]).max() < 0.5
+    assert np.delete(wrenches, lifted, axis=0)[:, 2].min() > 20.0

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.control.smooth_reference import RATE_HOLD, SmoothReference
+from inertial_estimation.control.references import RATE_HOLD, SmoothReference
 
 H = 0.003
 MAX_RATE, MAX_ACCELERATION = 2.0, 8.0

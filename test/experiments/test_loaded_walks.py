@@ -9,7 +9,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.control.walking.walking_config import WalkingConfig
+from inertial_estimation.control.config import WalkingConfig
 from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
 from inertial_estimation.experiments.crawl_run import ENDLESS_SWINGS, perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment

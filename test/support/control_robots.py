@@ -7,9 +7,9 @@ import numpy as np
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.control_result import ControlState
-from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.controller import ControlState
+from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import BaseState, JointReading

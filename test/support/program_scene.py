@@ -4,17 +4,16 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.contact_constraints import ForceAxes, force_rows, make_contacts
-from inertial_estimation.control.controller_config import ControllerConfig, SolverConfig
-from inertial_estimation.control.inverse_dynamics_problem import ProblemBuilder
-from inertial_estimation.control.quadratic_program import QuadraticProgram
-from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask, TaskStack
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.inverse_dynamics import ContactLoad, ProgramBuilder, QpSolver, make_contacts
+from inertial_estimation.control.tasks import Task, com_task, rest_task
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from support.control_robots import config_of
 
 FRICTION = 0.6
+ENOUGH = 1000, 1500  # iterations
 
 
 class ProgramScene:
@@ -39,41 +38,27 @@ class ProgramScene:
         q = self.home + spread * rng.standard_normal(n)
         return base, self.dynamics.compute(base, q, spread * rng.standard_normal(n))
 
+    def motions(self, state):
+        return [c.motion(frame) for c, frame in zip(self.contacts, state.frames, strict=False)]
+
     def tasks(self, state, rng: np.random.Generator, demand: float):
-        """Return the posture and the other tasks."""
-        n = self.robot.n_joints
-        posture = PostureTask(
-            state.q + demand * rng.standard_normal(n),
-            np.zeros(n),
-            np.zeros(n),
-            np.full(n, 100.0),
-            np.full(n, 20.0),
-            np.ones(n),
-        )
+        """Return tasks of joints, centre of mass and contacts."""
+        n, nv = self.robot.n_joints, self.dynamics.nv
+        wanted = 100.0 * demand * rng.standard_normal(n) - 20.0 * state.v[nv - n :]
         rests = [
-            ContactRestTask(c.name, rows, 20.0, 1000.0)
-            for c, rows in zip(self.contacts, force_rows(self.contacts), strict=True)
+            rest_task(c.name, motion) for c, motion in zip(self.contacts, self.motions(state), strict=True)
         ]
-        x, y = 30.0 * demand * rng.standard_normal(2)
-        return posture, [ComTask((x, y), 10.0), *rests]
+        posture = Task("posture", np.eye(nv)[nv - n :], wanted, np.ones(n))
+        return [posture, com_task(state, 30.0 * demand * rng.standard_normal(2)), *rests]
 
-    def stack(self, state, posture, tasks):
-        return TaskStack(state, ForceAxes(self.contacts).motions(state), tasks, posture)
+    def loads(self, force: float, limit: float):
+        return [ContactLoad(force, limit) for _ in self.contacts]
 
-    def solve(self, stack, loads, tau_max, tolerance=1e-8, force_weight=1e-3):
-        builder = ProblemBuilder(
-            self.contacts,
-            self.dynamics.nv,
-            self.robot.n_joints,
-            np.full(self.robot.n_joints, tau_max),
-            force_weight,
-        )
-        problem = builder.build(stack, loads)
-        solver = SolverConfig(tolerance, max_iterations=1000, max_inner_iterations=1500)
-        program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
-        return builder, problem, program.solve(problem)
+    def solve(self, state, tasks, loads, tau_max, tolerance=1e-8, iterations=ENOUGH):
+        builder = ProgramBuilder(self.contacts, self.dynamics.nv, np.full(self.robot.n_joints, tau_max))
+        program = builder.build(state, tasks, self.motions(state), loads)
+        return builder, program, QpSolver(builder.size, tolerance, iterations).solve(program)
 
-    def forces(self, builder, problem, x):
+    def forces(self, builder, x):
         """Return the forces of a solution, as many numbers as each contact transmits."""
-        _, wrenches = builder.answer(problem, x)
-        return [wrench[: c.dim] for c, wrench in zip(self.contacts, wrenches, strict=True)]
+        return [wrench[: c.dim] for c, wrench in zip(self.contacts, builder.wrenches(x), strict=True)]

@@ -1,14 +1,39 @@
-"""The requested walk of a crawl: next swing foot, its foothold, and the remaining steps."""
+"""What a crawl is to do: the next swing foot, its foothold, what is left, the path of the centre of mass."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.control.balance import Point, nearest_inside, region_within
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.walking.ground_map import turn_between
+from inertial_estimation.control.walking.ground import turn_between
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
+
+MARGIN_SHARES = 1.0, 0.8, 0.6, 0.4, 0.2, 0.05  # of the margin, where the polygon is too narrow for it
+
+
+def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
+    """Return where the centre of mass should rest, as near as possible to a preferred place.
+
+    The feet that stand span a polygon (a triangle for a quadruped). A robot at rest does not tip over while
+    its centre of mass is above it; a margin off every edge is left for what is not known. The place is inside
+    all polygons if there is one, else inside the first ones: those of the swings to come first. A polygon
+    too narrow for the margin gets the largest share of it that leaves a place.
+
+    Args:
+        polygons: Feet that stand in the coming swing, and in the swings after it.
+        preferred: The place to be near to.
+        margin: Distance from the edges [m].
+    """
+    attempts = [(count, 1.0) for count in range(len(polygons), 1, -1)]
+    for count, share in [*attempts, *((1, share) for share in MARGIN_SHARES)]:
+        region = region_within(polygons[:count], share * margin)
+        if region:
+            return nearest_inside(region, preferred)
+    feet = polygons[0]
+    return sum(x for x, _ in feet) / len(feet), sum(y for _, y in feet) / len(feet)
 
 
 def foot_sequence(names: Sequence[str], asked: Sequence[str], home: Array) -> tuple[int, ...]:
@@ -35,77 +60,17 @@ def foot_sequence(names: Sequence[str], asked: Sequence[str], home: Array) -> tu
     return tuple(sorted(range(len(names)), key=lambda i: (home[i, 1] < middle, home[i, 0])))
 
 
-class Footholds:
-    """Places where the feet land: their home places, moved forward along a line of the ground.
-
-    Attributes:
-        heading: Direction of the line in the ground frame [rad].
-        left: Swings still to be made, the one under way included.
-        length: Distance a foot goes forward in a swing [m].
-    """
-
-    def __init__(self, home: Array) -> None:
-        """Stand at home.
-
-        Args:
-            home: Places of the feet at heading zero [m], shape (n, 2).
-        """
-        self._home = home - home.mean(axis=0)
-        self._order: tuple[int, ...] = tuple(range(len(home)))
-        self.left, self.length = 0, 0.0
-        self.stand(home)
-
-    def stand(self, places: Array) -> None:
-        """Lay the line through the feet as they stand.
-
-        Args:
-            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
-        """
-        centre = places[:, :2].mean(axis=0)
-        self.heading = turn_between(self._home, places[:, :2] - centre)
-        c, s = math.cos(self.heading), math.sin(self.heading)
-        self._forward = np.array([c, s])
-        self._on_line: Array = centre + self._home @ np.array([[c, -s], [s, c]]).T
-        self._aim = 0.0
-
-    def walk(self, places: Array, order: Sequence[int], steps: int, length: float) -> None:
-        """Set where the walk goes: as far as every foot gets with its share of the steps.
-
-        Args:
-            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
-            order: The feet in the order they step, the next one first.
-            steps: Number of swings.
-            length: Distance a foot goes forward in a swing [m].
-        """
-        self.left, self.length = steps, length
-        n = len(order)
-        swings = [(steps + n - 1 - k) // n for k in range(n)]
-        reach = [self.advance(places, foot) + length * k for foot, k in zip(order, swings, strict=True)]
-        self._aim = min(reach) if length >= 0.0 else max(reach)
-
-    def advance(self, places: Array, foot: int) -> float:
-        """Return how far a foot has gone along the line [m]."""
-        return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
-
-    def landing(self, places: Array, foot: int) -> Array:
-        """Return where a foot lands in its coming swing, on the ground frame [m], shape (2,).
-
-        Args:
-            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
-            foot: The foot.
-        """
-        to_go = self._aim - self.advance(places, foot)
-        stride = max(-abs(self.length), min(abs(self.length), to_go))
-        place: Array = self._on_line[foot] + (self.advance(places, foot) + stride) * self._forward
-        return place
-
-
 class CrawlPlan:
-    """Commands, sequence and footholds; they outlive an interruption of the control.
+    """The requested walk: sequence of the feet, and footholds along a line of the ground.
+
+    It outlives an interruption of the control. Feet land at their home places, moved forward along the line.
 
     Attributes:
         held: Whether the robot is requested to stand, even during an unfinished walk.
+        asked: Walk requested that the feet have not begun; None: there is none.
         steps_made: Swings landed since the last reset.
+        swings_left: Swings still to be made, the one under way included.
+        heading: Direction of the line in the ground frame [rad].
     """
 
     def __init__(self, names: Sequence[str], asked_sequence: Sequence[str]) -> None:
@@ -118,74 +83,65 @@ class CrawlPlan:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the sequence is not one of all the feet.
         """
-        self._names = tuple(names)
-        self._asked_sequence = tuple(asked_sequence)
-        self._sequence = foot_sequence(names, asked_sequence, np.zeros((len(names), 2)))
-        self._next = 0
-        self._has_home = False
-        self._footholds = Footholds(np.zeros((len(names), 2)))
-        self._asked: WalkCommand | None = None
-        self.held = False
-        self.steps_made = 0
+        self._names, self._asked_sequence = tuple(names), tuple(asked_sequence)
+        foot_sequence(names, asked_sequence, np.zeros((len(names), 2)))  # to be refused now
+        self.reset()
 
     def reset(self) -> None:
         """Discard the requested and completed steps and the initial positions of the feet."""
-        self._next = 0
-        self._has_home = False
-        self._footholds = Footholds(np.zeros((len(self._names), 2)))
-        self._asked = None
-        self.held = False
-        self.steps_made = 0
+        self.held, self.steps_made = False, 0
+        self.asked: WalkCommand | None = None
+        self._order: list[int] = []  # the feet, the next one first
+        self._home: Array | None = None  # places of the feet at heading zero about their middle [m]
+        self.stand(np.zeros((len(self._names), 2)))
+        self._home = None
 
     def stand(self, places: Array) -> None:
-        """Stand on the feet as they are; their first places are their home.
+        """Stand on the feet as they are, and lay the line through them; their first places are their home.
 
         Args:
-            places: Places of the feet in the ground frame [m], shape (n, 3).
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
         """
-        if not self._has_home:
-            home = places[:, :2].copy()
-            self._footholds = Footholds(home)
-            self._sequence = foot_sequence(self._names, self._asked_sequence, home)
-            self._has_home = True
-        self._footholds.stand(places)
-        self._footholds.left = 0
-
-    def command(self, command: WalkCommand) -> None:
-        """Keep a command until the feet stand."""
-        self._asked = command
+        centre = places[:, :2].mean(axis=0)
+        if self._home is None:
+            self._home = places[:, :2] - centre
+            self._order = list(foot_sequence(self._names, self._asked_sequence, places))
+        self.heading = turn_between(self._home, places[:, :2] - centre)
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        self._forward = np.array([c, s])
+        self._on_line: Array = centre + self._home @ np.array([[c, s], [-s, c]])
+        self.swings_left, self._length, self._aim = 0, 0.0, 0.0
 
     def take_command(self, places: Array) -> None:
-        """Plan the walk requested since the last call, if any.
+        """Plan the walk requested since the last call, if any, as far as every foot gets with its steps.
 
         Args:
-            places: Places of the feet in the ground frame [m], shape (n, 3).
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
         """
-        if self._asked is None:
+        if self.asked is None:
             return
-        command, self._asked = self._asked, None
-        order = [*self._sequence[self._next :], *self._sequence[: self._next]]
-        self._footholds.walk(places, order, command.steps, command.length)
+        command, self.asked = self.asked, None
+        self.swings_left, self._length, n = command.steps, command.length, len(self._order)
+        swings = [(command.steps + n - 1 - k) // n for k in range(n)]
+        reach = [
+            self.advance(places, foot) + command.length * count
+            for foot, count in zip(self._order, swings, strict=True)
+        ]
+        self._aim = min(reach) if command.length >= 0.0 else max(reach)
 
-    @property
-    def swings_left(self) -> int:
-        """Swings still to be made, the one under way included."""
-        return self._footholds.left
+    def advance(self, places: Array, foot: int) -> float:
+        """Return how far a foot has gone along the line [m]."""
+        return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
 
     @property
     def walking(self) -> bool:
         """Whether another swing is to be made now."""
-        return self._footholds.left > 0 and not self.held
-
-    @property
-    def heading(self) -> float:
-        """Direction of the walk in the ground frame [rad]."""
-        return self._footholds.heading
+        return self.swings_left > 0 and not self.held
 
     @property
     def foot(self) -> int:
         """The foot that swings, or does next."""
-        return self.foot_ahead(0)
+        return self._order[0]
 
     @property
     def foot_name(self) -> str:
@@ -194,19 +150,105 @@ class CrawlPlan:
 
     def foot_ahead(self, swings: int) -> int:
         """Return the foot that swings after a number of other swings."""
-        return self._sequence[(self._next + swings) % len(self._sequence)]
+        return self._order[swings % len(self._order)]
 
     def landing(self, places: Array, foot: int) -> Array:
-        """Return where a foot lands in its coming swing [m], shape (2,).
+        """Return where a foot lands in its coming swing, on the ground frame [m], shape (2,).
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
             foot: The foot.
         """
-        return self._footholds.landing(places, foot)
+        done, longest = self.advance(places, foot), abs(self._length)
+        stride = max(-longest, min(longest, self._aim - done))
+        place: Array = self._on_line[foot] + (done + stride) * self._forward
+        return place
 
     def count_landing(self) -> None:
         """Go on to the next foot of the sequence."""
-        self._footholds.left -= 1
+        self.swings_left -= 1
         self.steps_made += 1
-        self._next = (self._next + 1) % len(self._sequence)
+        self._order.append(self._order.pop(0))
+
+
+PEAK_ACCELERATION = 5.7735  # of a minimum-jerk path, times distance / duration^2
+LEAST_TRANSFER_S = 0.2  # shortest duration of a path
+LEAP_M = 0.002  # unpredicted change of the centre of mass between two ticks: its inertias have changed
+
+
+class BodyMotion:
+    """Path of the centre of mass in the ground frame: a straight line with the least jerk that ends at rest.
+
+    c(t) is a polynomial of fifth order with given c, c', c'' at both ends. Unlike the DCM of a centre of
+    pressure that moves linearly, it is at rest at its end, not only near it. With the inverted pendulum
+    xi = c + c'/omega and p = c - c''/omega^2; both run along the same line.
+
+    Attributes:
+        goal: Where the path ends, at rest [m], shape (2,).
+        duration: Time it takes [s].
+    """
+
+    def __init__(self, goal: Array) -> None:
+        """Rest at a place [m], shape (2,), until the centre of mass is measured."""
+        self._place: Array | None = None
+        self.goal, self.duration, self._time = goal, 0.0, 0.0
+        self._coefficients = np.zeros((6, 2))
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the path has come to its end."""
+        return self._time >= self.duration
+
+    def reference(self) -> tuple[Array, Array, Array]:
+        """Return place [m], velocity [m/s] and acceleration [m/s^2] of the path now, shape (2,) each."""
+        if self.arrived:
+            return self.goal, np.zeros(2), np.zeros(2)
+        T, C = self.duration, self._coefficients
+        u = self._time / T
+        place = np.array([1.0, u, u**2, u**3, u**4, u**5]) @ C
+        velocity = np.array([0.0, 1.0, 2 * u, 3 * u**2, 4 * u**3, 5 * u**4]) @ C / T
+        acceleration = np.array([0.0, 0.0, 2.0, 6 * u, 12 * u**2, 20 * u**3]) @ C / T**2
+        return place, velocity, acceleration
+
+    def advance(self, h: float) -> None:
+        """Let time pass [s]."""
+        self._time += h
+
+    def move_to(self, goal: Sequence[float] | Array, acceleration: float) -> None:
+        """Lay a path from the reference of now.
+
+        Args:
+            goal: Where the centre of mass is to rest [m], shape (2,).
+            acceleration: Largest acceleration on the way [m/s^2].
+        """
+        self._lay(*self.reference(), goal, acceleration)
+
+    def follow(self, place: Array, velocity: Array, h: float, acceleration: float) -> bool:
+        """Take the measured centre of mass; a first one, or one that has leapt, is followed from there.
+
+        Args:
+            place: Its place [m], shape (2,).
+            velocity: Its velocity [m/s], shape (2,).
+            h: Time since the last call [s].
+            acceleration: Largest acceleration on the way [m/s^2].
+
+        Returns:
+            Whether the path begins anew.
+        """
+        before, self._place = self._place, place
+        if before is not None and float(np.abs(place - before - h * velocity).max()) < LEAP_M:
+            return False
+        self._lay(place, velocity, np.zeros(2), self.goal, acceleration)
+        return True
+
+    def _lay(
+        self, start: Array, velocity: Array, acceleration: Array, goal: Sequence[float] | Array, limit: float
+    ) -> None:
+        self.goal, self._time = np.array(goal, dtype=float), 0.0
+        d = self.goal - start
+        T = max(LEAST_TRANSFER_S, math.sqrt(PEAK_ACCELERATION * math.hypot(*d.tolist()) / limit))
+        v, a = T * velocity, T * T * acceleration
+        cubic, quartic = 10.0 * d - 6.0 * v - 1.5 * a, -15.0 * d + 8.0 * v + 1.5 * a
+        quintic = 6.0 * d - 3.0 * v - 0.5 * a
+        self.duration = T
+        self._coefficients = np.array([start, v, 0.5 * a, cubic, quartic, quintic])

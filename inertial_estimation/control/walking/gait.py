@@ -1,14 +1,86 @@
-"""The interface of a gait: which feet stand, which one swings, where the centre of mass goes."""
+"""What a gait is: which feet stand, which one swings and how, where the centre of mass goes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
+import numpy as np
+
+from inertial_estimation.control.config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.support_target import GaitPhase, SupportTarget
-from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
+from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
+from inertial_estimation.spatial.rotations import exp_so3
+
+MOST_STEPS = 1000  # of a walk command; one with more is refused
+EARLY_TOUCHDOWN = 0.6  # share of a swing after which the ground under the foot ends it
+LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down after the planned touchdown
+
+
+class GaitPhase(Enum):
+    """What a gait is doing.
+
+    Attributes:
+        STANDING: All feet stand, no step is to come.
+        TRANSFER: All feet stand while the weight moves over those that will carry it.
+        DWELL: All feet stand and the body rests before a foot leaves; a crawl only.
+        SWING: One foot is in the air.
+    """
+
+    STANDING = "standing"
+    TRANSFER = "transfer"
+    DWELL = "dwell"
+    SWING = "swing"
+
+
+class Tick(NamedTuple):
+    """Measurements of one tick; positions relative to the base origin, world axes."""
+
+    state: DynamicsState
+    centres: Sequence[Array]  # of the contacts [m], shape (3,) each
+    omega: float  # frequency of the pendulum [1/s]
+    dcm: Array  # divergent component of motion [m], shape (2,)
+    h: float  # time since the last tick [s]
+    forces: Sequence[float | None]  # normal force of each contact [N]; None where there is none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SupportTarget:
+    """Support, centre of pressure and swing foot; positions relative to the base origin, world axes.
+
+    Attributes:
+        phase: What the gait is doing.
+        activity: The phase with its foot, for people: "standing", "transfer to left_foot" ...
+        capacity: How much of its full force each contact may take, 0 (in the air) to 1.
+        zmp: Centre of pressure of the reference [m], shape (2,).
+        dcm: Divergent component of motion of the reference [m], shape (2,).
+        support_height: Height of the ground under the base [m]: of the soles that carry.
+        yaw: Heading of the feet [rad].
+        swing: Index of the foot in the air, and where it should be; None: all stand.
+        support_motion: Rate [m/s] and acceleration [m/s^2] of the ground's height under the moving base.
+        tilt: Roll and pitch of the ground the base leans with [rad].
+        R_WG: Axes of the ground, z along its normal, in which the force of a point is bounded, shape (3, 3);
+            None: those of the world.
+        fresh: Whether the reference starts anew from where the robot is, so that no error of before counts.
+    """
+
+    phase: GaitPhase
+    activity: str
+    capacity: tuple[float, ...]
+    zmp: Array
+    dcm: Array
+    support_height: float
+    yaw: float
+    swing: tuple[int, FootReference] | None = None
+    support_motion: tuple[float, float] = (0.0, 0.0)
+    tilt: tuple[float, float] = (0.0, 0.0)
+    R_WG: Array | None = None
+    fresh: bool = False
 
 
 class Gait(ABC):
@@ -42,18 +114,11 @@ class Gait(ABC):
 
     @abstractmethod
     def start(self, state: DynamicsState) -> None:
-        """Stand on the feet as they are.
-
-        Args:
-            state: Dynamics now.
-        """
+        """Stand on the feet as they are."""
 
     @abstractmethod
     def command(self, command: WalkCommand) -> None:
         """Walk from now on; while walking, the command replaces what is left.
-
-        Args:
-            command: Number and length of the steps.
 
         Raises:
             ConfigurationError: If the robot cannot walk, or the steps are too long.
@@ -61,46 +126,77 @@ class Gait(ABC):
 
     @abstractmethod
     def hold(self, held: bool) -> None:
-        """Stand on all feet, or go on with what is left of the walk.
-
-        Args:
-            held: True: the swing under way ends, then the robot stands; False: it goes on.
-        """
+        """Stand on all feet once the swing under way has ended, or go on with what is left of the walk."""
 
     @abstractmethod
-    def target(
-        self,
-        state: DynamicsState,
-        centres: Sequence[Array],
-        omega: float,
-        dcm: Array,
-        h: float,
-        forces: Sequence[float | None] = (),
-    ) -> SupportTarget:
-        """Return what is wanted of the feet now.
-
-        Args:
-            state: Dynamics now.
-            centres: Centres of the contacts relative to the base origin, world axes [m], shape (3,) each.
-            omega: Frequency of the pendulum [1/s].
-            dcm: Divergent component of motion, measured [m], shape (2,).
-            h: Time since the last call [s].
-            forces: Measured normal force of each contact [N]; None where there is none.
-        """
+    def target(self, tick: Tick) -> SupportTarget:
+        """Return what is wanted of the feet now."""
 
 
 def check_walk(command: WalkCommand, walking: WalkingConfig) -> None:
     """Check length and number of the steps of a command.
 
     Raises:
-        ConfigurationError: If they are longer than `walking.longest_step`, or more than `walking.most_steps`.
+        ConfigurationError: If they are longer than `walking.longest_step`, or more than `MOST_STEPS`.
     """
     if abs(command.length) > walking.longest_step:
         raise ConfigurationError(
             f"steps of {command.length:g} m, expected at most walking.longest_step, "
             f"{walking.longest_step:g} m"
         )
-    if command.steps > walking.most_steps:
-        raise ConfigurationError(
-            f"{command.steps:.4g} steps, expected at most walking.most_steps, {walking.most_steps}"
-        )
+    if command.steps > MOST_STEPS:
+        raise ConfigurationError(f"{command.steps:.4g} steps, expected at most {MOST_STEPS}")
+
+
+ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
+APEX_SHARE = 0.5  # of the duration: the highest point
+
+
+class SwingPath(NamedTuple):
+    """Minimum-jerk path of a foot from where it left the ground to where it lands, in a level frame."""
+
+    start: Array  # position at lift-off [m], shape (3,)
+    turn: Array  # orientation at lift-off as a rotation vector; it lands flat [rad], shape (3,)
+    duration: float  # time until the planned touchdown [s]
+    apex: float  # height of the highest point [m]
+    touchdown_speed: float  # downward speed at touchdown, kept until the ground is there [m/s]
+
+    def reference(self, t: float, landing: Array, yaw: float, origin: Array) -> FootReference:
+        """Return where the foot should be.
+
+        Args:
+            t: Time since lift-off [s]; after the duration the foot goes on down.
+            landing: Where it lands, in the frame of the path [m], shape (3,).
+            yaw: Heading of this frame [rad].
+            origin: Its origin relative to the base origin, world axes [m], shape (3,).
+        """
+        s, rate, curvature = _blend(t, ARRIVED_SHARE * self.duration)
+        path = landing - self.start
+        position, velocity, acceleration = self.start + s * path, rate * path, curvature * path
+        position[2], velocity[2], acceleration[2] = self._vertical(t, float(landing[2]))
+        R_WH = exp_so3(np.array([0.0, 0.0, yaw]))
+        R_WF = R_WH @ exp_so3((1.0 - s) * self.turn)
+        return FootReference(R_WF, origin + R_WH @ position, R_WH @ velocity, R_WH @ acceleration)
+
+    def _vertical(self, t: float, ground: float) -> tuple[float, float, float]:
+        rise, start = APEX_SHARE * self.duration, float(self.start[2])
+        fall, v = self.duration - rise, self.touchdown_speed
+        if t < rise:
+            s, rate, curvature = _blend(t, rise)
+            height = self.apex - start
+            return start + s * height, rate * height, curvature * height
+        if t > self.duration:
+            return ground - v * (t - self.duration), -v, 0.0
+        s, rate, curvature = _blend(t - rise, fall)
+        # Ends at speed -v without acceleration: plus v T u^3 (4 - 7 u + 3 u^2), zero at both ends.
+        drop, u = ground - self.apex, (t - rise) / fall
+        extra = v * fall * u**3 * (4.0 - 7.0 * u + 3.0 * u * u)
+        extra_rate = v * u * u * (12.0 - 28.0 * u + 15.0 * u * u)
+        extra_curvature = v / fall * u * (24.0 - 84.0 * u + 60.0 * u * u)
+        return self.apex + s * drop + extra, rate * drop + extra_rate, curvature * drop + extra_curvature
+
+
+def _blend(t: float, duration: float) -> tuple[float, float, float]:
+    """Return the minimum-jerk blend with its first two derivatives in time."""
+    s, rate, curvature = minimum_jerk_derivatives(min(1.0, max(0.0, t / duration)))
+    return s, rate / duration, curvature / duration**2

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from inertial_estimation.control.adaptation_config import AdaptationConfig
-from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.config import AdaptationConfig
+from inertial_estimation.control.controller import ControlResult, ControlState
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample, LinkInertia
 from inertial_estimation.spatial import linear_algebra
@@ -35,6 +35,7 @@ from inertial_estimation.spatial.inertial_parameters import (
 
 LARGEST_STEP = 0.02  # of the logarithm of J in one tick: 2 % of a mass
 SATURATED = 0.999  # of the torque limit: the error is then that of the limit
+PREDICTION_FILTER_S = 0.02  # of velocities and wanted accelerations, whose difference is the prediction error
 
 
 class CompositeAdaptation:
@@ -149,7 +150,7 @@ class CompositeAdaptation:
         if self._filtered is None:
             self._filtered = v.copy(), wanted.copy()
             return np.zeros_like(v)
-        share = 1.0 - float(np.exp(-h / self.config.prediction_filter))
+        share = 1.0 - float(np.exp(-h / PREDICTION_FILTER_S))
         v_before, wanted_before = self._filtered
         v_f, wanted_f = v_before + share * (v - v_before), wanted_before + share * (wanted - wanted_before)
         acceleration = (v_f - v_before) / h

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.arm_robot import URDF
 
-from inertial_estimation.control.adaptation_config import AdaptationConfig
-from inertial_estimation.control.composite_adaptation import CompositeAdaptation, natural_step
-from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.adaptation import CompositeAdaptation, natural_step
+from inertial_estimation.control.config import AdaptationConfig
+from inertial_estimation.control.controller import ControlResult, ControlState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_mass
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics

@@ -2,13 +2,6 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.control.adaptation_config import AdaptationConfig
-from inertial_estimation.control.safety_config import (
-    InertiaLimitsConfig,
-    RecoveryConfig,
-    StateLimitsConfig,
-)
-from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
@@ -39,38 +32,6 @@ class TaskConfig:
         10.0,
         "Weight of the task's squared acceleration error in the quadratic program, relative to the other "
         "tasks.",
-        lower=1e-6,
-        upper=1e6,
-        runtime=True,
-    )
-
-
-@dataclass(frozen=True)
-class FootMotionConfig(TaskConfig):
-    """Gains of a foot in the air: stiffer and heavier than the rest, it has to land in time."""
-
-    stiffness: float = parameter(
-        300.0,
-        "Stiffness k of the motion of a swing foot, which demands the acceleration k e + d e' for a "
-        "position error e.",
-        unit="1/s^2",
-        lower=0.0,
-        upper=1e4,
-        runtime=True,
-    )
-    damping: float = parameter(
-        35.0,
-        "Damping d of the motion of a swing foot, which demands the acceleration k e + d e' for a position "
-        "error e.",
-        unit="1/s",
-        lower=0.0,
-        upper=1e3,
-        runtime=True,
-    )
-    weight: float = parameter(
-        100.0,
-        "Weight of a swing foot's squared acceleration error in the quadratic program, relative to the "
-        "other tasks.",
         lower=1e-6,
         upper=1e6,
         runtime=True,
@@ -129,41 +90,12 @@ class PostureConfig:
 class ContactTaskConfig:
     """How contacts are held at rest and what they may carry."""
 
-    damping: float = parameter(
-        30.0,
-        "Damping d with which a contact is held at rest: J a = -d J v - J'v, J' the time derivative of its "
-        "Jacobian.",
-        unit="1/s",
-        lower=0.0,
-        upper=1e3,
-        runtime=True,
-    )
-    weight: float = parameter(
-        1000.0,
-        "Weight of the squared acceleration error of a contact held at rest, in the quadratic program.",
-        lower=1.0,
-        upper=1e6,
-        runtime=True,
-    )
     friction: float = parameter(
         0.6,
         "Coefficient of friction that the controller assumes; larger lets it demand larger tangential "
         "contact forces.",
         lower=0.01,
         upper=5.0,
-    )
-    force_weight: float = parameter(
-        1e-3,
-        "Weight of the squared distance (per 100 N and 10 Nm) of contact forces from the desired force "
-        "distribution.",
-        lower=1e-7,
-        upper=1.0,
-    )
-    force_limit: float = parameter(
-        2.5,
-        "Largest normal force of one contact, as a multiple of the robot's weight.",
-        lower=0.5,
-        upper=20.0,
     )
 
 
@@ -187,27 +119,12 @@ class BalanceConfig:
         upper=50.0,
         runtime=True,
     )
-    integral_limit: float = parameter(
-        0.04,
-        "Largest shift of the centre of pressure by the integral of the DCM error (anti-windup).",
-        unit="m",
-        lower=0.0,
-        upper=0.5,
-    )
     margin: float = parameter(
         0.015,
         "Distance that the desired centre of pressure keeps from the edges of the soles.",
         unit="m",
         lower=0.0,
         upper=0.2,
-        runtime=True,
-    )
-    com_weight: float = parameter(
-        30.0,
-        "Weight of the squared error of the horizontal acceleration of the centre of mass, in the "
-        "quadratic program.",
-        lower=1e-6,
-        upper=1e6,
         runtime=True,
     )
 
@@ -250,19 +167,148 @@ class ReferenceConfig:
         lower=1e-3,
         upper=1000.0,
     )
-    angle_limit: float = parameter(
-        0.8,
-        "Largest roll and pitch of a base reference; one beyond it is refused.",
-        unit="rad",
-        lower=0.0,
-        upper=1.5,
+
+
+@dataclass(frozen=True)
+class WalkingConfig:
+    """Steps and their timing."""
+
+    swing_duration: float = parameter(
+        0.7, "Time that a foot spends in the air in one step.", unit="s", lower=0.1, upper=5.0, runtime=True
     )
-    height_range: tuple[float, ...] = parameter(
-        (0.3, 1.3),
-        "Smallest and largest height of a base reference, as shares of the height in the home posture; one "
-        "outside is refused.",
+    transfer_duration: float = parameter(
+        0.4,
+        "Duration of double support: time in which the weight shifts from one foot to the other between "
+        "two steps.",
+        unit="s",
+        lower=0.02,
+        upper=5.0,
+        runtime=True,
+    )
+    start_duration: float = parameter(
+        1.0,
+        "Duration of the first weight transfer, before the first step.",
+        unit="s",
+        lower=0.05,
+        upper=5.0,
+        runtime=True,
+    )
+    swing_height: float = parameter(
+        0.05,
+        "Height by which a swing foot is lifted above the ground.",
+        unit="m",
+        lower=0.005,
+        upper=0.5,
+        runtime=True,
+    )
+    touchdown_speed: float = parameter(
+        0.05,
+        "Downward speed of a swing foot at the end of the swing.",
+        unit="m/s",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    touchdown_force: float = parameter(
+        30.0,
+        "Normal force on a swing foot from which it counts as having touched down.",
+        unit="N",
+        lower=1.0,
+        upper=1e4,
+        runtime=True,
+    )
+    step_adjustment: float = parameter(
+        0.15,
+        "Largest shift of a foothold in reaction to a push that the centre of pressure cannot correct; 0 "
+        "disables step adjustment.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    least_width: float = parameter(
+        0.14,
+        "Smallest lateral distance between the feet that an adjusted step keeps.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    longest_step: float = parameter(
+        0.4,
+        "Longest step that is accepted; a walk command with longer steps is refused.",
+        unit="m",
+        lower=0.0,
+        upper=2.0,
+        runtime=True,
+    )
+    width: float = parameter(
+        0.0,
+        "Lateral distance between the feet while walking; 0 keeps the distance at which they stand at the "
+        "start.",
+        unit="m",
+        lower=0.0,
+        upper=2.0,
+    )
+    follow_slope: float = parameter(
+        0.0,
+        "Robots with point feet: fraction of the slope of the plane through the feet to which the base "
+        "inclines; 0 keeps it level, 1 parallel to the plane.",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True)
+class CrawlConfig:
+    """How a robot on four or more points walks: one foot at a time, at rest in between."""
+
+    sequence: tuple[str, ...] = parameter(
+        (),
+        "Contacts in the order in which they step; empty takes the left side rear to front, then the right "
+        "side.",
+    )
+    margin: float = parameter(
+        0.05,
+        "Smallest distance of the centre of mass from the edges of the polygon of the supporting feet.",
+        unit="m",
+        lower=0.0,
+        upper=0.5,
+        runtime=True,
+    )
+    swing_duration: float = parameter(
+        0.4,
+        "Time that a foot of a crawling robot spends in the air in one step.",
+        unit="s",
+        lower=0.1,
+        upper=5.0,
+        runtime=True,
+    )
+    dwell: float = parameter(
+        0.25,
+        "Time for which the robot rests on all feet between moving its body and swinging a foot.",
+        unit="s",
         lower=0.0,
         upper=10.0,
+        runtime=True,
+    )
+    acceleration: float = parameter(
+        1.0,
+        "Largest acceleration of the centre of mass while it moves over the next support polygon.",
+        unit="m/s^2",
+        lower=0.01,
+        upper=10.0,
+        runtime=True,
+    )
+    catch: float = parameter(
+        0.025,
+        "Error of the divergent component of motion (DCM) beyond which a swing foot is put down at once "
+        "and no foot lifts off; 0 disables this.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
     )
 
 
@@ -298,32 +344,60 @@ class InertiaIntakeConfig:
         "Whether the controller computes with the received inertias; if not, it receives and awaits them and "
         "keeps the URDF's, for comparison.",
     )
-    plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
 
 
 @dataclass(frozen=True)
-class SolverConfig:
-    """The quadratic program's solver."""
+class AdaptationConfig:
+    """Adaptation of the inertias of `inertias.links` by the errors of the joints, between the estimates."""
 
-    tolerance: float = parameter(
-        1e-4,
-        "Tolerance on the residual of the optimality conditions at which the quadratic program counts as "
-        "solved.",
-        lower=1e-10,
-        upper=1e-1,
+    gain: float = parameter(
+        0.0,
+        "Gain of the adaptation of the inertias of 'inertias.links' by the controller's own tracking errors, "
+        "between the estimates; 0 switches it off. A body of mass m [kg] changes by gain m^2 kg for a joule "
+        "per kg.",
+        unit="1/J",
+        lower=0.0,
+        upper=100.0,
+        runtime=True,
     )
-    max_iterations: int = parameter(
-        10,
-        "Number of outer iterations after which the quadratic program's solver gives up; with "
-        "solver.max_inner_iterations it bounds the time of a step.",
-        lower=1,
-        upper=10000,
+    prediction_weight: float = parameter(
+        0.0,
+        "Weight of the prediction error of the joint accelerations (in torques) against the tracking error "
+        "in the adaptation.",
+        unit="rad/(Nm s)",
+        lower=0.0,
+        upper=100.0,
+        runtime=True,
     )
-    max_inner_iterations: int = parameter(
-        6,
-        "Largest number of Newton iterations in one outer iteration of the quadratic program's solver.",
-        lower=1,
-        upper=10000,
+    memory: float = parameter(
+        1.0,
+        "Time constant with which adapted inertias return to the estimates, or to the description without "
+        "any.",
+        unit="s",
+        lower=0.01,
+        upper=1e6,
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True)
+class StateLimitsConfig:
+    """Limits of a plausible state of the robot; beyond them the controller only damps the joints."""
+
+    speed_scale: float = parameter(
+        3.0,
+        "Factor on the URDF's velocity limits that gives the joint speeds beyond which the controller only "
+        "damps the joints.",
+        lower=1.0,
+        upper=100.0,
+    )
+    tilt: float = parameter(
+        1.0,
+        "Inclination of the base against the vertical beyond which the robot counts as fallen and the "
+        "controller only damps the joints; without effect for a fixed base.",
+        unit="rad",
+        lower=0.1,
+        upper=3.2,
     )
 
 
@@ -365,7 +439,6 @@ class ControllerConfig:
     base_height: TaskConfig = section(TaskConfig)
     base_orientation: TaskConfig = section(TaskConfig)
     posture: PostureConfig = section(PostureConfig)
-    foot: FootMotionConfig = section(FootMotionConfig)
     contact: ContactTaskConfig = section(ContactTaskConfig)
     balance: BalanceConfig = section(BalanceConfig)
     references: ReferenceConfig = section(ReferenceConfig)
@@ -374,5 +447,3 @@ class ControllerConfig:
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
     adaptation: AdaptationConfig = section(AdaptationConfig)
     limits: StateLimitsConfig = section(StateLimitsConfig)
-    recovery: RecoveryConfig = section(RecoveryConfig)
-    solver: SolverConfig = section(SolverConfig)

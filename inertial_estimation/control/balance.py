@@ -1,0 +1,217 @@
+"""Balance by the divergent component of motion, and the polygons and loads of the feet.
+
+xi = c + c'/omega obeys xi' = omega (xi - p), p the centre of pressure (Englsberger et al. 2013). For the
+error e = xi - xi_ref to decay as e' = -k e the centre of pressure must be
+
+    p = p_ref + (1 + k/omega) e + (k_i/omega) int e dt
+
+and the centre of mass then accelerates with c'' = omega^2 (c - p) (Benallegue et al. V-B).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.control.config import BalanceConfig
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+LOWEST_PENDULUM = 0.1  # of the height of the centre of mass [m]
+INTEGRAL_LIMIT = 0.04  # of the shift of the centre of pressure by the integral (anti-windup) [m]
+Point = tuple[float, float]
+
+
+def pendulum_frequency(height: float) -> float:
+    """Return omega = sqrt(g / height) of the linear inverted pendulum [1/s]."""
+    return math.sqrt(STANDARD_GRAVITY / max(height, LOWEST_PENDULUM))
+
+
+class DcmFeedback:
+    """Finds the centre of pressure that brings the divergent component of motion (DCM) to its reference."""
+
+    def __init__(self) -> None:
+        """Begin without an integral."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the integral."""
+        self._integral = np.zeros(2)  # shift of the centre of pressure, world axes [m]
+        self._saturated = False  # whether the last centre of pressure was moved back into the support polygon
+
+    def centre_of_pressure(
+        self, config: BalanceConfig, error: Array, p_ref: Array, support: Array, omega: float, h: float
+    ) -> Array:
+        """Return the centre of pressure to apply.
+
+        Args:
+            config: Gains.
+            error: xi - xi_ref [m], shape (2,).
+            p_ref: Centre of pressure of the reference [m], shape (2,).
+            support: Points of the soles that carry, margin taken off [m], shape (k, 2), k at least 1.
+            omega: Frequency of the pendulum [1/s].
+            h: Time since the last call [s].
+
+        Returns:
+            Centre of pressure inside the support polygon [m], shape (2,).
+        """
+        if not self._saturated:
+            self._integral = self._integral + h * config.integral / omega * error
+            length = math.hypot(*self._integral.tolist())
+            self._integral *= min(1.0, INTEGRAL_LIMIT / max(length, INTEGRAL_LIMIT))
+        x, y = (p_ref + (1.0 + config.gain / omega) * error + self._integral).tolist()
+        reached = nearest_inside(convex_hull(support.tolist()), (x, y))
+        self._saturated = reached != (x, y)
+        return np.array(reached)
+
+
+class PressureSegment(NamedTuple):
+    """The centre of pressure moves in a straight line."""
+
+    start: Point  # [m]
+    end: Point  # [m]
+    duration: float  # [s]
+
+
+def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Point:
+    """Return the DCM at the beginning of a plan that ends at rest.
+
+    While p moves linearly from p0 to p1 within T, xi(t) = p(t) + p'/omega + (xi(0) - p0 - p'/omega)
+    e^{omega t}. It is unstable forwards and stable backwards: the plan ends at rest, xi(end) = p(end), and
+    the recursion runs back to now.
+
+    Args:
+        segments: The plan, from now on; at least one.
+        omega: Frequency of the pendulum [1/s].
+    """
+    x, y = segments[-1].end
+    for (x0, y0), (x1, y1), duration in reversed(segments):
+        if duration > 0.0:
+            sx, sy = (x1 - x0) / (omega * duration), (y1 - y0) / (omega * duration)
+            decay = math.exp(-omega * duration)
+            x, y = x0 + sx + decay * (x - x1 - sx), y0 + sy + decay * (y - y1 - sy)
+    return x, y
+
+
+def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> Array:
+    """Return the share of the weight each contact should carry for a centre of pressure, shape (m,).
+
+    It is the least-norm solution of sum s = 1, sum s p = pressure (of two contacts the projection on the line
+    between them). None gets more than its capacity allows.
+
+    Args:
+        centres: Centre of each contact [m], shape (2,) or (3,).
+        capacity: 0 (in the air) to 1.
+        pressure: Centre of pressure [m], shape (2,).
+    """
+    shares, limits = np.zeros(len(capacity)), np.array(capacity)
+    standing = np.flatnonzero(limits > 0.0).tolist()
+    arms = np.array([centres[i][:2] - pressure for i in standing]).reshape(-1, 2)
+    if len(standing) == 1:
+        shares[standing] = 1.0
+    elif len(standing) == 2:
+        along = arms[1] - arms[0]
+        share = -float(arms[0] @ along) / max(float(along @ along), 1e-9)
+        shares[standing] = 1.0 - share, share
+    else:
+        A = np.vstack((np.ones(len(standing)), arms.T))
+        shares[standing] = A.T @ linear_algebra.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
+    shares = np.minimum(np.clip(shares, 0.0, 1.0), limits)
+    total = float(shares.sum())
+    normalised: Array = shares / total if total > 0.0 else shares
+    return normalised
+
+
+def convex_hull(points: Iterable[Sequence[float]]) -> list[Point]:
+    """Return the corners of the convex hull of points in the plane, counter-clockwise (Andrew's chains)."""
+    distinct = sorted({(float(x), float(y)) for x, y in points})
+    if len(distinct) <= 2:
+        return distinct
+    return [*_chain(distinct)[:-1], *_chain(reversed(distinct))[:-1]]  # each ends where the other begins
+
+
+def _chain(points: Iterable[Point]) -> list[Point]:
+    """Return the half of a hull on the right of sorted points."""
+    hull: list[Point] = []
+    for x, y in points:
+        while len(hull) >= 2:
+            (ax, ay), (bx, by) = hull[-2:]
+            if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0.0:
+                break
+            hull.pop()
+        hull.append((x, y))
+    return hull
+
+
+def nearest_inside(hull: Sequence[Point], point: Point) -> Point:
+    """Return the point of a convex polygon nearest to a point; the point itself if it is inside.
+
+    Args:
+        hull: Corners, counter-clockwise; a single one or two are a point or a segment.
+        point: The point.
+    """
+    (x, y), outside, nearest, least = point, len(hull) < 3, hull[0], math.inf
+    for (ax, ay), (bx, by) in zip(hull, (*hull[1:], hull[0]), strict=True):
+        ux, uy, px, py = bx - ax, by - ay, x - ax, y - ay
+        outside = outside or ux * py - uy * px < 0.0
+        length = ux * ux + uy * uy
+        t = min(1.0, max(0.0, (px * ux + py * uy) / length)) if length > 0.0 else 0.0
+        q = ax + t * ux, ay + t * uy
+        distance = (x - q[0]) ** 2 + (y - q[1]) ** 2
+        if distance < least:
+            nearest, least = q, distance
+    return nearest if outside else point
+
+
+def _edges(hull: Sequence[Point]) -> list[tuple[float, float, float]]:
+    """Half planes n p >= d of a convex polygon, n of length one."""
+    edges = []
+    for (ax, ay), (bx, by) in zip(hull, [*hull[1:], hull[0]], strict=True):
+        length = math.hypot(bx - ax, by - ay)
+        if length > 0.0:
+            nx, ny = (ay - by) / length, (bx - ax) / length
+            edges.append((nx, ny, nx * ax + ny * ay))
+    return edges
+
+
+def edge_distance(feet: Sequence[Point], point: Point) -> float:
+    """Return how far a point lies within the polygon of the feet; negative outside [m].
+
+    Args:
+        feet: Places of the feet that stand; at least three not in one line.
+        point: The point.
+    """
+    return min(nx * point[0] + ny * point[1] - d for nx, ny, d in _edges(convex_hull(feet)))
+
+
+def region_within(polygons: Sequence[Sequence[Point]], margin: float) -> list[Point]:
+    """Return the corners of the region inside all polygons, at least a margin from every edge.
+
+    Args:
+        polygons: Each the places of feet that stand.
+        margin: Distance from the edges [m].
+
+    Returns:
+        Corners, counter-clockwise; empty if there is no such point.
+    """
+    region = convex_hull(polygons[0])
+    for feet in polygons:
+        for nx, ny, d in _edges(convex_hull(feet)):
+            region = _cut(region, nx, ny, d + margin)
+    return region if len(region) >= 3 else []
+
+
+def _cut(polygon: Sequence[Point], nx: float, ny: float, d: float) -> list[Point]:
+    """Cut a convex polygon by the half plane n p >= d (Sutherland and Hodgman)."""
+    kept: list[Point] = []
+    for i, (bx, by) in enumerate(polygon):
+        ax, ay = polygon[i - 1]
+        before, now = nx * ax + ny * ay - d, nx * bx + ny * by - d
+        if (before < 0.0) != (now < 0.0):
+            s = before / (before - now)
+            kept.append((ax + s * (bx - ax), ay + s * (by - ay)))
+        if now >= 0.0:
+            kept.append((bx, by))
+    return kept

@@ -1,0 +1,388 @@
+"""The whole-body controller: from the state of the robot to joint torques, once a tick."""
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.control.balance import (
+    DcmFeedback,
+    load_shares,
+    pendulum_frequency,
+)
+from inertial_estimation.control.config import ControllerConfig, PostureConfig
+from inertial_estimation.control.inverse_dynamics import (
+    Contact,
+    ContactLoad,
+    ProgramBuilder,
+    QpSolver,
+    make_contacts,
+)
+from inertial_estimation.control.references import References
+from inertial_estimation.control.tasks import (
+    Reference,
+    Task,
+    com_task,
+    foot_task,
+    height_task,
+    orientation_task,
+    rest_task,
+)
+from inertial_estimation.control.walking.biped import BipedGait
+from inertial_estimation.control.walking.crawl import CrawlGait
+from inertial_estimation.control.walking.gait import Gait, GaitPhase, SupportTarget, Tick
+from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.whole_body_dynamics import (
+    BaseMotion,
+    DynamicsState,
+    MotionRows,
+    WholeBodyDynamics,
+)
+from inertial_estimation.signals import Array, JointSample
+from inertial_estimation.spatial.rotations import roll_pitch_of
+
+LEGS_TO_CRAWL = 4  # three are left to stand on
+FORCE_LIMIT = 2.5  # largest normal force of one contact, as a multiple of the robot's weight
+
+
+class ControlState(Enum):
+    """What the torques do.
+
+    Attributes:
+        CONTROL: They solve the tasks.
+        HOLDING: They are those of the last solution, kept for a moment: this state has none.
+        DAMPING: They only slow the joints down: there was no usable state, or no solution for too long.
+    """
+
+    CONTROL = "control"
+    HOLDING = "holding"
+    DAMPING = "damping"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlResult:
+    """Torques, with the quantities that show whether they can be trusted.
+
+    Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
+    what is needed of it, not all of them.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state answered [ns].
+        state: Whether the torques control the robot, are kept, or only damp its joints.
+        reason: Why they do not control; empty in control.
+        tau: Joint torques [Nm], shape (n_joints,).
+        acceleration: Wanted acceleration (base, joints), shape (nv,).
+        wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
+            shape (n_contacts, 6).
+        tasks: What was wanted; empty where nothing was.
+        qp_status: Status the solver reported.
+        qp_iterations: Its iterations.
+        height_ref: Reference of the height of the base [m].
+        q_ref: Reference of the joints [rad], shape (n_joints,).
+        phase: Phase of the gait; None where there is none: a fixed base, or damping.
+        activity: The phase with its foot, for people; empty where there is none.
+        com: Centre of mass [m], shape (3,).
+        dcm: Divergent component of motion [m], shape (2,).
+        dcm_ref: Its reference [m], shape (2,).
+        cop: Wanted centre of pressure [m], shape (2,).
+        height: Height of the base above the support [m].
+    """
+
+    stamp_ns: int
+    state: ControlState
+    reason: str
+    tau: Array
+    acceleration: Array
+    wrenches_C: Array
+    tasks: tuple[Task, ...] = ()
+    qp_status: str = "not run"
+    qp_iterations: int = 0
+    height_ref: float = 0.0
+    q_ref: Array = field(default_factory=lambda: np.zeros(0))
+    phase: GaitPhase | None = None
+    activity: str = ""
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    dcm: Array = field(default_factory=lambda: np.zeros(2))
+    dcm_ref: Array = field(default_factory=lambda: np.zeros(2))
+    cop: Array = field(default_factory=lambda: np.zeros(2))
+    height: float = 0.0
+
+
+class PostureGains(NamedTuple):
+    """Gains of every joint, shape (n_joints,) each."""
+
+    stiffness: Array  # [1/s^2]
+    damping: Array  # [1/s]
+    weight: Array
+
+    @classmethod
+    def of(cls, config: PostureConfig, joint_names: Sequence[str], legs: NDArray[np.bool_]) -> "PostureGains":
+        """Resolve the patterns.
+
+        Args:
+            config: Gains, with exceptions by joint.
+            joint_names: Names in the model's order.
+            legs: Which joints carry a contact, shape (n_joints,).
+
+        Raises:
+            ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
+        """
+        if len(config.joints) != len(config.stiffnesses):
+            raise ConfigurationError(
+                f"'posture.stiffnesses' has {len(config.stiffnesses)} values, expected one for each of the "
+                f"{len(config.joints)} 'posture.joints'"
+            )
+        k = np.full(len(joint_names), config.stiffness)
+        for pattern, stiffness in zip(config.joints, config.stiffnesses, strict=True):
+            found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
+            if not found:
+                raise ConfigurationError(
+                    f"no joint matches '{pattern}' of 'posture.joints'"
+                    f"{did_you_mean(pattern, joint_names, 'the model has')}"
+                )
+            k[found] = stiffness
+        weight = np.where(legs, config.leg_weight, config.weight)
+        return cls(k, 2.0 * config.damping_ratio * np.sqrt(k), weight)
+
+
+def inner_points(contact: Contact, margin: float) -> Array:
+    """Return the corners of a sole moved inwards by a margin [m], in the contact frame [m], shape (k, 3)."""
+    arms = contact.points_C - contact.centre_C
+    return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
+
+
+def make_gait(contacts: Sequence[Contact], config: ControllerConfig) -> Gait:
+    """Return a crawl for four or more points, else a walk on two soles, which stands on other contacts."""
+    if len(contacts) >= LEGS_TO_CRAWL and not any(contact.is_sole for contact in contacts):
+        return CrawlGait(contacts, config.walking, config.crawl)
+    return BipedGait(contacts, config.walking, config.balance.margin)
+
+
+class WholeBodyController:
+    """Balance, posture and gait of one robot.
+
+    Attributes:
+        config: The parameters in force.
+        dynamics: The model, with the inertias in force.
+        tau_max: Torque limits [Nm], shape (n_joints,).
+        references: References of base and joints.
+        gait: Which feet stand and swing.
+        interrupted: Whether the next step takes over: references and gait then begin where the robot is.
+    """
+
+    def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
+        """Build model, contacts and program.
+
+        Args:
+            config: All parameters.
+            robot: The robot.
+            frames: Its contacts.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a name or a size is wrong.
+        """
+        contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
+        contact_frames = [frame.frame for frame in frames]
+        self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
+        self.tau_max = config.torque_scale * self.dynamics.torque_limits
+        self._legs = self.dynamics.supporting_joints(contact_frames)
+        home = stance_positions(config.stance, robot)
+        height = _height(self.dynamics.at_rest(home)) if robot.floating_base else 0.0
+        limits = self.dynamics.position_limits
+        self.references = References(config.references, robot, limits, home, height)
+        self.gait = make_gait(contacts, config)
+        self._feedback = DcmFeedback()
+        self._builder = ProgramBuilder(contacts, self.dynamics.nv, self.tau_max)
+        self._solver = QpSolver(self._builder.size)
+        self._joint_rows = np.eye(self.dynamics.nv)[robot.n_base :]
+        self.set_config(config)
+        self.interrupted = True
+
+    def set_config(self, config: ControllerConfig) -> None:
+        """Take new gains; what is fixed at construction stays."""
+        self.config = config
+        self.gait.set_config(config.walking, config.crawl)
+        joints = self.dynamics.robot.joint_names
+        self._posture = PostureGains.of(config.posture, joints, self._legs)
+
+    def reset(self) -> None:
+        """Forget everything but the inertias in force."""
+        self.references.reset()
+        self.gait.reset()
+        self._feedback.reset()
+        self._solver.reset()
+        self.interrupted = True
+
+    def interrupt(self) -> None:
+        """Let references and gait begin at the next step from where the robot is then."""
+        self.interrupted = True
+
+    def step(
+        self,
+        h: float,
+        base: BaseMotion | None,
+        joints: JointSample,
+        forces: Sequence[float | None] = (),
+    ) -> ControlResult:
+        """Compute the torques for one state of the robot.
+
+        Args:
+            h: Time since the last step [s]; 0 at the first.
+            base: Motion of a floating base; None for a fixed one.
+            joints: Joint state in the model's order.
+            forces: Measured normal force of each contact [N]; None where there is none.
+
+        Returns:
+            Torques within their limits.
+
+        Raises:
+            NumericalError: If the program of this state has no solution, or none within the iterations.
+        """
+        state = self.dynamics.compute(base, joints.q, joints.v)
+        if self.interrupted:
+            self._take_over(state)
+        self.references.step(h)
+        if base is None:
+            return self._solve(joints, state, [])
+        return self._legged(h, joints, state, forces)
+
+    def sliding_error(self, joints: JointSample) -> Array:
+        """Return s = (v - v_ref) + sqrt(k) (q - q_ref) of the joints that follow their posture [rad/s].
+
+        Args:
+            joints: Joint state in the model's order.
+
+        Returns:
+            Shape (n_joints,); 0 for the joints of the legs of a floating base, which carry it.
+        """
+        reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
+        s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
+        return np.where(self._legs, 0.0, s) if self.dynamics.robot.floating_base else s
+
+    def _take_over(self, state: DynamicsState) -> None:
+        """Start references and gait from where the robot is."""
+        height = roll = pitch = 0.0
+        if self.dynamics.robot.floating_base:
+            roll, pitch = roll_pitch_of(state.base.R_WF)
+            self.gait.start(state)
+            height = _height(state)
+        self.references.restart(state.q, height, roll, pitch)
+        self._feedback.reset()
+        self.interrupted = False
+
+    def _legged(
+        self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
+    ) -> ControlResult:
+        """Balance: the gait's target, the centre of pressure, then the tasks and loads they give."""
+        feet = list(zip(self._builder.contacts, state.frames, strict=False))
+        centres = [frame.p_BF_W + frame.R_WF @ contact.centre_C for contact, frame in feet]
+        ground = sum(float(centre[2]) for centre in centres) / len(centres)
+        omega = pendulum_frequency(float(state.com[2]) - ground)
+        dcm = state.com[:2] + state.com_velocity[:2] / omega
+        target = self.gait.target(Tick(state, centres, omega, dcm, h, forces))
+        if target.fresh:
+            self._feedback.reset()
+        balance, error = self.config.balance, dcm - target.dcm
+        support = np.vstack(
+            [
+                (frame.p_BF_W + inner_points(contact, balance.margin) @ frame.R_WF.T)[:, :2]
+                for (contact, frame), capacity in zip(feet, target.capacity, strict=True)
+                if capacity > 0.0
+            ]
+        )
+        cop = self._feedback.centre_of_pressure(balance, error, target.zmp, support, omega, h)
+        motions = [contact.motion(frame, target.R_WG) for contact, frame in feet]
+        tasks = self._tasks(state, target, omega**2 * (state.com[:2] - cop), motions)
+        weight = STANDARD_GRAVITY * state.mass
+        shares = weight * load_shares(centres, target.capacity, cop)
+        loads = [
+            ContactLoad(share, capacity * FORCE_LIMIT * weight, capacity > 0.0)
+            for share, capacity in zip(shares.tolist(), target.capacity, strict=True)
+        ]
+        result = self._solve(joints, state, tasks, motions, loads)
+        if target.R_WG is not None:
+            result.wrenches_C[:, :3] = result.wrenches_C[:, :3] @ target.R_WG.T
+        return replace(
+            result,
+            phase=target.phase,
+            activity=target.activity,
+            com=state.com,
+            dcm=dcm,
+            dcm_ref=target.dcm,
+            cop=cop,
+            height=-target.support_height,
+        )
+
+    def _tasks(
+        self,
+        state: DynamicsState,
+        target: SupportTarget,
+        com_acceleration: Array,
+        motions: Sequence[MotionRows],
+    ) -> list[Task]:
+        config, z, tilt = self.config, self.references.height, self.references.tilt
+        contacts, (rate, acceleration) = self._builder.contacts, target.support_motion
+        error = float(z.position[0]) + target.support_height
+        height = Reference(error, float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
+        roll, pitch = (tilt.position + target.tilt).tolist()
+        angles, gains = (roll, pitch, target.yaw), config.base_orientation
+        tasks = [
+            com_task(state, com_acceleration),
+            height_task(state, height, config.base_height),
+            orientation_task(state, angles, tilt.rate, tilt.acceleration, gains),
+        ]
+        for contact, motion, capacity in zip(contacts, motions, target.capacity, strict=True):
+            if capacity > 0.0:
+                tasks.append(rest_task(contact.name, motion))
+        if target.swing is not None:
+            i, wanted = target.swing
+            tasks.append(foot_task(state.frames[i], wanted, turn=contacts[i].is_sole))
+        return tasks
+
+    def _posture_task(self, state: DynamicsState) -> Task:
+        """Return the task that draws every joint to its reference."""
+        gains, wanted = self._posture, self.references.joints
+        v = state.v[len(state.v) - len(state.q) :]
+        pull = gains.stiffness * (wanted.position - state.q) + gains.damping * (wanted.rate - v)
+        return Task("posture", self._joint_rows, wanted.acceleration + pull, gains.weight)
+
+    def _solve(
+        self,
+        joints: JointSample,
+        state: DynamicsState,
+        tasks: Sequence[Task],
+        motions: Sequence[MotionRows] = (),
+        loads: Sequence[ContactLoad] = (),
+    ) -> ControlResult:
+        wanted = (self._posture_task(state), *tasks)
+        program = self._builder.build(state, wanted, motions, loads)
+        solution = self._solver.solve(program)
+        if not solution.solved:
+            raise NumericalError(f"the quadratic program is not solved: {solution.status}")
+        x = solution.x
+        return ControlResult(
+            joints.stamp_ns,
+            ControlState.CONTROL,
+            "",
+            np.clip(program.torques(x), -self.tau_max, self.tau_max),
+            x[: self.dynamics.nv],
+            self._builder.wrenches(x),
+            wanted,
+            solution.status,
+            solution.iterations,
+            float(self.references.height.position[0]),
+            self.references.joints.position.copy(),
+        )
+
+
+def _height(state: DynamicsState) -> float:
+    """Return the height of the base above the mean of the contacts [m]."""
+    return -float(np.mean([motion.p_BF_W[2] for motion in state.frames]))

@@ -1,0 +1,278 @@
+"""Inverse dynamics as a quadratic program: contacts, the program as data, its solution by ProxQP.
+
+Unknowns x = [a, phi]: acceleration and contact forces in units of `FORCE_UNIT`.
+
+    minimise    sum_tasks w |A a - b|^2 + sum_contacts w_f |phi - phi_ref|^2
+    subject to  the base rows of M a + h = J' f                (what no motor can do, the ground must)
+                0 <= G f, f_z <= f_max                         (what the ground can give)
+                -tau_max <= S (M a + h - J' f) <= tau_max      (what the motors can give)
+
+a = -M^-1 h, f = 0 satisfies all of it: the program always has a solution.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from proxsuite import proxqp
+
+from inertial_estimation.control.tasks import Task
+from inertial_estimation.models.stance_config import StanceConfig, contact_points
+from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
+from inertial_estimation.signals import Array
+
+PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
+FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
+NORMAL = 2  # of the coordinates of a force, the normal one
+FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
+SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
+
+
+class Contact(NamedTuple):
+    """One contact as the controller sees it.
+
+    A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
+    world axes or those of the ground (a point foot rolls, so its own axes are arbitrary).
+    """
+
+    name: str
+    points_C: Array  # corners of the sole, or the point, in the contact frame [m], shape (4 or 1, 3)
+    centre_C: Array  # their middle [m], shape (3,)
+    cone: Array  # rows G with G f >= 0 for every force the ground can give, shape (k, dim)
+
+    @property
+    def dim(self) -> int:
+        """Number of force coordinates: 6 for a sole, 3 for a point."""
+        return int(self.cone.shape[1])
+
+    @property
+    def is_sole(self) -> bool:
+        """Whether it transmits torque."""
+        return self.dim == 6
+
+    def motion(self, frame: FrameMotion, R_WG: Array | None = None) -> MotionRows:
+        """Return its motion in the axes of its force; R_WG are those of the ground, None: the world's."""
+        if not self.is_sole:
+            J, v, drift = frame.jacobian[:3], frame.velocity[:3], frame.drift[:3]
+            return MotionRows(J, v, drift) if R_WG is None else MotionRows(R_WG.T @ J, v @ R_WG, drift @ R_WG)
+        R, J = frame.R_WF, np.empty_like(frame.jacobian)
+        J[:3], J[3:] = R.T @ frame.jacobian[:3], R.T @ frame.jacobian[3:]
+        velocity, drift = ((part.reshape(2, 3) @ R).ravel() for part in (frame.velocity, frame.drift))
+        return MotionRows(J, velocity, drift)
+
+
+def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
+    """Build the contacts of a robot.
+
+    Args:
+        stance: Rectangles of the soles; without them every contact is a point.
+        names: Names of the contacts.
+        friction: Coefficient of friction of the ground.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
+    """
+    mu = PYRAMID_SHARE * friction
+    pyramid = np.array([[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]])
+    contacts = []
+    for name, points in zip(names, contact_points(stance, names), strict=True):
+        cone = pyramid if len(points) == 1 else _sole_cone(points, pyramid, mu)
+        contacts.append(Contact(name, points, points.mean(axis=0), cone))
+    return tuple(contacts)
+
+
+def _sole_cone(points: Array, pyramid: Array, mu: float) -> Array:
+    """Rows for a rectangle: pyramid, centre of pressure inside, spin about the centre.
+
+    Centre of pressure x = -n_y / f_z, y = n_x / f_z. Spin: |n_z - (c_x f_y - c_y f_x)| <= mu r f_z with c
+    the centre and r the shorter half side.
+    """
+    (x0, y0), (x1, y1) = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    cx, cy, spin = 0.5 * (x0 + x1), 0.5 * (y0 + y1), 0.5 * mu * min(x1 - x0, y1 - y0)
+    pressure = [
+        [0.0, 0.0, -x0, 0.0, -1.0, 0.0],
+        [0.0, 0.0, x1, 0.0, 1.0, 0.0],
+        [0.0, 0.0, -y0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, y1, -1.0, 0.0, 0.0],
+        [-cy, cx, spin, 0.0, 0.0, -1.0],
+        [cy, -cx, spin, 0.0, 0.0, 1.0],
+    ]
+    return np.vstack((np.hstack((pyramid, np.zeros((5, 3)))), pressure))
+
+
+class ContactLoad(NamedTuple):
+    """What a contact should carry."""
+
+    force: float  # wanted normal force [N]
+    limit: float  # largest normal force allowed [N]; 0 for a foot in the air
+    in_contact: bool = True  # whether it can push on the ground at all
+
+
+class QuadraticProgram(NamedTuple):
+    """One program: min x'Hx/2 + g'x, A x = b, lower <= C x <= upper.
+
+    The last rows of C, one a joint, are its torque less `tau_offset`.
+    """
+
+    H: Array  # shape (n, n)
+    g: Array  # shape (n,)
+    A: Array  # shape (n_base, n)
+    b: Array  # shape (n_base,)
+    C: Array  # shape (k, n)
+    lower: Array  # shape (k,)
+    upper: Array  # shape (k,)
+    tau_offset: Array  # shape (n_joints,)
+
+    def torques(self, x: Array) -> Array:
+        """Return the joint torques of a solution [Nm], shape (n_joints,)."""
+        rows: Array = self.C[len(self.C) - len(self.tau_offset) :]
+        return rows @ x + self.tau_offset
+
+
+class ProgramBuilder:
+    """Builds the programs of one robot, whose size never changes.
+
+    Attributes:
+        contacts: The contacts, in the order of the frames of the state.
+        size: Number of unknowns, of equality rows and of inequality rows.
+    """
+
+    def __init__(self, contacts: Sequence[Contact], nv: int, tau_max: Array) -> None:
+        """Lay out unknowns and rows.
+
+        Args:
+            contacts: The contacts.
+            nv: Number of velocity coordinates.
+            tau_max: Torque limits of the joints [Nm], shape (n_joints,).
+        """
+        self.contacts = tuple(contacts)
+        ends = np.cumsum([nv, *(contact.dim for contact in contacts)]).tolist()
+        self._places = [slice(*of_one) for of_one in pairwise(ends)]
+        n, n_forces = ends[-1], ends[-1] - nv
+        self._nv, self._tau_max = nv, tau_max
+        self._units = np.concatenate([np.zeros(0), *(FORCE_UNIT[: one.dim] for one in contacts)])
+        self._normals = [place.start + NORMAL for place in self._places]
+        cones = [np.zeros((0, n))]
+        for contact, place in zip(contacts, self._places, strict=True):
+            cones.append(np.zeros((len(contact.cone), n)))
+            cones[-1][:, place] = contact.cone * FORCE_UNIT[: contact.dim] / FORCE_UNIT[0]
+        self._ground = np.vstack((*cones, np.eye(n)[self._normals]))
+        self._weights = SMALLEST_WEIGHT + np.repeat([0.0, FORCE_WEIGHT], [nv, n_forces])
+        self.size = n, nv - len(tau_max), len(self._ground) + len(tau_max)
+
+    def build(
+        self,
+        state: DynamicsState,
+        tasks: Sequence[Task],
+        motions: Sequence[MotionRows] = (),
+        loads: Sequence[ContactLoad] = (),
+    ) -> QuadraticProgram:
+        """Build the program at one instant.
+
+        Args:
+            state: Dynamics now.
+            tasks: What is wanted.
+            motions: Motion of each contact in the axes of its force.
+            loads: What each contact should carry.
+        """
+        (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[NORMAL]
+        A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
+        weighted = A * np.concatenate([np.broadcast_to(t.weight, len(t.b)) for t in tasks])[:, None]
+        H, g = np.diag(self._weights), np.zeros(n)
+        H[:nv, :nv] += weighted.T @ A
+        g[:nv] = -b @ weighted
+        g[self._normals] = [-FORCE_WEIGHT * load.force / unit for load in loads]
+        motion = np.zeros((nv, n))  # rows of M a - J' f
+        motion[:, :nv] = state.M
+        for one, place, load in zip(motions, self._places, loads, strict=True):
+            if load.in_contact:
+                motion[:, place] = -one.jacobian.T
+        motion[:, nv:] *= self._units
+        count, h = len(self._ground), state.h
+        limits = np.empty((2, count + nv - n_base))
+        limits[:, :count] = [[0.0], [np.inf]]
+        highest = np.array([load.limit for load in loads]) / unit
+        limits[:, count - len(highest) : count] = np.full_like(highest, -np.inf), highest
+        limits[:, count:] = -self._tau_max - h[n_base:], self._tau_max - h[n_base:]
+        C = np.vstack((self._ground, motion[n_base:]))
+        A, b, (lower, upper) = motion[:n_base], -h[:n_base], limits
+        return QuadraticProgram(H, g, A, b, C, lower, upper, h[n_base:])
+
+    def wrenches(self, x: Array) -> Array:
+        """Return the wrench of each contact in a solution, in the axes of its force, shape (m, 6).
+
+        The torque of a point is zero.
+        """
+        found, forces = np.zeros((len(self.contacts), 6)), x[self._nv :] * self._units
+        for row, place in zip(found, self._places, strict=True):
+            row[: place.stop - place.start] = forces[place.start - self._nv : place.stop - self._nv]
+        return found
+
+
+INFINITE = 1e20  # ProxQP's infinity
+TOLERANCE = 1e-4  # residual of the optimality conditions at which a program counts as solved
+MAX_ITERATIONS = 10, 6  # outer ones, and Newton's in each: they bound the time of a solution
+STATUS = {
+    proxqp.QPSolverOutput.PROXQP_SOLVED: "solved",
+    proxqp.QPSolverOutput.PROXQP_MAX_ITER_REACHED: "iterations exhausted",
+    proxqp.QPSolverOutput.PROXQP_PRIMAL_INFEASIBLE: "infeasible",
+    proxqp.QPSolverOutput.PROXQP_DUAL_INFEASIBLE: "unbounded",
+}
+
+
+class QpSolution(NamedTuple):
+    """Result of the solver."""
+
+    x: Array  # the unknowns, shape (n,); only to be used when `solved`
+    status: str  # "solved", "not finite", "not run", or another one of `STATUS`
+    iterations: int
+
+    @property
+    def solved(self) -> bool:
+        """Whether `x` is the solution."""
+        return self.status == "solved"
+
+
+class QpSolver:
+    """ProxQP, dense, set up at the first program, and from then on updated in place and warm started."""
+
+    def __init__(
+        self,
+        size: tuple[int, int, int],
+        tolerance: float = TOLERANCE,
+        iterations: tuple[int, int] = MAX_ITERATIONS,
+    ) -> None:
+        """Set the numbers of unknowns, equality and inequality rows, tolerance and iterations."""
+        self._size, self._tolerance, self._iterations = size, tolerance, iterations
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self._qp, self._started = proxqp.dense.QP(*self._size), False
+        settings = self._qp.settings
+        settings.initial_guess = proxqp.InitialGuess.WARM_START_WITH_PREVIOUS_RESULT
+        settings.eps_abs, settings.eps_rel = self._tolerance, 0.0
+        settings.max_iter, settings.max_iter_in = self._iterations
+
+    def solve(self, program: QuadraticProgram) -> QpSolution:
+        """Return the solution of a program, or why there is none."""
+        p = program
+        if not (np.isfinite(p.H).all() and np.isfinite(p.g).all() and np.isfinite(p.tau_offset).all()):
+            return QpSolution(np.zeros(self._size[0]), "not finite", 0)
+        arguments = {"H": p.H, "g": p.g, "C": p.C}
+        arguments |= {"l": np.maximum(p.lower, -INFINITE), "u": np.minimum(p.upper, INFINITE)}
+        arguments |= {"A": p.A, "b": p.b} if self._size[1] else {}
+        if self._started:
+            self._qp.update(**arguments, update_preconditioner=False)
+        else:
+            self._qp.init(**arguments)
+        self._started = True
+        self._qp.solve()
+        info, x = self._qp.results.info, np.array(self._qp.results.x)
+        status = STATUS.get(info.status, "not run")
+        if status == "solved" and not np.isfinite(x).all():
+            status = "not finite"
+        if status != "solved":
+            self.reset()
+        return QpSolution(x, status, int(info.iter))

@@ -1,0 +1,350 @@
+"""The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+
+from inertial_estimation.control.adaptation import CompositeAdaptation
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.controller import ControlResult, WholeBodyController
+from inertial_estimation.control.health import controller_health, inertia_health, torque_error_health
+from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErrorIntake
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.supervisor import ControlSupervisor
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.alignment import AlignedSample, Continuity
+from inertial_estimation.inputs.joints import JOINTS, JointPart
+from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
+from inertial_estimation.inputs.sensors import ContactInput, ContactSource
+from inertial_estimation.inputs.stream import Stream
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes, robot_from_config
+from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    BaseReference,
+    BaseState,
+    Health,
+    JointReading,
+    JointSample,
+    LinkInertia,
+    TorqueCommand,
+    seconds,
+)
+from inertial_estimation.spatial.rotations import quaternion_from_rotation
+
+FORCE_AGE_S = 0.02  # for which a force before a joint state still shows a touchdown
+VELOCITY_AGE_NS = NANOSECONDS // 10  # of the last velocities that are used for damping
+RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
+MOST_WAITING = 64  # joint states that wait for inertias
+IMPOSSIBLE = (
+    *(DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE),
+    *(DropReason.CONTRADICTION, DropReason.NO_DIRECTION),
+)
+
+
+class SensedState:
+    """State of the robot as the inputs give it, in the controller's terms.
+
+    Attributes:
+        inputs: Takes readings and messages; joint states are the steps, at which the base is interpolated.
+    """
+
+    def __init__(self, config: ControllerConfig, setup: RobotSetup) -> None:
+        """Begin empty; contacts of the setup matter for a floating base only."""
+        floating, parameters = setup.robot.floating_base, config.robot
+        source = ContactSource.WRENCH if floating else ContactSource.NONE
+        self.inputs = RobotInputs(
+            setup,
+            parameters,
+            driver=JOINTS,
+            imu=False,
+            sources=dict.fromkeys(setup.contact_names, source),
+            await_contacts=False,  # they show early and late touchdowns
+            base_state=floating,
+            heading=floating,
+            corrections=joint_corrections(parameters.joint_offsets, parameters.drive_gains, setup.robot),
+        )
+        assert self.inputs.joints is not None
+        self.joint_states, self._soles = self.inputs.joints, bool(config.stance.soles)
+        self._base_streams = [self.inputs.streams[BASE_STATE]] if floating else []
+        self._impossible: dict[str, int] = {}  # number of those that are known, by stream
+
+    def joints(self, sample: AlignedSample) -> JointSample:
+        """Return the state of the joints of a sample."""
+        columns = self.joint_states.columns
+        return JointSample(sample.stamp_ns, sample.driver[columns.q], sample.driver[columns.v])
+
+    def base(self, sample: AlignedSample) -> BaseMotion | None:
+        """Return the motion of a floating base of a sample that has it; None for a fixed one."""
+        row = sample.rows.get(BASE_STATE)
+        if row is None:
+            return None
+        z = row[6:9] / math.sqrt(row[6:9] @ row[6:9])
+        x = row[9:12] - (row[9:12] @ z) * z
+        x /= math.sqrt(x @ x)
+        R_WB = np.array((x, np.cross(z, x), z))
+        return BaseMotion(quaternion_from_rotation(R_WB), row[0:3], row[3:6])
+
+    def normal_forces(self, sample: AlignedSample) -> list[float | None]:
+        """Return the newest normal force of each contact before a sample [N]; None where it is older.
+
+        Not that of its time itself: over DDS it may come before or after the joint state.
+        """
+        return [self._force(contact, sample) for contact in self.inputs.contacts.values()]
+
+    def _force(self, contact: ContactInput, sample: AlignedSample) -> float | None:
+        row = self.inputs.aligner.latest(contact.stream.spec.name, sample.time_ns - 1, FORCE_AGE_S)
+        if row is None:
+            return None
+        if not self._soles:  # a point, whose axes turn as it rolls
+            return math.sqrt(row[:3] @ row[:3])
+        base = sample.rows.get(BASE_STATE)
+        if contact.axes is WrenchAxes.BASE and base is not None:
+            return float(row[:3] @ base[6:9])
+        return float(row[2])
+
+    def refusal(self) -> tuple[int, str, Array] | None:
+        """Return the last impossible reading of joints or base since the last call; None: there was none.
+
+        Returns:
+            Its arrival [ns], the input and what is wrong with it, and the velocities of the joints as far as
+            they are known, possible or not [rad/s], shape (n,).
+        """
+        streams = [*(part.stream for part in self.joint_states.parts), *self._base_streams]
+        known, self._impossible = self._impossible, {one.spec.name: _impossible(one) for one in streams}
+        fresh = [one for one in streams if self._impossible[one.spec.name] > known.get(one.spec.name, 0)]
+        if not fresh:
+            return None
+        last = fresh[-1]
+        v = np.zeros(self.joint_states.columns.n)
+        for part in self.joint_states.parts:
+            v[part.joints] = _velocities(part)
+        name = BASE_STATE if last.spec.name == BASE_STATE else JOINTS
+        return last.drops.arrival_ns, f"{name}: {last.drops.summary}", v
+
+
+def _impossible(stream: Stream) -> int:
+    """Return the number of impossible readings of a stream."""
+    return sum(stream.drops.counts.get(reason, 0) for reason in IMPOSSIBLE)
+
+
+def _velocities(part: JointPart) -> Array:
+    """Return the velocities of the last reading of some joints; zero where it is old."""
+    stream, columns = part.stream, slice(len(part.joints), 2 * len(part.joints))
+    if stream.rejected and stream.rejected[-1][0] == stream.arrival_ns:
+        return stream.rejected[-1][1][columns]
+    newest = stream.ring.newest_ns
+    if newest is None or stream.arrival_ns - newest > VELOCITY_AGE_NS:
+        return np.zeros(len(part.joints))
+    return stream.ring.rows[stream.ring.end - 1, columns]
+
+
+class ControllerPipeline(TakesReadings):
+    """Aligns joint states and base states by stamp and answers with torques.
+
+    Attributes:
+        config: The parameters in force.
+        robot: The robot's model.
+        contacts: Names of the contacts, in the configured order.
+        last: Result of the last step; None before the first.
+        controller: The controller itself.
+        inputs: What takes joint states, base states and wrenches, as values or as messages. Wrenches are
+            optional, they show early and late touchdowns.
+        supervisor: Decides whether its torques are sent; counts what became of the joint states.
+        torque_errors: Takes what joints and base take more than the model says, which is added to it.
+    """
+
+    def __init__(self, config: ControllerConfig, urdf: str) -> None:
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If a list has the wrong length, or a floating base has no contact.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        if config.robot.floating_base and not config.robot.contacts:
+            raise ConfigurationError("'contacts' is empty, expected at least one contact for a floating base")
+        self.config = config
+        setup = robot_from_config(config.robot, urdf)
+        self.robot = setup.robot
+        frames = setup.contacts if config.robot.floating_base else ()
+        self.contacts = tuple(frame.name for frame in frames)
+        self.controller = WholeBodyController(config, self.robot, frames)
+        dynamics, limits = self.controller.dynamics, self.controller.tau_max
+        bodies = dynamics.bodies(config.inertias.links)
+        masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
+        self._inertias = InertiaIntake(masses, self.robot.total_mass)
+        self.torque_errors = TorqueErrorIntake(self.robot, limits)
+        self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, limits)
+        self._sensed = SensedState(config, setup)
+        self.inputs = self._sensed.inputs
+        self._waiting: deque[AlignedSample] = deque(maxlen=MOST_WAITING)
+        self.supervisor = ControlSupervisor(config, self.controller)
+        self.last: ControlResult | None = None
+        self._last_stamp_ns: int | None = None  # of the last command since the last gap of all inputs
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take orientation and twist of the base; its position is not used."""
+        self.inputs.push_orientation(BASE_STATE, state)
+
+    def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
+        """Take the inertia of one link; all links of one stamp are applied together between two steps.
+
+        One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
+        """
+        self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
+
+    def push_joint_reference(self, reading: JointReading) -> None:
+        """Take targets of joints by name; the others keep theirs.
+
+        Unknown names and bad numbers refuse all of it; positions are kept within the joints' limits. Both
+        are counted in `health`.
+        """
+        self.controller.references.request_joints(reading)
+
+    def push_base_reference(self, reference: BaseReference) -> None:
+        """Take where the base should be; it moves there smoothly.
+
+        One out of reach is refused and counted in `health`.
+        """
+        self.controller.references.request_base(reference)
+
+    def push_walk_command(self, command: WalkCommand) -> None:
+        """Take steps to walk; refused and counted where the robot cannot walk, or not that far."""
+        try:
+            self.controller.gait.command(command)
+        except ConfigurationError as error:
+            self.controller.references.refuse(str(error))
+
+    def push_hold(self, held: bool) -> None:
+        """Ask to stand on all feet, or to go on.
+
+        Args:
+            held: True: the swing under way ends, then it stands; what is left of the walk is kept. False: it
+                goes on with it.
+        """
+        self.controller.gait.hold(held)
+
+    def tick(self, now_ns: int) -> list[TorqueCommand]:
+        """Answer the joint states whose base state has arrived.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
+
+        Returns:
+            One command for each answered joint state, in order; none while a required input is lost. While
+            readings arrive that are impossible, the state is not known: the joints are damped.
+        """
+        inertias = self._inertias.pop()
+        if inertias is not None and self.config.inertias.applied:
+            self._adaptation.set_estimates(inertias)
+            adapted = self._adaptation.inertias if self._adaptation.active else inertias
+            self.controller.dynamics.set_inertias(adapted)
+        self.controller.dynamics.set_torque_errors(self.torque_errors.errors)
+        commands = [self._answer(sample) for sample in self._due()]
+        if self.inputs.aligner.missing(now_ns):
+            commands = []
+        refusal = self._sensed.refusal()
+        if refusal is not None and not commands and self._is_due(refusal[0]):
+            commands = [self._command(self.supervisor.refuse(*refusal))]
+        return commands
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Say how inputs, inertias and controller are.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
+        aligner, inertias = self.inputs.aligner, self.config.inertias
+        counts, references = self.supervisor.counts, self.controller.references
+        lost = aligner.missing(now_ns)
+        entry = controller_health(self.last, counts, references, lost, aligner.timeout, now_ns)
+        more = {
+            "held": "yes" if self.controller.gait.held else "no",
+            "joint velocities": self._sensed.joint_states.velocity_source,
+        }
+        return [
+            *self.inputs.health(now_ns),
+            inertia_health(self._inertias, inertias.timeout, now_ns, used=inertias.applied),
+            *torque_error_health(self.torque_errors),
+            Health(entry.name, entry.level, entry.message, {**entry.values, **more}),
+        ]
+
+    def reset(self) -> None:
+        """Forget state, references, inertias and buffered inputs, as at start."""
+        self.inputs.reset()
+        self._waiting.clear()
+        self._sensed.refusal()
+        self._start_over()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
+
+        Raises:
+            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
+        """
+        changed = replace_runtime_value(self.config, name, value)
+        self.supervisor.set_config(changed)
+        self._adaptation.config = changed.adaptation
+        self.inputs.aligner.timeout = changed.robot.inputs.timeout
+        self.config = changed
+
+    def _start_over(self) -> None:
+        """Forget all but the buffered inputs."""
+        self._inertias.reset()
+        self.controller.dynamics.reset_inertias()
+        self.torque_errors.reset()
+        self._adaptation.reset()
+        self.supervisor.reset()
+        self.last = None
+        self._last_stamp_ns = None
+
+    def _is_due(self, stamp_ns: int) -> bool:
+        """Return whether a command is due, by the rate; not for a stamp before that of the last one."""
+        period = (1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate
+        return self._last_stamp_ns is None or stamp_ns - self._last_stamp_ns >= period
+
+    def _due(self) -> Iterator[AlignedSample]:
+        """Yield the samples to answer now; those for which inertias are awaited stay for later."""
+        self._waiting.extend(self.inputs.ready())
+        wait = self.config.inertias.max_age, self.config.inertias.timeout
+        while self._waiting and not self._inertias.to_come(self._waiting[0].stamp_ns, *wait):
+            sample = self._waiting.popleft()
+            if sample.continuity is Continuity.RESTARTED and self.last is not None:
+                self._start_over()
+            if sample.continuity is Continuity.AFTER_GAP:
+                self._last_stamp_ns = None
+            if sample.missing:
+                self.supervisor.counts.unmatched += 1
+            elif self._is_due(sample.stamp_ns):
+                yield sample
+
+    def _answer(self, sample: AlignedSample) -> TorqueCommand:
+        last_ns = self._last_stamp_ns
+        h = 0.0 if last_ns is None else seconds(sample.stamp_ns - last_ns)
+        base, joints = self._sensed.base(sample), self._sensed.joints(sample)
+        after_gap = last_ns is None and self.last is not None
+        forces = self._sensed.normal_forces(sample)
+        result = self.supervisor.step(math.inf if after_gap else h, base, joints, forces)
+        if self._adaptation.active:
+            sliding = self.controller.sliding_error(joints)
+            adapted = self._adaptation.advance(h, base, joints, sliding, result)
+            self.controller.dynamics.set_inertias(adapted)
+        return self._command(result)
+
+    def _command(self, result: ControlResult) -> TorqueCommand:
+        self.last, self._last_stamp_ns = result, result.stamp_ns
+        return TorqueCommand(result.stamp_ns, self.robot.joint_names, result.tau)

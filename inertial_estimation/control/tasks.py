@@ -1,0 +1,121 @@
+"""Tasks of the whole-body controller: what is wanted of the acceleration, each as rows of least squares.
+
+A task asks a motion, with velocity J v and acceleration J a + J'v, for
+
+    J a + J'v = c_ref + k e + d (v_ref - J v)
+
+with references c_ref of the acceleration and v_ref of the velocity, an error e, a stiffness k [1/s^2] and a
+damping d [1/s]. The controller minimises the sum of w |A a - b|^2 over all tasks.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.control.config import TaskConfig
+from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
+
+FOOT = TaskConfig(stiffness=300.0, damping=35.0, weight=100.0)  # in the air: it has to land in time
+REST = TaskConfig(stiffness=0.0, damping=30.0, weight=1000.0)  # of a contact: nearly an equality
+COM_WEIGHT = 30.0
+
+
+class Task(NamedTuple):
+    """Rows w |A a - b|^2 on the acceleration a of base and joints."""
+
+    name: str
+    A: Array  # shape (m, nv)
+    b: Array  # wanted acceleration less the drift J'v, shape (m,)
+    weight: Array | float  # of each row, shape (m,), or of all
+
+
+class Reference(NamedTuple):
+    """What a coordinate is to do, and its error."""
+
+    error: Array | float
+    rate: Array | float = 0.0  # v_ref
+    acceleration: Array | float = 0.0  # c_ref
+
+
+class FootReference(NamedTuple):
+    """Where a foot should be, world axes, positions relative to the base origin."""
+
+    R_WF: Array  # orientation, shape (3, 3)
+    p_BF_W: Array  # position [m], shape (3,)
+    velocity: Array  # linear, in the world [m/s], shape (3,)
+    acceleration: Array  # linear, in the world [m/s^2], shape (3,)
+
+
+def following(
+    name: str, motion: MotionRows | FrameMotion, rows: slice, reference: Reference, gains: TaskConfig
+) -> Task:
+    """Return the task that some rows of a motion follow a reference."""
+    J, rate = motion.jacobian[rows], motion.velocity[rows]
+    pull = gains.stiffness * reference.error + gains.damping * (reference.rate - rate)
+    return Task(name, J, reference.acceleration + pull - motion.drift[rows], gains.weight)
+
+
+def com_task(state: DynamicsState, acceleration: Array) -> Task:
+    """Return the task of the horizontal acceleration of the centre of mass [m/s^2], shape (2,)."""
+    return Task("com", state.rows.jacobian[:2], acceleration - state.rows.drift[:2], COM_WEIGHT)
+
+
+def height_task(state: DynamicsState, reference: Reference, gains: TaskConfig) -> Task:
+    """Return the task of the height of the base above the support, which is at rest."""
+    return following("base_height", state.base, slice(2, 3), reference, gains)
+
+
+def orientation_task(
+    state: DynamicsState,
+    angles: Sequence[float],
+    rate: Array,
+    acceleration: Array,
+    gains: TaskConfig,
+) -> Task:
+    """Return the task that turns the base to R_ref = Rz(yaw) Ry(pitch) Rx(roll).
+
+    Args:
+        state: Dynamics now.
+        angles: Wanted roll, pitch and yaw [rad].
+        rate: Rates of roll and pitch [rad/s], shape (2,).
+        acceleration: Their derivatives [rad/s^2], shape (2,).
+        gains: Gains.
+    """
+    R, yaw = rotation_from_roll_pitch_yaw(*angles), angles[2]
+    axes = np.array([R[:, 0], (-math.sin(yaw), math.cos(yaw), 0.0)])  # of roll and pitch
+    reference = Reference(log_so3(R @ state.base.R_WF.T), rate @ axes, acceleration @ axes)
+    return following("base_orientation", state.base, slice(3, 6), reference, gains)
+
+
+def rest_task(contact: str, motion: MotionRows) -> Task:
+    """Return the task that brings a contact to rest: J a + J'v = -d J v.
+
+    With a large weight, not an equality, the program keeps a solution in every state: a robot that falls gets
+    the torques nearest to what was wanted.
+    """
+    return following(f"{contact} at rest", motion, slice(None), Reference(0.0), REST)
+
+
+def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
+    """Return the task that moves a foot through the air.
+
+    Args:
+        foot: The foot now.
+        wanted: Where it should be.
+        turn: Whether its orientation is controlled too; a point foot's is not.
+    """
+    error = wanted.p_BF_W - foot.p_BF_W
+    if not turn:
+        reference = Reference(error, wanted.velocity, wanted.acceleration)
+        return following("swing_foot", foot, slice(0, 3), reference, FOOT)
+    still = np.zeros(3)
+    reference = Reference(
+        np.concatenate((error, log_so3(wanted.R_WF @ foot.R_WF.T))),
+        np.concatenate((wanted.velocity, still)),
+        np.concatenate((wanted.acceleration, still)),
+    )
+    return following("swing_foot", foot, slice(None), reference, FOOT)

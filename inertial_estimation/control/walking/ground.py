@@ -1,0 +1,165 @@
+"""Where the feet stand: a frame of the ground carried by the feet, and the plane through them.
+
+The position of the base in the world is not measured. What is planned ahead is therefore kept in a frame G
+of the ground, z up, that the standing feet define: their places in G are known from when they landed,
+and each tick the pose of G is the one that fits the feet as forward kinematics finds them.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk
+
+PLANE_BLEND_S = 0.3  # in which the height follows a plane of the ground that a landing has changed
+SETTLING_S = 0.5  # in which a standing robot takes over where its feet are, and leans with the ground
+
+
+class GroundFrame(NamedTuple):
+    """Pose of the ground frame relative to the base origin, world axes."""
+
+    yaw: float  # its heading [rad]
+    R_WG: Array  # its orientation, shape (3, 3)
+    p_BG_W: Array  # its origin [m], shape (3,)
+
+    @classmethod
+    def at(cls, yaw: float, p_BG_W: Array) -> "GroundFrame":
+        """Return the frame of a heading and an origin."""
+        c, s = math.cos(yaw), math.sin(yaw)
+        return cls(yaw, np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), p_BG_W)
+
+    def from_ground(self, place: Array) -> Array:
+        """Return a place of the ground relative to the base origin, world axes [m], shape (3,)."""
+        point: Array = self.p_BG_W + self.R_WG @ place
+        return point
+
+    def to_ground(self, point: Array) -> Array:
+        """Return the place in the ground frame of a point relative to the base origin [m], shape (3,)."""
+        place: Array = self.R_WG.T @ (point - self.p_BG_W)
+        return place
+
+
+class GroundPlane(NamedTuple):
+    """A plane z = z_c + slope (p - p_c) in the ground frame."""
+
+    centre: Array  # p_c with z_c [m], shape (3,)
+    slope: Array  # rise along x and y, shape (2,)
+
+    def height(self, x: float, y: float) -> float:
+        """Return z at a place [m]."""
+        return float(self.centre[2] + self.slope @ ((x, y) - self.centre[:2]))
+
+    def axes(self) -> Array:
+        """Return axes with z along the normal and x without a part along y, in the ground frame, (3, 3)."""
+        sx, sy = self.slope.tolist()
+        z = np.array([-sx, -sy, 1.0]) / math.sqrt(1.0 + sx * sx + sy * sy)
+        x = np.array([1.0, 0.0, sx]) / math.sqrt(1.0 + sx * sx)
+        axes: Array = np.array([x, np.cross(z, x), z]).T
+        return axes
+
+
+class WalkingGround:
+    """Places of the feet, and the plane through them, which changes smoothly as they land.
+
+    Attributes:
+        places: Place of each foot in the ground frame [m], shape (n, 3).
+        plane: Plane through the feet that fits best in least squares.
+        lean: Roll and pitch of the ground the base leans with [rad], shape (2,).
+    """
+
+    def __init__(self, centres: Sequence[Array], yaw: float) -> None:
+        """Take the feet where they are; the ground frame lies below the base.
+
+        Args:
+            centres: Feet relative to the base origin, world axes [m], shape (3,) each.
+            yaw: Heading of the base [rad].
+        """
+        frame = GroundFrame.at(yaw, np.zeros(3))
+        self.places = np.array([frame.to_ground(centre) for centre in centres])
+        self.plane = self._plane_before = self._fitted()
+        self._since_landing = PLANE_BLEND_S
+        self.lean: Array = np.zeros(2)
+
+    @property
+    def middle(self) -> Array:
+        """Middle of the feet in the ground frame [m], shape (2,)."""
+        middle: Array = self.places[:, :2].mean(axis=0)
+        return middle
+
+    def advance(self, h: float) -> None:
+        """Let time pass [s]."""
+        self._since_landing += h
+
+    def locate(self, centres: Sequence[Array], standing: Sequence[int]) -> GroundFrame:
+        """Return the pose of the ground frame that fits the standing feet best in least squares.
+
+        Args:
+            centres: Feet relative to the base origin, world axes [m], shape (3,) each.
+            standing: Indices of those on the ground; at least two.
+        """
+        then, now = self.places[list(standing)], np.array([centres[i] for i in standing])
+        then_mean, now_mean = then.mean(axis=0), now.mean(axis=0)
+        frame = GroundFrame.at(turn_between(then - then_mean, now - now_mean), now_mean)
+        return frame._replace(p_BG_W=now_mean - frame.R_WG @ then_mean)
+
+    def blended_plane(self) -> GroundPlane:
+        """Return the plane of the ground, on its way from the one before the last landing."""
+        share, before = minimum_jerk(min(1.0, self._since_landing / PLANE_BLEND_S)), self._plane_before
+        return GroundPlane(*(a + share * (b - a) for a, b in zip(before, self.plane, strict=True)))
+
+    def relocate(self, frame: GroundFrame, centres: Sequence[Array], share: float = 1.0) -> None:
+        """Take all feet where they are found, or a share of the way there."""
+        found = np.array([frame.to_ground(centre) for centre in centres])
+        self.places += share * (found - self.places)
+
+    def settle(self, frame: GroundFrame, centres: Sequence[Array], h: float) -> None:
+        """Move the places of standing feet towards where they are found within a time [s]."""
+        self.relocate(frame, centres, min(1.0, h / SETTLING_S))
+        self.plane = self._fitted()
+
+    def land(self, frame: GroundFrame, centre: Array, foot: int) -> None:
+        """Take the place of a foot that has landed; the plane moves to include it.
+
+        Args:
+            frame: Pose of the ground frame.
+            centre: Its place relative to the base origin, world axes [m], shape (3,).
+            foot: Its index.
+        """
+        self.places[foot] = frame.to_ground(centre)
+        self._plane_before, self.plane = self.blended_plane(), self._fitted()
+        self._since_landing = 0.0
+
+    def update_lean(self, heading: float, share: float, h: float) -> None:
+        """Lean with the ground as seen along a heading.
+
+        Args:
+            heading: Direction in the ground frame [rad].
+            share: Of the ground's roll and pitch, 0 to 1.
+            h: Time since the last call [s].
+        """
+        c, s = math.cos(heading), math.sin(heading)
+        sx, sy = self.blended_plane().slope.tolist()
+        pitch = -math.atan(c * sx + s * sy)
+        roll = math.atan((c * sy - s * sx) * math.cos(pitch))
+        self.lean += min(1.0, h / SETTLING_S) * (share * np.array([roll, pitch]) - self.lean)
+
+    def _fitted(self) -> GroundPlane:
+        centre = self.places.mean(axis=0)
+        arms = self.places - centre
+        A = arms[:, :2]
+        return GroundPlane(centre, linear_algebra.solve(A.T @ A + 1e-9 * np.eye(2), A.T @ arms[:, 2]))
+
+
+def turn_between(then: Array, now: Array) -> float:
+    """Return the angle about z that turns points onto others best in least squares [rad].
+
+    Args:
+        then: Points relative to their mean, shape (n, 2 or 3).
+        now: The points after the rotation.
+    """
+    cross = float(then[:, 0] @ now[:, 1] - then[:, 1] @ now[:, 0])
+    return math.atan2(cross, float(then[:, 0] @ now[:, 0] + then[:, 1] @ now[:, 1]))
