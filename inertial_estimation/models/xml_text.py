@@ -26,6 +26,7 @@ class _Limits:
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self.builder.data
         self.parser.EntityDeclHandler = self._entity
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:

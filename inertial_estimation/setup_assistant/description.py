@@ -37,7 +37,7 @@ class Description:
         masses: Mass of every link [kg], zero without an inertia.
         imus: Links that carry an IMU, by their names or by a simulated sensor.
         force_sensors: Links that carry a sensor of force and torque.
-        turned_imus: Pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by the link.
+        turned_imus: Pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by link.
     """
 
     name: str
@@ -80,7 +80,7 @@ def describe(urdf: str) -> Description:
 
 
 def _simulated_sensors(root: Element, children: dict[str, str], kind: str) -> dict[str, str]:
-    """Return the poses of the simulated sensors of a kind (<gazebo><sensor>), by the links that carry them."""
+    """Return the poses of the simulated sensors of a kind (<gazebo><sensor>), by their links."""
     found: dict[str, str] = {}
     for gazebo in root.findall("gazebo"):
         place = gazebo.get("reference", "")

@@ -188,7 +188,7 @@ def _is_gripper(name: str, described: Description) -> bool:
 
 
 def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
-    """Return the joints of rods beside the feet and of wheels as feet, and those behind a small hand's branching.
+    """Return the joints of rods beside feet, of wheels as feet, and behind the branching of a small hand.
 
     A wheel is the one joint of a leg that turns without limits, the last.
 
@@ -445,9 +445,9 @@ def _locked(
 
 def _imu_doubts(described: Description, imu: str, reason: str) -> list[str]:
     if reason == NO_IMU:
-        return [f"imu_frame: {NO_IMU} (--imu LINK, or a frame of its own by the parameter frames)"]
+        return [f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)"]
     pose = described.turned_imus.get(imu)
-    said = f"imu_frame: the sensor is turned in '{imu}', its <pose> is {pose}: give it a frame (parameter frames)"
+    said = f"imu_frame: the sensor is turned in '{imu}' (<pose> {pose}): give it a frame (parameter frames)"
     return [said] if pose and reason != AS_ASKED else []
 
 

@@ -1,5 +1,6 @@
 """What `init` finds out about robots it has never seen, against what their makers say."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -184,6 +185,29 @@ def test_links_named_after_rotors_do_not_lock_their_joints() -> None:
     assert set(survey_of(biped(wheels=True)).locked) == {"left_disc", "right_disc"}
 
 
+def test_the_one_joint_of_a_leg_without_limits_is_a_wheel_whatever_its_name() -> None:
+    urdf = biped().replace("ankle", "last")
+    for side in ("left", "right"):
+        urdf = urdf.replace(
+            f'<joint name="{side}_last" type="revolute">', f'<joint name="{side}_last" type="continuous">'
+        )
+    survey = survey_of(urdf)
+    assert set(survey.locked) == {"left_last", "right_last"}
+    assert any("wheel" in doubt for doubt in survey.doubts)
+
+
+def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
+    with pytest.raises(ModelError, match="no link of 'biped' has a mass"):
+        survey_of(re.sub("<inertial>.*?</inertial>", "", biped()))
+
+
+def test_an_imu_that_is_turned_in_its_link_is_said() -> None:
+    sensor = (
+        '<gazebo reference="base"><sensor type="imu"><pose>0 0 0 0 0 1.57</pose></sensor></gazebo></robot>'
+    )
+    assert any("0 0 0 0 0 1.57" in doubt for doubt in survey_of(biped().replace("</robot>", sensor)).doubts)
+
+
 def test_a_rod_beside_a_foot_is_locked_and_the_foot_is_not() -> None:
     survey = survey_of(biped(rods=True))
     assert set(survey.locked) == {"left_spring", "right_spring"}
@@ -211,7 +235,8 @@ def test_joints_are_locked_and_kept_as_asked() -> None:
         survey_of(urdf, unlock=("right_disk",))
 
 
-def test_infinite_limits_are_none() -> None:
-    urdf = biped().replace('lower="-1" upper="1"', 'lower="-Inf" upper="+inf"', 1)
+def test_infinite_limits_and_negative_efforts_are_none() -> None:
+    urdf = biped().replace('lower="-1" upper="1" effort="50"', 'lower="-Inf" upper="+inf" effort="-1"', 1)
     limits = urdf_limits(survey_of(finite_limits(urdf)).robot)
-    assert np.isinf(limits.lower).sum() == np.isinf(limits.upper).sum() == 1
+    for without in (limits.lower, limits.upper, limits.effort):
+        assert np.isinf(without).sum() == 1
