@@ -14,7 +14,6 @@ import struct
 from binascii import crc32
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +23,10 @@ MAGIC = b"\x89MCAP0\r\n"
 SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
 IN_FILE, IN_CHUNK = range(1, DATA_END + 1), (SCHEMA, CHANNEL, MESSAGE)
 LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
-LARGEST_CHUNK = 2**28  # [bytes], decompressed
 LATEST_NS = 2**63  # first log time that no bag can have
 UNKNOWN_HASH = "RIHS01_" + 64 * "0"
+_MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
+_CHUNK = struct.Struct("<QQQI")  # first and last log time, decompressed size, checksum
 
 
 class Topic(NamedTuple):
@@ -37,22 +37,11 @@ class Topic(NamedTuple):
     definition: str
 
 
-@dataclass
-class Damage:
-    """What is known of the damage of a file.
-
-    Attributes:
-        chunks: Number of chunks of which something cannot be read although the file goes on behind them.
-    """
-
-    chunks: int = 0
+Messages = Iterator[tuple[Topic, int, bytes] | None]
+"""Topic, log time [ns] and serialised message, in the order of the file; None for a damaged chunk."""
 
 
-Messages = Iterator[tuple[Topic, int, bytes]]
-"""Topic, log time [ns] and serialised message, in the order of the file."""
-
-
-def recover(path: Path, folder: Path) -> tuple[Path, Damage]:
+def recover(path: Path, folder: Path) -> tuple[Path, int]:
     """Copy the whole messages of a file into a new bag.
 
     Args:
@@ -60,7 +49,8 @@ def recover(path: Path, folder: Path) -> tuple[Path, Damage]:
         folder: An empty folder, in which the bag is made.
 
     Returns:
-        The file of the new bag, and what is known of the damage.
+        The file of the new bag, and the number of chunks of which something cannot be read although the file
+        goes on behind them.
 
     Raises:
         RecordingError: If it is no bag, or no message of it can be read.
@@ -68,10 +58,14 @@ def recover(path: Path, folder: Path) -> tuple[Path, Damage]:
     """
     from rosbags.rosbag2 import StoragePlugin, Writer
 
-    damage, connections = Damage(), dict[Topic, Any]()
+    damaged, connections = 0, dict[Topic, Any]()
     repaired = folder / "repaired"
     with Writer(repaired, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
-        for topic, log_ns, data in READERS[path.suffix](path, folder, damage):
+        for message in RECOVERABLE[path.suffix](path, folder):
+            if message is None:
+                damaged += 1
+                continue
+            topic, log_ns, data = message
             if topic not in connections:
                 connections[topic] = writer.add_connection(
                     topic.name, topic.message_type, msgdef=topic.definition, rihs01=UNKNOWN_HASH
@@ -79,76 +73,66 @@ def recover(path: Path, folder: Path) -> tuple[Path, Damage]:
             writer.write(connections[topic], log_ns, data)
     if not connections:
         raise RecordingError("no message of it can be read")
-    return repaired / "repaired.db3", damage
+    return repaired / "repaired.db3", damaged
 
 
-def _mcap_messages(path: Path, _folder: Path, damage: Damage) -> Messages:
+def _mcap_messages(path: Path, _folder: Path) -> Messages:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise RecordingError("it does not begin as an mcap file does")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield from _Mcap(damage).messages(content)
-
-
-@dataclass
-class _Mcap:
-    """Reads the records of an mcap file without its index."""
-
-    damage: Damage
-    schemas: dict[int, tuple[str, str]] = field(default_factory=dict)
-    channels: dict[int, Topic] = field(default_factory=dict)
-
-    def messages(self, file: mmap.mmap) -> Messages:
-        """Yield the messages after the definitions of topics have been read, also those at the end."""
-        for opcode, begin, end in _records(file, len(MAGIC), IN_FILE):
-            if opcode in (SCHEMA, CHANNEL):
-                self._define(opcode, file[begin:end])
-        for opcode, begin, end in _records(file, len(MAGIC), IN_FILE):
-            if opcode == DATA_END:
-                return
-            if opcode == MESSAGE and end <= len(file):
-                yield from self._message(file[begin:end])
-            elif opcode == CHUNK:
-                yield from self._of_chunk(file[begin:end], whole=end <= len(file))
-
-    def _of_chunk(self, record: bytes, *, whole: bool) -> Messages:
-        try:
-            content = _chunk_content(record, whole=whole)
-        except Exception:  # ours, or whatever a library raises for damaged data
-            self.damage.chunks += whole
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    topics = _McapTopics()
+    for opcode, begin, end in _records(data, len(MAGIC), IN_FILE):
+        topics.define(opcode, data, begin, end)  # also those that are defined at the end alone
+    for opcode, begin, end in _records(data, len(MAGIC), IN_FILE):
+        if opcode == DATA_END:
             return
-        read = 0
-        for opcode, begin, end in _records(content, 0, IN_CHUNK):
-            if end > len(content):
-                break
-            read = end
-            if opcode == MESSAGE:
-                yield from self._message(content[begin:end])
-            else:
-                self._define(opcode, content[begin:end])
-        self.damage.chunks += whole and read < len(content)
+        if opcode == MESSAGE and end <= len(data):
+            yield from topics.message(data[begin:end])
+        elif opcode == CHUNK:
+            whole = end <= len(data)
+            try:
+                chunk = _chunk_content(data[begin:end], whole=whole)
+            except Exception:  # ours, or whatever a library raises for damaged data
+                chunk = b"damaged"
+            read = 0
+            for kind, first, last in _records(chunk, 0, IN_CHUNK):
+                if last <= len(chunk):
+                    read = last
+                    topics.define(kind, chunk, first, last)
+                    yield from topics.message(chunk[first:last]) if kind == MESSAGE else ()
+            if whole and read < len(chunk):
+                yield None
 
-    def _message(self, body: bytes) -> Messages:
-        with suppress(struct.error):
-            channel, _sequence, log_ns, _published_ns = _MESSAGE.unpack_from(body)
-            if channel in self.channels and log_ns < LATEST_NS:
-                yield self.channels[channel], log_ns, body[_MESSAGE.size :]
 
-    def _define(self, opcode: int, body: bytes) -> None:
+class _McapTopics:
+    """The topics of an mcap file, as schemas and channels define them."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[int, tuple[str, str]] = {}
+        self._channels: dict[int, Topic] = {}
+
+    def define(self, opcode: int, data: bytes | mmap.mmap, begin: int, end: int) -> None:
         """Keep a schema or channel; where it is damaged, its messages have no topic."""
+        if opcode not in (SCHEMA, CHANNEL):
+            return
+        body = data[begin:end]
         with suppress(struct.error, ValueError):
             (number,) = struct.unpack_from("<H", body)
             if opcode == SCHEMA:
                 name, at = _string(body, 2)
                 _encoding, at = _string(body, at)
-                self.schemas[number] = name, _string(body, at)[0]
+                self._schemas[number] = name, _string(body, at)[0]
             else:
                 (schema,) = struct.unpack_from("<H", body, 2)
-                self.channels[number] = Topic(_string(body, 4)[0], *self.schemas.get(schema, ("", "")))
+                self._channels[number] = Topic(_string(body, 4)[0], *self._schemas.get(schema, ("", "")))
 
-
-_MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
-_CHUNK = struct.Struct("<QQQI")  # first and last log time, decompressed size, checksum
+    def message(self, body: bytes) -> Messages:
+        """Yield a message, unless it is damaged or of an unknown topic."""
+        with suppress(struct.error):
+            channel, _sequence, log_ns, _published_ns = _MESSAGE.unpack_from(body)
+            if channel in self._channels and log_ns < LATEST_NS:
+                yield self._channels[channel], log_ns, body[_MESSAGE.size :]
 
 
 def _records(
@@ -169,7 +153,7 @@ def _chunk_content(record: bytes, *, whole: bool) -> bytes:
     compression, at = _string(record, _CHUNK.size)
     content = record[at + 8 :]
     if compression:
-        if not whole or size > LARGEST_CHUNK:
+        if not whole or size > LARGEST_RECORD:
             raise ValueError("a compressed chunk is cut short, or larger than any recorder makes it")
         content = _decompressor(compression).decompress(content, max_length=size)
     if whole and (len(content) != size or (checksum and crc32(content) != checksum)):
@@ -198,7 +182,7 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
     return data[at + 4 : end].decode("utf-8"), end
 
 
-def _sqlite_messages(path: Path, folder: Path, _damage: Damage) -> Messages:
+def _sqlite_messages(path: Path, folder: Path) -> Messages:
     """Yield messages until the first that is missing or no message; the index of times is not used.
 
     They are read from a copy without the page in which the file ends: sqlite reads zeros for what is missing
@@ -211,12 +195,22 @@ def _sqlite_messages(path: Path, folder: Path, _damage: Damage) -> Messages:
         size = file.seek(0, os.SEEK_END)
     os.truncate(copy, size - size % (page_size if page_size > 1 else 65536))
     with closing(sqlite3.connect(f"{copy.as_uri()}?immutable=1", uri=True)) as connection:
-        connection.text_factory = bytes
+        connection.text_factory = lambda text: text.decode(errors="replace")
         try:
             # sqlite opens a file that is shorter than its header says only for repairs
             connection.execute("PRAGMA writable_schema = ON")
-            topics = _sqlite_topics(connection)
-        except (sqlite3.Error, ValueError, AttributeError) as error:
+            definitions: dict[str, str] = {}
+            with suppress(sqlite3.Error):  # bags of Humble have no such table
+                definitions = dict(
+                    connection.execute(
+                        "SELECT topic_type, encoded_message_definition FROM message_definitions"
+                    )
+                )
+            topics = {
+                number: Topic(name, kind, definitions.get(kind) or "")
+                for number, name, kind in connection.execute("SELECT id, name, type FROM topics")
+            }
+        except sqlite3.Error as error:
             raise RecordingError(f"it is no sqlite3 bag: {error}") from error
         rows = connection.execute("SELECT topic_id, timestamp, data FROM messages NOT INDEXED ORDER BY rowid")
         with suppress(sqlite3.DatabaseError, OverflowError):
@@ -224,26 +218,9 @@ def _sqlite_messages(path: Path, folder: Path, _damage: Damage) -> Messages:
                 if not (topic in topics and isinstance(log_ns, int) and isinstance(data, bytes)):
                     return
                 yield topics[topic], log_ns, data
-    copy.unlink()
 
 
-def _sqlite_topics(connection: sqlite3.Connection) -> dict[int, Topic]:
-    definitions: dict[bytes, bytes] = {}
-    with suppress(sqlite3.Error):  # bags of Humble have no such table
-        definitions = dict(
-            connection.execute("SELECT topic_type, encoded_message_definition FROM message_definitions")
-        )
-    return {
-        number: Topic(name.decode(), kind.decode(), _text(definitions.get(kind)))
-        for number, name, kind in connection.execute("SELECT id, name, type FROM topics")
-    }
-
-
-def _text(value: object) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else ""
-
-
-READERS: Mapping[str, Callable[[Path, Path, Damage], Messages]] = {
+RECOVERABLE: Mapping[str, Callable[[Path, Path], Messages]] = {
     ".mcap": _mcap_messages,
     ".db3": _sqlite_messages,
 }

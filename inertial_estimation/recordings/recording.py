@@ -1,4 +1,4 @@
-"""Recordings: rosbag2 files (mcap or sqlite3) read as a stream of the core's own signals."""
+"""Recordings: bags of ROS 2 (mcap or sqlite3) and ROS 1, read as a stream of the core's own signals."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -23,7 +23,7 @@ from inertial_estimation.errors import (
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.inputs.messages import CONVERSIONS, ORIENTATION_TYPES, MessageReader
-from inertial_estimation.recordings.bag_recovery import READERS, recover
+from inertial_estimation.recordings.bag_recovery import RECOVERABLE, recover
 from inertial_estimation.signals import (
     BaseState,
     ContactSample,
@@ -36,12 +36,15 @@ from inertial_estimation.signals import (
 )
 
 METADATA = "metadata.yaml"
+ROS1 = ".bag"
+ENDINGS = (*RECOVERABLE, ROS1)
+EXPECTED = "a rosbag2 folder, an .mcap or .db3 file, or a .bag file of ROS 1"
 RawMessage = tuple[str, str, int, bytes]
-"""Topic, message type, log time [ns] and the serialised message."""
+"""Topic, message type, log time [ns] and the serialised message (CDR)."""
 
 
 class BagFile:
-    """An .mcap or .db3 file, or a folder of compressed ones.
+    """One file of a bag, or a folder of compressed ones.
 
     One that cannot be opened, or of which a damage shows while it is read, is replaced by a copy of its whole
     messages. Whether every chunk of a file is whole is known only when its checksum has been compared, which
@@ -53,7 +56,6 @@ class BagFile:
         message_count: Number of messages.
         start_ns: Log time of the first of them [ns].
         end_ns: Log time of the last of them [ns].
-        damaged: Whether something of it is known to be missing or damaged.
     """
 
     def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
@@ -65,17 +67,14 @@ class BagFile:
 
         Raises:
             RecordingError: If it is no bag, or nothing of it can be read.
-            MissingDependencyError: If `rosbags` is not installed.
         """
-        self.path, self.damaged, self.message_count = path, False, -1
+        self.path, self.message_count = path, -1
         self._warn, self._open, self._repaired = warn, ExitStack(), False
         try:
             self._reader = self._opened(path)
             self.message_count = int(self._reader.message_count)
-            if not getattr(self._reader.storage, "chunks", True):  # rosbags reads these in their order alone
-                any(False for _ in self._reader.messages())
-        except MissingDependencyError:
-            raise
+            if path.suffix != ROS1 and not getattr(self._reader.storage, "chunks", True):
+                any(False for _ in self._reader.messages())  # rosbags reads these in their order alone
         except Exception as error:  # whatever a damaged file makes rosbags stumble over
             self._reader = self._recovered(error)
         self.topics: dict[str, str] = {c.topic: c.msgtype for c in self._reader.connections}
@@ -88,42 +87,37 @@ class BagFile:
         self._open.close()
 
     def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
-        """Yield the messages of some topics in the order of their log times.
+        """Yield the messages of some topics in the order of their log times, as the file holds them.
 
         Args:
             topics: Topics to read.
             start_ns: Log time to begin at [ns]; None: the start.
         """
-        reader, count = self._reader, 0
+        count = 0
         try:
-            for message in _messages(reader, topics, start_ns):
+            for message in self._messages(topics, start_ns):
                 count += 1
                 yield message
         except Exception as error:  # whatever a damaged file makes the reader stumble over
-            if self._reader is reader:
-                self._reader = self._recovered(error)
-            yield from islice(_messages(self._reader, topics, start_ns), count, None)
-            return
-        expected = sum(int(c.msgcount) for c in reader.connections if c.topic in topics)
-        if count < expected and (start_ns is None or start_ns <= self.start_ns) and not self.damaged:
-            self._say(
-                f"is damaged: {expected - count} of the {expected} messages that its index counts are missing"
-            )
+            self._reader = self._recovered(error)
+            yield from islice(self._messages(topics, start_ns), count, None)
+
+    def _messages(self, topics: Collection[str], start_ns: int | None) -> Iterator[RawMessage]:
+        connections = [c for c in self._reader.connections if c.topic in topics]
+        if connections:  # for rosbags none means all
+            for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
+                yield connection.topic, connection.msgtype, log_ns, data
 
     def definition(self, message_type: str) -> str:
         """Return the definition of a message type that the file has, with those it needs; empty: none."""
-        found = (c.msgdef for c in self._reader.connections if c.msgtype == message_type)
-        definition = next(found, None)  # older rosbags have it as text
-        return "" if definition is None else str(getattr(definition, "data", definition))
+        found = (c.msgdef.data for c in self._reader.connections if c.msgtype == message_type)
+        return str(next(found, ""))
 
     def _opened(self, path: Path) -> Any:
-        try:
-            from rosbags.rosbag2 import Reader
-        except ImportError as error:
-            raise MissingDependencyError(
-                "reading a recording needs the package 'rosbags': pip install rosbags"
-            ) from error
-        return self._open.enter_context(Reader(path))
+        from rosbags import rosbag1, rosbag2
+
+        reader = rosbag1.Reader(path) if path.suffix == ROS1 else rosbag2.Reader(path)
+        return self._open.enter_context(reader)
 
     def _recovered(self, error: Exception) -> Any:
         """Open a copy of the whole messages, which are all where only their order was the matter.
@@ -134,11 +128,14 @@ class BagFile:
         if self._repaired:
             raise error
         self._repaired = True
-        if self.path.suffix not in READERS or self.path.is_dir():
+        if self.path.suffix == ROS1:
+            remedy = "'rosbag reindex' of ROS 1 mends a .bag that was cut short"
+            raise RecordingError(f"'{self.path}' cannot be read: {one_line(error)}; {remedy}") from error
+        if self.path.is_dir():
             raise RecordingError(f"the recording '{self.path}' cannot be read: {one_line(error)}") from error
         folder = self._open.enter_context(TemporaryDirectory())
         try:
-            copy, damage = recover(self.path, Path(folder))
+            copy, damaged = recover(self.path, Path(folder))
             reader = self._opened(copy)
         except Exception as second:  # ours, or of writing the copy
             self.close()
@@ -149,28 +146,16 @@ class BagFile:
         if reader.message_count == self.message_count:
             return reader
         lost = (
-            f"what cannot be read of {damage.chunks} damaged chunk(s) is left out"
-            if damage.chunks
+            f"what cannot be read of {damaged} damaged chunk(s) is left out"
+            if damaged
             else "what was recorded behind them is missing"
         )
         length_s = seconds(reader.end_time - 1 - reader.start_time)
-        self._say(
-            f"is cut short or damaged: {reader.message_count} messages over {length_s:.3f} s can be read, "
-            f"{lost} ({one_line(error, limit=100)})"
+        self._warn(
+            f"'{self.path}' is cut short or damaged: {reader.message_count} messages over {length_s:.3f} s "
+            f"can be read, {lost} ({one_line(error, limit=100)})"
         )
         return reader
-
-    def _say(self, what: str) -> None:
-        self.damaged = True
-        self._warn(f"'{self.path}' {what}")
-
-
-def _messages(reader: Any, topics: Collection[str], start_ns: int | None) -> Iterator[RawMessage]:
-    connections = [c for c in reader.connections if c.topic in topics]
-    if not connections:  # for rosbags none means all
-        return
-    for connection, log_ns, data in reader.messages(connections, start=start_ns):
-        yield connection.topic, connection.msgtype, log_ns, data
 
 
 def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
@@ -180,7 +165,7 @@ def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
     there is read, and a warning says what is missing.
 
     Args:
-        path: Folder of the bag, or its .mcap or .db3 file.
+        path: Folder of the bag, or its file.
 
     Returns:
         Its files with messages, in the order of the first of them, and what is missing or damaged, a sentence
@@ -188,14 +173,11 @@ def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
 
     Raises:
         RecordingError: If there is no bag, or nothing of it can be read.
-        MissingDependencyError: If `rosbags` is not installed.
     """
     if not path.exists():
-        raise RecordingError(f"no recording '{path}'; expected a rosbag2 folder, or an .mcap or .db3 file")
-    if path.is_file() and path.suffix not in READERS:
-        raise RecordingError(
-            f"'{path}' is no rosbag2 recording; expected its folder, or its .mcap or .db3 file"
-        )
+        raise RecordingError(f"no recording '{path}'; expected {EXPECTED}")
+    if path.is_file() and path.suffix not in ENDINGS:
+        raise RecordingError(f"'{path}' is no recording; expected {EXPECTED}")
     said: list[str] = []
     paths, expected = _files_of(path, said) if path.is_dir() else ([path], None)
     opened: list[BagFile] = []
@@ -209,7 +191,7 @@ def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
     if not readable:
         raise RecordingError([*problems, f"the recording '{path}' is empty: it has no messages"][0])
     count = sum(file.message_count for file in opened)
-    if expected not in (None, count) and not problems and not any(file.damaged for file in opened):
+    if expected not in (None, count) and not (said or problems):
         said.append(f"{METADATA} of '{path}' counts {expected} messages, its files have {count}")
     said += problems
     return readable, said
@@ -228,14 +210,15 @@ def _files_of(folder: Path, said: list[str]) -> tuple[list[Path], int | None]:
                 return [folder], None
             count = int(information["message_count"])
         except (ConfigurationError, KeyError, TypeError, AttributeError, ValueError) as error:
-            reason = one_line(error) if isinstance(error, ConfigurationError) else repr(error)
-            said.append(f"{METADATA} of '{folder}' is damaged, its files are read without it: {reason}")
+            said.append(
+                f"{METADATA} of '{folder}' is damaged, its files are read without it: {one_line(error)}"
+            )
             names = []
     else:
         said.append(f"'{folder}' has no {METADATA}: its recorder did not end regularly")
     gone = [name for name in names if not (folder / name).is_file()]
     there = [folder / name for name in names if name not in gone]
-    files = there or sorted(file for file in folder.iterdir() if file.suffix in READERS)
+    files = there or sorted(file for file in folder.iterdir() if file.suffix in RECOVERABLE)
     if not files:
         content = sorted(item.name for item in folder.iterdir())
         lacks = f"it has no .mcap or .db3 file, it has {listing(content)}" if content else "it is empty"
@@ -348,9 +331,9 @@ class MemoryRecording:
 
 
 class BagRecording(AbstractContextManager["BagRecording"]):
-    """A rosbag2 recording (mcap or sqlite3), read with the package `rosbags`, no ROS needed.
+    """A bag of ROS 2 (mcap or sqlite3) or ROS 1, read with the package `rosbags`, no ROS needed.
 
-    One that was cut short is read as far as it goes.
+    One of ROS 2 that was cut short is read as far as it goes.
 
     Attributes:
         name: The path.
@@ -365,15 +348,21 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         """Open a bag.
 
         Args:
-            path: Folder of the bag (with metadata.yaml), or its .mcap or .db3 file.
+            path: Folder of the bag (with metadata.yaml), or its .mcap, .db3 or .bag file.
 
         Raises:
             RecordingError: If there is no bag, or no message of it can be read.
             MissingDependencyError: If `rosbags` is not installed.
         """
+        try:
+            from rosbags.typesys import Stores, get_typestore
+        except ImportError as error:
+            raise MissingDependencyError(
+                "reading a recording needs the package 'rosbags': pip install rosbags"
+            ) from error
         self.name = str(path)
         self.malformed: dict[str, int] = {}
-        self._typestore = _typestore()
+        self._typestore = get_typestore(Stores.ROS2_JAZZY)
         self._files, self.warnings = open_bag(Path(path))
         self.topics: dict[str, str] = {
             name: kind for file in self._files for name, kind in file.topics.items()
@@ -384,10 +373,6 @@ class BagRecording(AbstractContextManager["BagRecording"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the files."""
         for file in self._files:
             file.close()
 
@@ -399,13 +384,20 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         """
         try:
             for file in self._files:
-                yield from file.messages(topics, start_ns)
-        except GeneratorExit:
+                ros1 = file.path.suffix == ROS1
+                for topic, kind, log_ns, data in file.messages(topics, start_ns):
+                    yield topic, kind, log_ns, self._cdr(data, kind) if ros1 else data
+        except RecordingError:
             raise
         except Exception as error:  # whatever a damaged file makes the reader stumble over
             raise RecordingError(
                 f"the recording '{self.name}' is truncated or damaged: {one_line(repr(error))}"
             ) from error
+
+    def _cdr(self, data: bytes, message_type: str) -> bytes:
+        """Return a message of ROS 1 as ROS 2 serialises it."""
+        self._know(message_type)
+        return bytes(self._typestore.ros1_to_cdr(data, message_type))
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `MemoryRecording`."""
@@ -432,13 +424,14 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         Raises:
             RecordingError: If their type is neither known nor in the recording.
         """
-        message_type = self.topics[topic]
-        if message_type not in self._typestore.fielddefs:
-            self._register(message_type)
-        return partial(self._typestore.deserialize_cdr, typename=message_type)
+        self._know(self.topics[topic])
+        return partial(self._typestore.deserialize_cdr, typename=self.topics[topic])
 
-    def _register(self, message_type: str) -> None:
-        """Register a type by the definition that the recording has of it."""
+    def _know(self, message_type: str) -> None:
+        """Register a type that is not known by the definition that the recording has of it."""
+        known = self._typestore.fielddefs
+        if message_type in known:
+            return
         from rosbags.typesys import get_types_from_msg
 
         text = next(filter(None, (file.definition(message_type) for file in self._files)), "")
@@ -447,7 +440,6 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 f"'{self.name}' has no definition of {message_type}, which is not known here"
             )
         types = get_types_from_msg(text, message_type)
-        known = self._typestore.fielddefs
         self._typestore.register({name: fields for name, fields in types.items() if name not in known})
 
     def messages(self, topic: str) -> Iterator[Any]:
@@ -529,13 +521,3 @@ def read_orientations(recording: Recording, topic: str) -> list[OrientationSampl
     if not orientations:
         raise RecordingError(f"topic '{topic}' of '{recording.name}' has no messages")
     return orientations
-
-
-def _typestore() -> Any:
-    try:
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading a recording needs the package 'rosbags': pip install rosbags"
-        ) from error
-    return get_typestore(Stores.ROS2_JAZZY)

@@ -102,6 +102,29 @@ def test_single_file_is_a_recording_too(tmp_path: Path) -> None:
         assert len(list(bag.entries(["/imu/data"]))) == 20
 
 
+def test_a_bag_of_ros_1_is_read(tmp_path: Path) -> None:
+    from rosbags.rosbag1 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    stamp = store.types["builtin_interfaces/msg/Time"](START // 10**9, START % 10**9)
+    header = store.types["std_msgs/msg/Header"](7, stamp, "base")
+    message = store.types[JOINT_STATE_TYPE](header, ["a"], np.array([0.1]), np.array([0.2]), np.array([3.0]))
+    with Writer(tmp_path / "old.bag") as writer:
+        connection = writer.add_connection("/joint_states", JOINT_STATE_TYPE, typestore=store)
+        writer.write(connection, START + 5, store.serialize_ros1(message, JOINT_STATE_TYPE))
+    with BagRecording(tmp_path / "old.bag") as bag:
+        (entry,) = bag.entries(["/joint_states"])
+    reading = entry.sample
+    assert isinstance(reading, JointReading)
+    assert (entry.log_ns, reading.stamp_ns, reading.names) == (START + 5, START, ("a",))
+    np.testing.assert_array_equal([reading.position, reading.velocity, reading.effort], [[0.1], [0.2], [3.0]])
+    content = (tmp_path / "old.bag").read_bytes()
+    (tmp_path / "old.bag").write_bytes(content[: len(content) // 2])
+    with pytest.raises(RecordingError, match=r"old\.bag' cannot be read: .*rosbag reindex"):
+        BagRecording(tmp_path / "old.bag")
+
+
 def test_no_such_bag(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no recording '.*nowhere'; expected a rosbag2 folder"):
         BagRecording(tmp_path / "nowhere")
