@@ -42,18 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the tables, write the recording and print what it holds."""
     from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
-    from inertial_estimation.recordings.table_conversion import convert_tables
-    from inertial_estimation.recordings.text_table import read_text_table
+    from inertial_estimation.recordings.table_conversion import convert_tables, read_text_table
     from inertial_estimation.signals import seconds
 
     if not math.isfinite(args.rate) or args.rate < 0.0:
         raise ConfigurationError(f"--rate is {args.rate:g} Hz, expected a positive number")
     folder = check_bag_folder(args.output, overwrite=args.overwrite)
     tables = [read_text_table(path) for path in args.tables]
-    conversion = convert_tables(tables, args.maps, joints=args.joints, rate=args.rate)
-    recording = conversion.recording
+    recording, remarks = convert_tables(tables, args.maps, joints=args.joints, rate=args.rate)
     write_recording(recording, folder, storage=args.storage, overwrite=args.overwrite)
-    print_warnings(conversion.remarks)
+    print_warnings(remarks)
     length_s = seconds(recording.end_ns - recording.start_ns)
     print(f"{folder}: {length_s:.3f} s from {seconds(recording.start_ns):.3f} s on")
     for topic, message_type in recording.topics.items():

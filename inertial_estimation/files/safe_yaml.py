@@ -19,7 +19,6 @@ LARGEST_TEXT = (
     2**18 if yaml.__with_libyaml__ else 2**16
 )  # [bytes], read in less than 2 s; the package's have 4 kB
 DEEPEST = 50  # levels of nesting; a parameter file has about six
-LONGEST_NUMBER = 400  # characters
 LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does
 _CORE = "tag:yaml.org,2002:"
 _LIST_TAGS = (f"{_CORE}seq", f"{_CORE}python/tuple")  # launch_ros writes every list as a tuple
@@ -50,43 +49,28 @@ class _PythonParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser
 _Parser: Any = getattr(yaml.cyaml, "CParser") if yaml.__with_libyaml__ else _PythonParser  # noqa: B009
 
 
-class _Loader(yaml.composer.Composer, _Parser):  # type: ignore[misc]
+class _Loader(yaml.composer.Composer, _Parser, yaml.resolver.BaseResolver):  # type: ignore[misc]
     """Composes nodes without aliases and not deeper than `DEEPEST`."""
 
     def __init__(self, text: str) -> None:
         _Parser.__init__(self, text)
         yaml.composer.Composer.__init__(self)
-        self._resolver = _Resolver()
+        yaml.resolver.BaseResolver.__init__(self)  # type: ignore[no-untyped-call]
         self._depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise _RefusedError(
-                event.start_mark, f"the alias '*{event.anchor}', which ROS parameters cannot have"
-            )
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent):
+            raise _RefusedError(event, f"the alias '*{event.anchor}', which ROS parameters cannot have")
         self._depth += 1
         if self._depth > DEEPEST:
-            raise _RefusedError(self.peek_event().start_mark, f"more than {DEEPEST} levels of nesting")
+            raise _RefusedError(event, f"more than {DEEPEST} levels of nesting")
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
 
-    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
-        pass
 
-    def ascend_resolver(self) -> None:
-        pass
-
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        return self._resolver.resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
-
-
-class _Resolver(yaml.resolver.BaseResolver):
-    """Tags of plain scalars: null, truth values, whole numbers and floats; everything else is text."""
-
-
-for _name, _pattern, _first in (
+for _name, _pattern, _first in (  # of plain scalars; everything else is text
     ("bool", r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
     ("null", r"~|null|Null|NULL|", "~nN"),
     ("int", r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)", "-+0123456789"),
@@ -97,15 +81,15 @@ for _name, _pattern, _first in (
     ),
 ):
     _starts = [*_first, ""] if _name == "null" else list(_first)
-    _Resolver.add_implicit_resolver(f"{_CORE}{_name}", re.compile(rf"(?:{_pattern})\Z"), _starts)
+    _Loader.add_implicit_resolver(f"{_CORE}{_name}", re.compile(rf"(?:{_pattern})\Z"), _starts)
 
 
 class _RefusedError(Exception):
-    """What a text may not hold, and where."""
+    """What a text may not hold, and where: an event or a node."""
 
-    def __init__(self, mark: Any, got: str) -> None:
+    def __init__(self, place: Any, got: str) -> None:
         super().__init__(got)
-        self.line = mark.line + 1
+        self.line = place.start_mark.line + 1
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
@@ -170,62 +154,47 @@ def yaml_line(value: Any) -> str:
 
 def _value(node: Any) -> Any:
     """Return the Python value of a node; the depth is bounded by the composer."""
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
-    expected = (f"{_CORE}map",) if isinstance(node, yaml.MappingNode) else _LIST_TAGS
-    if node.tag not in expected:
-        raise _RefusedError(node.start_mark, f"the tag '{node.tag}', expected none")
-    if isinstance(node, yaml.SequenceNode):
+    kind = node.tag.removeprefix(_CORE)
+    if isinstance(node, yaml.ScalarNode) and f"{_CORE}{kind}" == node.tag and kind in _SCALARS:
+        try:
+            return _SCALARS[kind](node.value)
+        except (ValueError, OverflowError, KeyError):
+            shown = one_line(node.value, limit=40)
+            raise _RefusedError(
+                node, f"'{shown}', expected a value of type {kind} within its range"
+            ) from None
+    if isinstance(node, yaml.SequenceNode) and node.tag in _LIST_TAGS:
         return [_value(item) for item in node.value]
-    return _mapping(node.value)
+    if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
+        return _mapping(node.value)
+    raise _RefusedError(node, f"the tag '{node.tag}', expected none")
 
 
 def _mapping(pairs: Iterable[tuple[Any, Any]]) -> YamlMapping:
     mapping = YamlMapping()
     for key, value in pairs:
         if not isinstance(key, yaml.ScalarNode):
-            raise _RefusedError(key.start_mark, "a list or mapping as a key, expected a name")
-        name, line = str(key.value), key.start_mark.line + 1
+            raise _RefusedError(key, "a list or mapping as a key, expected a name")
+        name = str(key.value)
         if name in mapping:
-            raise _RefusedError(
-                key.start_mark,
-                f"the key '{name}' is there a second time, first in line {mapping.lines[name]}",
-            )
+            said = f"the key '{name}' is there a second time, first in line {mapping.lines[name]}"
+            raise _RefusedError(key, said)
         mapping[name] = _value(value)
-        mapping.lines[name] = line
+        mapping.lines[name] = key.start_mark.line + 1
     return mapping
 
 
-def _scalar(node: Any) -> Any:
-    text = node.value
-    read = _SCALARS.get(node.tag.removeprefix(_CORE)) if node.tag.startswith(_CORE) else None
-    if read is None:
-        raise _RefusedError(node.start_mark, f"the tag '{node.tag}', expected none")
-    try:
-        return read(text)
-    except (ValueError, OverflowError, KeyError):
-        kind = node.tag.removeprefix(_CORE)
-        shown = text if len(text) <= 40 else f"{text[:37]}..."
-        raise _RefusedError(
-            node.start_mark, f"'{shown}', expected a value of type {kind} within its range"
-        ) from None
-
-
 def _integer(text: str) -> int | float:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError
     plain = text.lstrip("+-")
     octal = len(plain) > 1 and plain[0] == "0" and plain[1] in "01234567"
     number = int(text, 8 if octal else 0)
-    return number if abs(number) <= LARGEST_INTEGER else _float(str(number))
+    return number if abs(number) <= LARGEST_INTEGER else float(number)
 
 
 def _float(text: str) -> float:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError
-    named = {".inf": "inf", "+.inf": "inf", "-.inf": "-inf", ".nan": "nan"}.get(text.lower())
-    number = float(named or text)
-    if named is None and number in (float("inf"), float("-inf")):
+    infinite = text.lower().lstrip("+-") in (".inf", ".nan")
+    number = float(text.replace(".", "") if infinite else text)
+    if abs(number) == float("inf") and not infinite:
         raise OverflowError
     return number
 
