@@ -20,7 +20,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.plots.check_figures import (
+from inertial_estimation.plots.check_report import (
     figure_of_gyroscope,
     figure_of_masses,
     figure_of_time_offsets,

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from inertial_estimation.comparison.comparison import FIGURES, Comparison
 from inertial_estimation.comparison.result_values import value_text
@@ -15,7 +13,7 @@ from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.page import NO_NUMBER, page_environment
-from inertial_estimation.plots.style import COLOURS, TIME_LABEL, WIDTH, draw_band, draw_line, new_figure, tidy
+from inertial_estimation.plots.style import COLOURS, TIME_LABEL, draw_band, draw_line, new_figure, tidy
 from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
@@ -156,9 +154,7 @@ def _figure_of_final_masses(results: Sequence[RunResult]) -> Any:
     """Draw the masses at the end as points with two sigma, one row a link."""
     masses = [[value for value in result.values.values() if value.mass_of] for result in results]
     links = list(dict.fromkeys(value.mass_of for values in masses for value in values))
-    figure = Figure(figsize=(WIDTH, 0.32 * len(links) + 1.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    axis = figure.subplots()
+    figure, (axis,) = new_figure(1, row_height=0.32 * len(links) + 0.6)
     for number, (result, values) in enumerate(zip(results, masses, strict=True)):
         shift = 0.6 * (number / max(len(results) - 1, 1) - 0.5)
         places = [links.index(value.mass_of) + shift for value in values]

@@ -1,11 +1,16 @@
 """Self-contained HTML pages for a phone or a printer: Jinja templates with autoescaping, no network."""
 
 import base64
+import io
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -52,3 +57,26 @@ def _triple(values: Iterable[float]) -> str:
 
 def _principal_moments(inertia: InertialParameters) -> str:
     return ", ".join(_number(float(moment)) for moment in linear_algebra.eigvalsh(inertia.inertia_Fcm))
+
+
+def svg(figure: Any, name: str) -> Markup:
+    """Return a figure as an SVG element for an HTML page, with text as text elements.
+
+    Args:
+        figure: The figure.
+        name: Unique in the page: identifiers inside the SVG derive from it.
+    """
+    buffer = io.StringIO()
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
+    with mpl.rc_context(settings):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    head, tail = text.split(">", 1)
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    identifiers = sorted(set(re.findall(r' id="([^"]+)"', tail)), key=len, reverse=True)
+    for identifier in identifiers:
+        for before, after in (('id="', '"'), ("url(#", ")"), ('href="#', '"')):
+            tail = tail.replace(f"{before}{identifier}{after}", f"{before}{name}-{identifier}{after}")
+    return Markup(f'{head} role="img">{tail.rstrip()}')  # matplotlib escapes its text

@@ -114,9 +114,9 @@ def mark_time(axes: Sequence[Any], time: TimeAxis) -> None:
     axes[-1].set_xlabel(TIME_LABEL)
 
 
-def thin(t: Array, values: Array) -> tuple[Array, Array]:
-    """Return times and values thinned to the number of points that a figure can resolve."""
-    step = max(1, len(t) // MAX_POINTS)
+def thin(t: Array, values: Array, points: int = MAX_POINTS) -> tuple[Array, Array]:
+    """Return times and values thinned to a number of points, by default what a figure can resolve."""
+    step = max(1, len(t) // points)
     return t[::step], values[::step]
 
 

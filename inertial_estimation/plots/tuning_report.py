@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.identification_figures import inline_svg
-from inertial_estimation.plots.page import page_environment
+from inertial_estimation.plots.page import page_environment, svg
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, tidy
 from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.judged_replays import JudgedMetric
@@ -85,8 +83,8 @@ def _section(result: TuningResult) -> dict[str, Any]:
             for p in result.parameters
         ],
         "figures": [
-            ("Trials", _svg(figure_of_trials(result), f"{objective.node}-trials")),
-            ("How much each value matters", _svg(figure_of_sensitivities(result), f"{objective.node}-range")),
+            ("Trials", svg(figure_of_trials(result), f"{objective.node}-trials")),
+            ("How much each value matters", svg(figure_of_sensitivities(result), f"{objective.node}-range")),
         ],
     }
 
@@ -111,10 +109,6 @@ def _by_recording(judged: Sequence[JudgedMetric]) -> dict[str, list[JudgedMetric
     for metric in judged:
         found.setdefault(Path(metric.recording).name, []).append(metric)
     return found
-
-
-def _svg(figure: Any, name: str) -> Markup:
-    return Markup(inline_svg(figure, name))  # drawn by matplotlib, which escapes its text
 
 
 def figure_of_trials(result: TuningResult) -> Any:

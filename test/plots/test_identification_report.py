@@ -9,8 +9,12 @@ import pytest
 from support.identification_scene import made_up_run
 
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.plots.identification_figures import MOST_ROWS, figures_of_torques, inline_svg
-from inertial_estimation.plots.identification_report import identification_page
+from inertial_estimation.plots.identification_report import (
+    MOST_ROWS,
+    figures_of_torques,
+    identification_page,
+)
+from inertial_estimation.plots.page import svg
 
 pytest.importorskip("matplotlib")
 SOURCE = {
@@ -144,6 +148,6 @@ def test_the_worst_rows_are_drawn_where_there_are_many(run):
 
 
 def test_a_figure_is_valid_xml_by_itself(run):
-    root = ElementTree.fromstring(inline_svg(figures_of_torques(run.training)[0], "one"))
+    root = ElementTree.fromstring(svg(figures_of_torques(run.training)[0], "one"))
     assert root.tag.endswith("svg")
     assert "shoulder" in "".join(root.itertext())
