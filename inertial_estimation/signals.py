@@ -380,6 +380,8 @@ class InertialEstimate:
         located: What makes the innovations large, once it is certain or a load that may be a push; else None.
             A load that became certain while estimates were withheld comes with the next estimate.
         sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``.
+        measured: Whether a measurement of this time was used. Between two of them the hand-over goes on, and
+            all but stamp and links is of the last one.
     """
 
     stamp_ns: int
@@ -396,6 +398,7 @@ class InertialEstimate:
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     located: LocatedCause | None = None
     sensor_errors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

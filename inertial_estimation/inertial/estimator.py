@@ -13,7 +13,7 @@ from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, Inert
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.inertial.link_estimates import PublishedLinks
+from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
@@ -202,7 +202,8 @@ class InertialEstimator:
             self.supervisor.reset()
         self._links.reset()
         self.steps.clear()
-        self._since_block, self._pace = math.inf, HandOverPace()
+        self._since, self._pace = math.inf, HandOverPace()  # time since the last measurement [s]
+        self._last: InertialEstimate | None = None  # the last one that followed a measurement
         self.directions = InformedDirections(self.model.unknowns.n_inferred)
 
     def set_learning(self, learning: bool) -> None:
@@ -257,9 +258,10 @@ class InertialEstimator:
             )
         assert equation.state is not None
         speed = float(np.abs(equation.state.v).max(initial=0.0))
-        block = self.model.block(equation, self.believed(), step.dt, step.time_ns)
+        dt, self._since = min(self._since + step.dt, self.config.window), 0.0
+        block = self.model.block(equation, self.believed(), dt, step.time_ns)
         if self.bias.active:
-            return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, step.dt))
+            return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, dt))
         if self.bias.is_known:
             block = replace(block, value=block.value - self.bias.bias)
         if not self.learning:
@@ -269,12 +271,8 @@ class InertialEstimator:
             return self._counted(replace(outcome, decision=self.filter.update(block)))
         assert self.supervisor is not None
         outcome = self._outcome(block, self._decision())
-        self._since_block += step.dt
-        if self._since_block >= 0.5 * self.config.window - 1e-4:
-            dt = min(self._since_block, self.config.window)
-            self._since_block = 0.0
-            causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
-            self.supervisor.feed(BankBlock(replace(block, dt=dt), causes, equation))
+        causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
+        self.supervisor.feed(BankBlock(block, causes, equation))
         return self._counted(outcome)
 
     def _counted(self, outcome: StepOutcome) -> StepOutcome:
@@ -306,14 +304,10 @@ class InertialEstimator:
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
         self._links.take(posterior.at.pi_C, posterior.body_covariances)
-        links = self._links.advance(
-            step.dt,
-            self._pace.rate(self.config.hand_over_rate, step.time_ns, self.supervisor),
-            () if self.supervisor is None else tuple(self.supervisor.loads.varying),
-        )
+        links = self._handed_over(step.time_ns, step.dt)
         self.directions.follow(step.time_ns, posterior.P[:k, :k], model.unknowns.prior_covariance[:k, :k])
         assert step.equation.state is not None
-        return InertialEstimate(
+        self._last = InertialEstimate(
             step.stamp_ns,
             links,
             model.measurement.row_names,
@@ -328,6 +322,27 @@ class InertialEstimator:
             self.noise.factors(),
             self.located,
             model.named_errors(posterior.x[k:], posterior.P[k:, k:], step.equation.state.tau),
+        )
+        return self._last
+
+    def between(self, stamp_ns: int, time_ns: int, dt: float) -> InertialEstimate | None:
+        """Hand over the parameters at a step without a measurement; None before the first measurement.
+
+        Args:
+            stamp_ns: Stamp that the estimate carries [ns].
+            time_ns: Time of the step [ns].
+            dt: Time since the step before [s].
+        """
+        self._since += dt
+        if self._last is None:
+            return None
+        links = self._handed_over(time_ns, dt)
+        return replace(self._last, stamp_ns=stamp_ns, links=links, measured=False)
+
+    def _handed_over(self, time_ns: int, dt: float) -> LinkEstimates:
+        rate = self._pace.rate(self.config.hand_over_rate, time_ns, self.supervisor)
+        return self._links.advance(
+            dt, rate, () if self.supervisor is None else tuple(self.supervisor.loads.varying)
         )
 
     @property

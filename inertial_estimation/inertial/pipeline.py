@@ -12,7 +12,7 @@ from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredSt
 from inertial_estimation.inertial.health import estimator_health
 from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.supervisor import Phase
-from inertial_estimation.inertial.windows import NeededInputs, StateWindows
+from inertial_estimation.inertial.windows import Between, NeededInputs, StateWindows
 from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
@@ -36,7 +36,7 @@ class InertialPipeline(TakesReadings):
         robot: The robot.
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
-        on_update: Called with the measurement of every step and the outcome of its update; None: nothing is.
+        on_update: Called with every measurement and the outcome of its update; None: nothing is.
         input_names: Names of the inputs, for messages.
         inputs: What takes the readings, as values or as messages.
         checks: Checks of the data against the description.
@@ -182,6 +182,8 @@ class InertialPipeline(TakesReadings):
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
+        if state is Between.MEASUREMENTS:
+            return self.estimator.between(sample.stamp_ns, sample.time_ns, dt)
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation)

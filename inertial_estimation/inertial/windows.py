@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
 from inertial_estimation.inertial.hypotheses import InputNames
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.clocks import Times
@@ -29,6 +30,7 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
+JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
 _NO_MOTION = None, None, None
 _measured = made_of_checked(MeasuredState)
 
@@ -179,11 +181,18 @@ class NeededInputs:
         )
 
 
+class Between(Enum):
+    """What a step has in place of a state that is not due."""
+
+    MEASUREMENTS = "between two measurements"
+
+
 class StateWindows:
     """Reduces every input over one window around a step.
 
     The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
-    that of the joint states, to whose centroid the others are moved.
+    that of the joint states, to whose centroid the others are moved. States come twice in a window, as means
+    over windows that overlap by more tell hardly more; at every step for the filters of the papers.
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
@@ -201,21 +210,25 @@ class StateWindows:
         max_gap = config.robot.inputs.max_gap
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs), 0
+        self._interval_ns = self._half_ns - JITTER_NS if config.filter == INFORMATION else 0
+        self._last_ns: int | None = None  # time of the last state
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
-    def state_at(self, sample: AlignedSample) -> MeasuredState | None:
+    def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
         """Reduce all inputs over the window around a step.
 
         Args:
             sample: The step.
 
         Returns:
-            The state, or None where an input is missing or its window too short.
+            The state where one is due; None where an input is missing or its window too short.
         """
         if self._signs is not None:
             self._signs.follow()
         if sample.missing or self.axes.unknown:
             return None
+        if self._last_ns is not None and 0 <= sample.time_ns - self._last_ns < self._interval_ns:
+            return Between.MEASUREMENTS
         joints = self._window(JOINTS, sample.time_ns)
         if joints is None:
             return None
@@ -229,6 +242,7 @@ class StateWindows:
         sign = (
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
+        self._last_ns = sample.time_ns
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:

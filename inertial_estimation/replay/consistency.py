@@ -39,7 +39,7 @@ def innovation_metrics(estimates: Sequence[InertialEstimate]) -> dict[str, Any]:
     Returns:
         ``nis`` and ``noise`` of `metrics.json`; nothing if the filter never learned.
     """
-    learned = [e for e in estimates if e.decision is not Decision.DISABLED]
+    learned = [e for e in estimates if e.measured and e.decision is not Decision.DISABLED]
     if not learned:
         return {}
     last, nis = learned[-1], np.array([e.nis for e in learned])

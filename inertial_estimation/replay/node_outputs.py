@@ -174,8 +174,9 @@ class _InertialOutputs(NodeOutputs):
         for estimate in self._estimates:
             stamp_ns = estimate.stamp_ns
             yield from self._links(estimate, messages)
-            residual = torque_residual_to_msg(estimate, messages["/torque_residual"])
-            yield stamp_ns, "/torque_residual", residual
+            if estimate.measured:
+                residual = torque_residual_to_msg(estimate, messages["/torque_residual"])
+                yield stamp_ns, "/torque_residual", residual
             figures = self._telemetry.values(estimate, 0.0)
             yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
             push = external_wrench_of(estimate)

@@ -87,9 +87,9 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 name = link.published.link
                 self.send(self._inertias[name], partial(inertia_to_msg, published, msg))
                 self.send(self._payloads[name], partial(inertia_to_msg, payload, msg))
-            self.send(
-                self._by_joint["residual"], partial(torque_residual_to_msg, estimate, self._residual_msg)
-            )
+            if estimate.measured:
+                residual = partial(torque_residual_to_msg, estimate, self._residual_msg)
+                self.send(self._by_joint["residual"], residual)
             self._publish_torque_errors(estimate)
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)

@@ -135,16 +135,19 @@ class RecordedRun:
                 None: never.
 
         Yields:
-            The measurement of each step, and the outcome of its update.
+            Every measurement, and the outcome of its update.
         """
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source)
         tilt, inertial, topics = pipelines.tilt, pipelines.inertial, self._topics(pipelines)
         assert inertial is not None
         found: list[tuple[MeasuredStep, StepOutcome]] = []
+        last_ns: int | None = None
 
         def keep(step: MeasuredStep, update: StepOutcome) -> None:
+            nonlocal last_ns
             found.append((step, update))
-            next_ns = step.stamp_ns + round(step.dt * NANOSECONDS)
+            interval_ns = round(step.dt * NANOSECONDS) if last_ns is None else step.stamp_ns - last_ns
+            last_ns, next_ns = step.stamp_ns, step.stamp_ns + interval_ns
             if learn_until_ns is not None and next_ns >= learn_until_ns:
                 inertial.set_enabled(False)
 
