@@ -13,7 +13,7 @@ import numpy as np
 
 from inertial_estimation.errors import InertialEstimationError, listing
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.inputs.possible import REPORTED_NS, DropReason
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -29,7 +29,7 @@ class Continuity(Enum):
     """Relation of a sample to the one before."""
 
     CONTINUOUS = "continuous"
-    AFTER_GAP = "after a gap"  # of `inputs.jump`, or the clock was set: inertias and biases are still valid
+    AFTER_GAP = "after a gap"  # of `JUMP_NS`, or the clock was set: inertias and biases are still valid
     RESTARTED = "restarted"  # the first, or a recording or simulation begins anew: no earlier state is valid
 
 
@@ -61,7 +61,6 @@ class Limits(NamedTuple):
     period: float  # shortest one between steps
     wait: int  # longest that a step waits for other inputs
     gap: int  # longest that is interpolated over
-    jump: int  # from which a gap discards what changes quickly
     half: int  # by which streams must have come beyond a step
 
 
@@ -84,7 +83,7 @@ class Aligner:
         self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        limits = (config.max_wait, config.max_gap, config.jump, half_window)
+        limits = (config.max_wait, config.max_gap, half_window)
         period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
         self._limits = Limits(period_ns, *(round(NANOSECONDS * limit) for limit in limits))
         self._mean = np.zeros(driver.spec.width)
@@ -163,7 +162,7 @@ class Aligner:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
         rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._required}
-        if last is not None and time - last > self._limits.jump:
+        if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)

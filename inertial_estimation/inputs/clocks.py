@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
@@ -226,7 +226,7 @@ class StreamClock:
         self.even = EvenTimes("auto" if config.stamps == "arrival" else config.stamps)
         self.by_arrival = by_arrival  # whether the stamps are not used
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
-        self.longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))  # step that continues them
+        self.longest_ns = min(round(NANOSECONDS * config.max_gap), JUMP_NS)  # step that continues them
         self._delay_ns, self._zeros = round(NANOSECONDS * delay), 0
         # Stamps, rows and arrivals of consecutive readings on another clock, until it is decided.
         self.held: list[tuple[int, Array, int]] = []
@@ -284,17 +284,16 @@ class ClockGroup:
     A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
     of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
     clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
-    before (a recording or simulation begins anew, where they go back by more than `inputs.jump`), else of
+    before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of
     this one. A clock that differs from those of most
-    streams by `inputs.jump` (of two that which differs more from the arrivals) is moved by the difference,
+    streams by `JUMP_NS` (of two that which differs more from the arrivals) is moved by the difference,
     and named.
     """
 
-    def __init__(self, config: InputConfig) -> None:
+    def __init__(self) -> None:
         self.streams: list[Stream] = []
         self.begins_anew = True  # whether the last clearing was of all clocks and the motion going back
         self.arrivals_tell = True  # whether clocks are compared; not where a simulation waits for answers
-        self._jump_ns = round(config.jump * NANOSECONDS)
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Store, hold or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
@@ -309,10 +308,10 @@ class ClockGroup:
         ahead = stamp_ns - arrival_ns - clock.shift_ns  # of what its arrival allows
         if step > 0 and min(step, ahead) <= clock.longest_ns:
             self._drop_strays(stream)
-            if step > self._jump_ns:
+            if step > JUMP_NS:
                 clock.even.reset()
             return stream.store(stamp_ns, row, arrival_ns)
-        if held and not (0 < stamp_ns - held[-1][0] <= self._jump_ns and len(held) < MOST_HELD):
+        if held and not (0 < stamp_ns - held[-1][0] <= JUMP_NS and len(held) < MOST_HELD):
             self._drop_strays(stream)
         held.append((stamp_ns, row.copy(), arrival_ns))
         return self._decide(stream, arrival_ns)
@@ -324,7 +323,7 @@ class ClockGroup:
             return False
         heard = [s for s in self.streams if s is not stream and arrival_ns - s.arrival_ns <= LONG_SILENCE_NS]
         others = [s.clock for s in heard if s.spec.required and s.clock.last_ns is not None]
-        together = all(c.held and abs(c.held[-1][0] - newest) <= self._jump_ns for c in others)
+        together = all(c.held and abs(c.held[-1][0] - newest) <= JUMP_NS for c in others)
         if newest - held[0][0] < (SILENCE_NS if together else LONG_SILENCE_NS):
             return False
         (self._follow_all if together else self._follow_one)(stream)
@@ -332,7 +331,7 @@ class ClockGroup:
 
     def _follow_all(self, stream: Stream) -> None:
         """Forget the rows of all streams, then store what they hold on the new clock."""
-        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0) - self._jump_ns
+        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0) - JUMP_NS
         steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
         self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
         held = [list(one.clock.held) for one in self.streams]
@@ -360,7 +359,7 @@ class ClockGroup:
         """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
         for one in self.streams if stream.clock.readings <= READINGS_TO_BELIEVE else [stream]:
             clock, wanted = one.clock, self._offset_of(one)
-            if wanted and abs(wanted - clock.offset_ns) <= self._jump_ns:
+            if wanted and abs(wanted - clock.offset_ns) <= JUMP_NS:
                 clock.offset_ns += max(-DRIFT_NS, min(DRIFT_NS, wanted - clock.offset_ns))
             elif wanted != clock.offset_ns:
                 self._set_offset(one, wanted)
@@ -378,7 +377,7 @@ class ClockGroup:
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
         groups: list[list[Stream]] = []
         for one in sorted(voters, key=lambda s: s.clock.shift_ns):
-            if groups and one.clock.shift_ns - groups[-1][-1].clock.shift_ns <= self._jump_ns:
+            if groups and one.clock.shift_ns - groups[-1][-1].clock.shift_ns <= JUMP_NS:
                 groups[-1].append(one)
             else:
                 groups.append([one])
@@ -386,7 +385,7 @@ class ClockGroup:
             return 0
         best = max(groups, key=lambda group: (len(group), -min(abs(s.clock.shift_ns) for s in group)))
         apart = int(np.median([s.clock.shift_ns for s in best])) - stream.clock.shift_ns
-        return apart if stream not in best and abs(apart) > self._jump_ns else 0
+        return apart if stream not in best and abs(apart) > JUMP_NS else 0
 
     def _set_offset(self, stream: Stream, offset_ns: int) -> None:
         stream.clock.offset_ns, stream.remarks["clock"] = offset_ns, ""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inertial_estimation.parameters import parameter, section
+from inertial_estimation.signals import NANOSECONDS
 
 STANDARD_GRAVITY = G = 9.80665
 DEGREE, TURN = 0.017453292519943295, 6.283185307179586  # [rad]
@@ -13,28 +14,11 @@ JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("p
 JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
 JOINT_UNITS |= {"Nm": ("effort", 1.0), "mNm": ("effort", 1e-3), "Ncm": ("effort", 0.01)}
 JOINT_UNITS |= {"kgcm": ("effort", 0.01 * G)}
+JUMP_NS = NANOSECONDS  # gap that discards what changes quickly; difference between two different clocks
 
 
 def _number(default: float, lower: float, upper: float, text: str, unit: str = "s", **more: Any) -> Any:
     return parameter(default, text, unit=unit, lower=lower, upper=upper, **more)
-
-
-@dataclass(frozen=True)
-class RangeConfig:
-    """What the sensors can give; readings beyond it are dropped."""
-
-    gyro: float = _number(
-        *(40.0, 0.1, 1000.0),
-        "Largest possible angular rate about one axis of a gyroscope or of a base state; readings beyond it "
-        "are dropped. Common gyroscopes measure up to 35 rad/s (2000 degrees per second).",
-        unit="rad/s",
-    )
-    accelerometer: float = _number(
-        *(320.0, 10.0, 1e5),
-        "Largest possible specific force along one axis; readings beyond it are dropped. Common "
-        "accelerometers measure up to 160 m/s^2 (16 g), those for impacts up to 320 m/s^2.",
-        unit="m/s^2",
-    )
 
 
 @dataclass(frozen=True)
@@ -54,9 +38,6 @@ class InputConfig:
     )
     max_gap: float = _number(
         0.1, 0.001, 10.0, "Longest gap between two readings of one input that is interpolated over."
-    )
-    jump: float = _number(
-        1.0, 0.01, 1e6, "Gap that discards what changes quickly; difference between two different clocks."
     )
     stamps: str = parameter(
         "auto",
@@ -93,7 +74,6 @@ class InputConfig:
     map: tuple[str, ...] = parameter(
         (), "Maps of custom messages: names in config/maps (unitree_go, unitree_g1), or YAML files."
     )
-    range: RangeConfig = section(RangeConfig)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inputs.config import STANDARD_GRAVITY, RangeConfig
+from inertial_estimation.inputs.config import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -18,6 +18,8 @@ EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the we
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # times the weight; of light robots [N]
 MOMENT_ARM = 0.5  # of the largest contact force [m]
+LARGEST_SPECIFIC_FORCE = 320.0  # along one axis; accelerometers for impacts reach it, others half [m/s^2]
+LARGEST_RATE = 40.0  # about one axis; common gyroscopes measure up to 35 [rad/s]
 BASE_SPEED = 20.0  # largest along one axis [m/s]
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
 NONE = slice(0)  # of the numbers of a row
@@ -113,9 +115,11 @@ def _vectors(*quantities: tuple[str, str, float]) -> RowRange:
     return RowRange(-upper, upper, names, [unit for _name, unit, _limit in quantities for _ in range(3)])
 
 
-def imu_range(config: RangeConfig) -> RowRange:
+def imu_range() -> RowRange:
     """Return the range of specific force, then angular rate."""
-    return _vectors(("specific force", "m/s^2", config.accelerometer), ("angular rate", "rad/s", config.gyro))
+    return _vectors(
+        ("specific force", "m/s^2", LARGEST_SPECIFIC_FORCE), ("angular rate", "rad/s", LARGEST_RATE)
+    )
 
 
 def largest_force(robot: RobotModel) -> float:
@@ -129,9 +133,9 @@ def wrench_range(robot: RobotModel) -> RowRange:
     return _vectors(("force", "N", force), ("moment", "Nm", MOMENT_ARM * force))
 
 
-def base_state_range(config: RangeConfig, *, heading: bool = False) -> RowRange:
+def base_state_range(*, heading: bool = False) -> RowRange:
     """Return the range of velocity, angular velocity, vertical and, if needed, heading, in the base frame."""
-    motion = ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", config.gyro)
+    motion = ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", LARGEST_RATE)
     return _vectors(*motion, ("vertical", "", 2.0), *([("heading", "", 2.0)] if heading else []))
 
 

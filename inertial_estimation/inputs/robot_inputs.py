@@ -146,7 +146,7 @@ class RobotInputs:
             ConfigurationError: If parameters do not fit the robot.
         """
         robot, inputs = setup.robot, config.inputs
-        self.clocks = clocks = ClockGroup(config.inputs)
+        self.clocks = clocks = ClockGroup()
         self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
         wanted: Any = {"velocities": velocities, "efforts": efforts, "partial": partial_joints}
         self.joints = JointInput(robot, config, clocks, corrections, **wanted) if joints else None
@@ -162,7 +162,7 @@ class RobotInputs:
             if (source := given.get(one.name, ContactSource.NONE)).width
         }
         streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
-        base_range = base_state_range(inputs.range, heading=heading)
+        base_range = base_state_range(heading=heading)
         specs = [StreamSpec(BASE_STATE, 12 if heading else 9, base_range)] if base_state else []
         quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
         specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []

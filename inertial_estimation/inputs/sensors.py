@@ -26,7 +26,7 @@ class ImuInput:
     def __init__(self, robot: RobotModel, frame: str, config: RobotInputConfig, clocks: ClockGroup) -> None:
         """Begin without a reading; the clocks are those of the inputs of the robot."""
         self._robot, self._frame, self._frame_id = robot, frame, frame
-        spec = StreamSpec(IMU, 6, imu_range(config.inputs.range), config.inputs.imu_delay)
+        spec = StreamSpec(IMU, 6, imu_range(), config.inputs.imu_delay)
         self.stream = Stream(spec, config.inputs, clocks)
         factors = unit_factors(config.imu.units, IMU_UNITS)
         scale = np.repeat([factors.get("force", 1.0), factors.get("rate", 1.0)], 3)
