@@ -63,9 +63,9 @@ from inertial_estimation.signals import LinkInertia as LinkInertia
 from inertial_estimation.signals import OrientationSample as OrientationSample
 from inertial_estimation.signals import TorqueCommand as TorqueCommand
 from inertial_estimation.signals import WrenchSample as WrenchSample
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC as REALISTIC
+from inertial_estimation.simulation.config import REALISTIC as REALISTIC
+from inertial_estimation.simulation.config import SimulationConfig as SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation as Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig as SimulationConfig
 from inertial_estimation.spatial.inertial_parameters import InertialParameters as InertialParameters
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth as synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure as measure

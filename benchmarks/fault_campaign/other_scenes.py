@@ -18,8 +18,7 @@ from benchmarks.fault_campaign.scenes import FLOATING, JOINTS, SENSORS, WALK_S, 
 from inertial_estimation.commands.main import main as inertial_estimation
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import NANOSECONDS
-from inertial_estimation.simulation.disturbances import Attachment
-from inertial_estimation.simulation.payload import ball
+from inertial_estimation.simulation.disturbances import Attachment, ball
 
 ICUB = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datasets")) / "icub_walking"
 ICUB_URDF = ICUB / "iCubGenova04.urdf"

@@ -24,8 +24,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import NANOSECONDS, Array
-from inertial_estimation.simulation.disturbances import Attachment
-from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, ball
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
 NODES = {"tilt": "tilt_observer", "inertial": "inertial_ekf", "payload": "trunk_payload"}

@@ -14,7 +14,7 @@ from benchmarks.referee.robots import arm
 from inertial_estimation import REALISTIC, ImuSample, Timing, measure, synthetic_truth
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.simulation.sensor_noise_config import SensorNoise
+from inertial_estimation.simulation.config import SensorNoise
 from inertial_estimation.synthetic.gait_sensors import gait_recording
 
 GRAVITY, DEGREES = 9.80665, 180.0 / np.pi

@@ -27,7 +27,7 @@ from inertial_estimation.signals import (
     TorqueCommand,
     seconds,
 )
-from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.tilt.pipeline import TiltPipeline
 

@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull, QhullError
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.ground_truth import GroundTruth
+from inertial_estimation.simulation.simulation import GroundTruth
 
 KEPT = 50  # looks before a fall that are kept, 5 s
 AT_LIMIT = 0.98  # share of the effort limit from which a torque is at it

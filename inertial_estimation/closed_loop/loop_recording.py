@@ -9,7 +9,7 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import PoseSample
-from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 

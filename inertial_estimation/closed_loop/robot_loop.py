@@ -23,10 +23,9 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
+from inertial_estimation.simulation.config import REALISTIC, SensorNoise, SimulationConfig
 from inertial_estimation.simulation.disturbances import Disturbance
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 

@@ -15,7 +15,7 @@ from inertial_estimation.errors import InertialEstimationError, RecordingError, 
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
-from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
+from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 
 if TYPE_CHECKING:
     from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.commands.viewer_files import simulation_view
     from inertial_estimation.configuration.node_names import SIMULATOR_NODE
     from inertial_estimation.recordings.bag_writer import check_bag_folder
-    from inertial_estimation.simulation.simulation_config import SimulationConfig
+    from inertial_estimation.simulation.config import SimulationConfig
 
     if args.swing is not None and not 0.0 <= args.swing <= 3.2:
         raise ConfigurationError(f"--swing is {args.swing:g} rad, expected 0 to 3.2")
@@ -119,7 +119,7 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     from inertial_estimation.configuration.config_file import ALL_NODES
     from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
     from inertial_estimation.configuration.node_names import IDENTIFICATION
-    from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
+    from inertial_estimation.simulation.config import NOISE_FREE
 
     simulated = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
     overrides: dict[str, dict[str, Any]] = {}

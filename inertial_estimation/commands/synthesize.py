@@ -21,7 +21,7 @@ from inertial_estimation.files.outputs import json_text
 
 if TYPE_CHECKING:
     from inertial_estimation.models.robot_config import RobotConfig
-    from inertial_estimation.simulation.sensor_noise_config import SensorNoise
+    from inertial_estimation.simulation.config import SensorNoise
     from inertial_estimation.synthetic.synthetic_truth import Truth
 
 EXAMPLES = (
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
     from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
     from inertial_estimation.recordings.truth_file import TRUTH_FILE
-    from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
+    from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC
     from inertial_estimation.synthetic.synthetic_sensors import measure
 
     if not 0.0 <= args.dropped < 1.0:

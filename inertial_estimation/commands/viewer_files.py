@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command 
     from inertial_estimation.replay.payload_response import PayloadScene
     from inertial_estimation.replay.replay_metrics import ReplayReference
     from inertial_estimation.replay.replay_watcher import ReplayWatcher
-    from inertial_estimation.simulation.ground_truth import SensorReadings
+    from inertial_estimation.simulation.sensors import SensorReadings
     from inertial_estimation.view.demo_run_view import DemoRunView
     from inertial_estimation.view.estimate_view import EstimateView
     from inertial_estimation.view.moment import Truth

@@ -26,7 +26,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import build_config, iterate_parameters, unknown_name
 from inertial_estimation.payload.config import TrunkPayloadConfig
-from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter, section
-from inertial_estimation.simulation.simulation_pacing import SimulationPacing
+from inertial_estimation.simulation.config import SimulationPacing
 
 ARRIVAL, TIMER = "arrival", "timer"
 

@@ -21,9 +21,8 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.simulation.disturbances import Attachment
-from inertial_estimation.simulation.ground_truth import GroundTruth
-from inertial_estimation.simulation.payload import ball
+from inertial_estimation.simulation.disturbances import Attachment, ball
+from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]

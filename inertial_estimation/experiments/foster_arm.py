@@ -24,8 +24,7 @@ from inertial_estimation.experiments.result import ExperimentResult, row
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.signals import Array, JointReading
-from inertial_estimation.simulation.disturbances import Attachment, MassWaveform
-from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, MassWaveform, ball
 
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 Columns = dict[str, Array]

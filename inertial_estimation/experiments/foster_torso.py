@@ -32,7 +32,7 @@ from inertial_estimation.models.urdf_inertia import urdf_with_mass
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import MassWaveform
-from inertial_estimation.simulation.ground_truth import GroundTruth
+from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 

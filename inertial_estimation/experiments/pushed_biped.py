@@ -20,14 +20,14 @@ from inertial_estimation.experiments.trials import Progress
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
-from inertial_estimation.simulation.disturbances import Push
-from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import (
+from inertial_estimation.simulation.config import (
     ActuatorConfig,
     GroundConfig,
     SensorConfig,
     SimulationConfig,
 )
+from inertial_estimation.simulation.disturbances import Push
+from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 CONTACTS = ("left_sole", "right_sole")

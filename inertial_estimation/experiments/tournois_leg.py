@@ -35,7 +35,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")

@@ -38,8 +38,8 @@ from inertial_estimation.models.robot_config import RobotConfig, robot_from_conf
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.ground_truth import GroundTruth
-from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.config import SimulationConfig
+from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 

@@ -34,9 +34,8 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
-from inertial_estimation.simulation.disturbances import Attachment, Push
-from inertial_estimation.simulation.payload import attached_ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
+from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_sensors import measure

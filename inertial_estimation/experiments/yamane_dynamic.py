@@ -42,7 +42,7 @@ from inertial_estimation.models.sine_motion import SineMotion, random_sines
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
 from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
-from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.config import SimulationConfig
 
 STIFFNESS = 400.0  # of the joints' posture [1/s^2]
 ROW_HZ = 10.0  # every 100 ms (Y III-E)

@@ -15,12 +15,12 @@ from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
+from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.ground import terrain_from_config
-from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
-from inertial_estimation.simulation.simulation_driver import SimulationDriver
 from inertial_estimation.simulation.viewer import RobotViewer
 
 FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]

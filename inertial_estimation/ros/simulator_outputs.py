@@ -21,7 +21,7 @@ from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.signals import NANOSECONDS, StampedInertia
-from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
 AddOutput = Callable[[type[Any], str], Publisher]

@@ -18,7 +18,7 @@ from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementN
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
 from inertial_estimation.setup_assistant.survey import FORCE, WRENCH, Survey
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 
 RATE_HZ = 333.0
 TOUCHDOWN = 0.035  # of the weight

@@ -15,8 +15,14 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
 from inertial_estimation.files.safe_yaml import load_yaml
-from inertial_estimation.simulation.disturbances import Disturbance, Impact, MassWaveform, Push, Vector
-from inertial_estimation.simulation.payload import attached_ball
+from inertial_estimation.simulation.disturbances import (
+    Disturbance,
+    Impact,
+    MassWaveform,
+    Push,
+    Vector,
+    attached_ball,
+)
 
 KINDS: Mapping[str, Callable[..., Disturbance]] = {
     "mass": MassWaveform,

@@ -1,27 +1,26 @@
 """Shape of the ground: height and normal by a function of x and y."""
 
 import math
-from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.simulation_config import GroundConfig
+from inertial_estimation.simulation.config import GroundConfig
 
 CORNER = np.array([[0], [1]])
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
-class Terrain(Protocol):
-    """A height field.
+class Terrain:
+    """A height field; of itself the plane z = 0.
 
     Attributes:
-        level: Whether it is the plane z = 0.
+        level: Whether it is that plane.
     """
 
-    level: bool
+    level = True
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return height and normal.
@@ -32,21 +31,10 @@ class Terrain(Protocol):
         Returns:
             Heights [m], shape (n,), and unit normals, shape (n, 3).
         """
-        ...
+        return np.zeros(len(xy)), np.tile([0.0, 0.0, 1.0], (len(xy), 1))
 
 
-class FlatGround:
-    """The plane z = 0."""
-
-    level = True
-
-    def surface(self, xy: Array) -> tuple[Array, Array]:
-        """Return height and normal; see `Terrain`."""
-        n = len(xy)
-        return np.zeros(n), np.tile([0.0, 0.0, 1.0], (n, 1))
-
-
-class Ramp:
+class Ramp(Terrain):
     """Flat before `begin`, then a plane that rises along x."""
 
     level = False
@@ -63,7 +51,7 @@ class Ramp:
         return np.where(on_ramp, self._tangent * x, 0.0), normals
 
 
-class RoughGround:
+class RoughGround(Terrain):
     """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes.
 
     With `edge` below one the ground is level around the nodes, as on stepping stones, and only the share
@@ -130,4 +118,4 @@ def terrain_from_config(config: GroundConfig) -> Terrain:
     if config.terrain in ("rough", "stones"):
         edge = config.edge if config.terrain == "stones" else 1.0
         return RoughGround(config.roughness, config.cell, config.begin, default_rng(config.seed), edge=edge)
-    return FlatGround()
+    return Terrain()

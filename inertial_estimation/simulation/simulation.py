@@ -1,190 +1,68 @@
 """A simulated robot: applies torques and returns sensor readings and the true state."""
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.random import default_rng
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
+from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.models.stance_config import stance_positions
-from inertial_estimation.signals import (
-    Array,
-    ImuSample,
-    JointReading,
-    LinkInertia,
-    WrenchSample,
-    frozen_array,
-)
+from inertial_estimation.signals import Array, BaseState, LinkInertia, frozen_array
+from inertial_estimation.simulation.config import SimulationConfig, step_ns
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, Impact, MassWaveform, Push
-from inertial_estimation.simulation.ground_truth import GroundTruth, SensorReadings
+from inertial_estimation.simulation.physics import RobotPhysics, stand_at_rest
 from inertial_estimation.simulation.robot_build import set_body_inertia
-from inertial_estimation.simulation.robot_physics import RobotPhysics
-from inertial_estimation.simulation.sensor_noise_config import SensorNoise
-from inertial_estimation.simulation.simulation_config import (
-    SensorConfig,
-    SimulationConfig,
-    period_in_steps,
-    step_ns,
-)
-from inertial_estimation.simulation.standing import stand_at_rest
-from inertial_estimation.simulation.true_readings import TrueReadings
-from inertial_estimation.simulation.true_state import base_rotation, base_state, generalised_acceleration
+from inertial_estimation.simulation.sensors import NoisySensors, SensorReadings, SensorSuite, TrueReadings
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 
-class NoisySensors:
-    """Reads the current state; the random generator advances equally for any standard deviations."""
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """True values of all estimated quantities.
 
-    def __init__(self, true: TrueReadings, config: SensorConfig, corrections: JointCorrections) -> None:
-        """Seed the noise.
-
-        Args:
-            true: Source of the true readings.
-            config: Noise and seed.
-            corrections: Offsets and gains that a reader has to correct: the readings are without.
-
-        Raises:
-            ConfigurationError: If a bias does not have three values.
-        """
-        noise = config.noise
-        self._true, self._corrections, self._dropped = true, corrections, noise.dropped
-        self._with_wrenches = config.wrenches
-        self._rng = default_rng(config.seed)
-        self._imu_bias = np.array([_bias(noise, "specific_force_bias"), _bias(noise, "angular_rate_bias")])
-        self._imu_sigma = np.array([[noise.specific_force], [noise.angular_rate]])
-        self._joint_sigma = np.array([[noise.position], [noise.velocity], [noise.effort]])
-        self._wrench_sigma = np.repeat([noise.force, noise.torque], 3)
-
-    def imu(self, stamp_ns: int) -> ImuSample | None:
-        """Return a reading of the IMU with a stamp [ns]; None if it is lost or there is no IMU."""
-        if not self._true.has_imu:
-            return None
-        error = self._imu_bias + self._imu_sigma * self._rng.standard_normal((2, 3))
-        f, w = self._true.imu()
-        return ImuSample(stamp_ns, f + error[0], w + error[1]) if self._arrives() else None
-
-    def joints(self, stamp_ns: int) -> JointReading | None:
-        """Return a reading of the joints with a stamp [ns]; None if it is lost."""
-        names = self._true.joint_names
-        error = self._joint_sigma * self._rng.standard_normal((3, len(names)))
-        q, v, tau = self._true.joints()
-        q, tau = q - self._corrections.offset, tau / self._corrections.gain
-        if not self._arrives():
-            return None
-        return JointReading(stamp_ns, names, q + error[0], v + error[1], tau + error[2])
-
-    def wrenches(self, stamp_ns: int, forces_W: Array) -> dict[str, WrenchSample]:
-        """Return readings of force sensors with a stamp, those that are not lost, by contact.
-
-        Args:
-            stamp_ns: Stamp [ns].
-            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
-        """
-        found = {}
-        for name, wrench in self._true.wrenches(forces_W).items():
-            error = self._wrench_sigma * self._rng.standard_normal(6)
-            if self._arrives() and self._with_wrenches:
-                found[name] = WrenchSample(stamp_ns, wrench + error)
-        return found
-
-    def _arrives(self) -> bool:
-        return self._rng.random() >= self._dropped
-
-
-def _bias(noise: SensorNoise, name: str) -> tuple[float, ...]:
-    bias: tuple[float, ...] = getattr(noise, name)
-    if len(bias) != 3:
-        raise ConfigurationError(f"sensors.{name} has {len(bias)} values, expected three")
-    return bias
-
-
-Measure = Callable[[int, Array], Any]
-
-
-class SensorSuite:
-    """Measures at the step to which a reading refers, and delivers it after its delay.
-
-    Readings arrive every `period` steps, all of one stamp together. One delayed by d steps was measured d
-    steps before; before the beginning the robot was at rest.
+    Equation of motion, in Pinocchio's coordinates, M and h of `inertias`:
+    M a + h = [0; tau_link] + sum of J_C' wrench_C + pushes.
 
     Attributes:
-        period: Steps from one reading to the next.
+        stamp_ns: [ns].
+        base: Pose and twist of the base; the origin for a fixed base.
+        q: Joint positions in the model's order [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        a: Generalised acceleration in Pinocchio's coordinates, shape (nv,).
+        tau_motor: Motor torques, after limits and lag [Nm], shape (n_joints,).
+        tau_link: Torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,).
+        wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
+        depths: Depths of each contact's points [m].
+        points_W: Each contact's points in the world [m], shape (k, 3).
+        inertias: Inertia of the body of every requested link, by link.
+        com_W: Centre of mass in the world [m], shape (3,).
+        com_velocity_W: Its velocity [m/s], shape (3,).
+        total_mass: Mass of the robot with all it carries [kg].
     """
 
-    def __init__(self, sensors: NoisySensors, config: SimulationConfig) -> None:
-        """Set rate and delays.
+    stamp_ns: int
+    base: BaseState
+    q: Array
+    v: Array
+    a: Array
+    tau_motor: Array
+    tau_link: Array
+    wrenches_C: Mapping[str, Array]
+    depths: Mapping[str, Array]
+    points_W: Mapping[str, Array]
+    inertias: Mapping[str, LinkInertia]
+    com_W: Array
+    com_velocity_W: Array
+    total_mass: float
 
-        Args:
-            sensors: The sensors.
-            config: Rate and delays.
-
-        Raises:
-            ConfigurationError: If period or delays are not a whole number of steps.
-        """
-        self.period = period_in_steps(config)
-        self._start_ns, self._step_ns = config.start_ns, step_ns(config)
-        self._measure: dict[str, Measure] = {  # the order determines that of the noise samples
-            "imu": lambda stamp_ns, _: sensors.imu(stamp_ns),
-            "joint": lambda stamp_ns, _: sensors.joints(stamp_ns),
-            "wrench": sensors.wrenches,
-        }
-        self._delays = {kind: _delay_in_steps(kind, config) for kind in self._measure}
-        self._due = {-delay % self.period for delay in self._delays.values()}
-        self._waiting: dict[str, deque[Any]] = {kind: deque() for kind in self._measure}
-
-    def begin(self, forces_W: Array) -> None:
-        """Measure the robot at rest, for readings that arrive before the first delayed measurement.
-
-        Args:
-            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
-        """
-        for kind, delay in self._delays.items():
-            for arrival in range(self.period, delay + 1, self.period):
-                self._put(kind, arrival, forces_W)
-
-    def due(self, step: int) -> bool:
-        """Return whether any sensor measures at a step, counted from the beginning."""
-        return step % self.period in self._due
-
-    def measure(self, step: int, forces_W: Array) -> None:
-        """Measure the current state with the sensors that are due.
-
-        Args:
-            step: Steps since the beginning.
-            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
-        """
-        for kind, delay in self._delays.items():
-            if (step + delay) % self.period == 0:
-                self._put(kind, step + delay, forces_W)
-
-    def arrived(self, step: int) -> SensorReadings | None:
-        """Return the readings that arrive at a step; None between two stamps."""
-        if step % self.period:
-            return None
-        imu, joints, wrenches = (queue.popleft() for queue in self._waiting.values())
-        return SensorReadings(self._stamp(step), imu, joints, wrenches)
-
-    def _put(self, kind: str, arrival: int, forces_W: Array) -> None:
-        self._waiting[kind].append(self._measure[kind](self._stamp(arrival), forces_W))
-
-    def _stamp(self, step: int) -> int:
-        return self._start_ns + step * self._step_ns
-
-
-def _delay_in_steps(kind: str, config: SimulationConfig) -> int:
-    delay: float = getattr(config.sensors.noise, f"{kind}_delay_s")
-    steps = round(delay / config.step)
-    if abs(steps * config.step - delay) > 1e-9:
-        raise ConfigurationError(
-            f"sensors.{kind}_delay_s is {delay:g} s, expected a multiple of the step, {config.step:g} s"
-        )
-    return steps
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "a", "tau_motor", "tau_link", "com_W", "com_velocity_W"):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name)))
 
 
 class DisturbedRobot:
@@ -333,7 +211,8 @@ class Simulation:
     def reset(self) -> None:
         """Reset to the start, with the same initial state and the same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        sensors = NoisySensors(self._true, self._config.sensors, self._corrections)
+        given = self.robot.joint_names, self._config.sensors, self._corrections
+        sensors = NoisySensors(self._true, *given)
         self._suite = SensorSuite(sensors, self._config)
         self._disturbed.set_inertias(0.0)
         self._physics.actuators.brake = 0.0
@@ -362,7 +241,7 @@ class Simulation:
         """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
         if not self.robot.floating_base:
             return False
-        upright = float(base_rotation(self._physics)[2, 2])
+        upright = float(self._physics.R_WB[2, 2])
         low = self._physics.data.qpos[2] < FALLEN_HEIGHT_SHARE * self._start_height
         return bool(low or upright < FALLEN_UPRIGHT)
 
@@ -377,11 +256,7 @@ class Simulation:
         """
         torques = frozen_array("joint torques", tau, (self.robot.n_joints,))
         if not np.isfinite(torques).all():
-            bad = [
-                name
-                for name, value in zip(self.robot.joint_names, torques, strict=True)
-                if not np.isfinite(value)
-            ]
+            bad = [self.robot.joint_names[i] for i in np.flatnonzero(~np.isfinite(torques))]
             raise MeasurementError(f"the torques of {listing(bad)} are not finite")
         if not self.released:
             self._instant()
@@ -439,13 +314,13 @@ class Simulation:
         forces = self._instant()
         mujoco.mj_subtreeVel(physics.model, data)
         places = {patch.name: patch.where for patch in physics.patches}
-        base = base_state(physics, self.stamp_ns)
+        base = self._base_state()
         return GroundTruth(
             self.stamp_ns,
             base,
             physics.q,
             physics.v,
-            generalised_acceleration(physics, base),
+            physics.acceleration,
             physics.actuators.tau,
             physics.tau_link,
             self._true.wrenches(forces),
@@ -456,6 +331,14 @@ class Simulation:
             data.subtree_linvel[0],
             float(physics.model.body_mass[1:].sum()),
         )
+
+    def _base_state(self) -> BaseState:
+        physics, still = self._physics, np.zeros(3)
+        if not self.robot.floating_base:
+            return BaseState(self.stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), still, still, still)
+        qpos, qvel = physics.data.qpos, physics.data.qvel
+        v_WB_B = physics.R_WB.T @ qvel[:3]
+        return BaseState(self.stamp_ns, qpos[[4, 5, 6, 3]], qpos[:3], v_WB_B, qvel[3:6])
 
     def _set_brake(self, damping: float) -> None:
         physics = self._physics
@@ -473,16 +356,13 @@ class Simulation:
         self._steps += 1
         if self._disturbed.set_inertias(self._time):
             physics.refresh()
-        self._observe()
+        if self._suite.due(self._steps):
+            self._suite.measure(self._steps, self._instant())
 
     @property
     def _time(self) -> float:
         """Time since the release [s]; zero on the hoist."""
         return (self._steps - self._release_step) * self._config.step if self.released else 0.0
-
-    def _observe(self) -> None:
-        if self._suite.due(self._steps):
-            self._suite.measure(self._steps, self._instant())
 
     def _instant(self) -> Array:
         """Compute the current accelerations and torques, and return the forces on the contact points."""

@@ -11,7 +11,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, ball
 from inertial_estimation.synthetic.synthetic_truth import (
     Payload,
     StanceMotion,

@@ -16,7 +16,7 @@ from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
-from inertial_estimation.simulation.sensor_noise_config import SensorNoise
+from inertial_estimation.simulation.config import SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
 GROUND_TRUTH_TOPIC = "/ground_truth/pose"

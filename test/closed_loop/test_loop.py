@@ -21,9 +21,8 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
 from inertial_estimation.simulation.disturbances import MassWaveform
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
 

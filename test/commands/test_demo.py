@@ -21,7 +21,7 @@ from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.replay.payload_response import PayloadScene
 from inertial_estimation.signals import LinkInertia
-from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
+from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 
 pytest.importorskip("example_robot_data")
 

@@ -91,7 +91,7 @@ def test_options_name_what_there_is() -> None:
     from inertial_estimation.identification.methods import METHODS
     from inertial_estimation.recordings.bag_writer import STORAGES
     from inertial_estimation.setup_assistant.robot_kind import Kind
-    from inertial_estimation.simulation.payload import TWELVE_POUNDS
+    from inertial_estimation.simulation.disturbances import TWELVE_POUNDS
     from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
 
     assert tuple(METHODS) == identify.METHODS

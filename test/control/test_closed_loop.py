@@ -11,8 +11,8 @@ from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline

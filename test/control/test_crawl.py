@@ -11,8 +11,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
-from inertial_estimation.simulation.disturbances import Attachment, Push
-from inertial_estimation.simulation.payload import ball
+from inertial_estimation.simulation.disturbances import Attachment, Push, ball
 
 HOLD = (1.2, 2.8)  # begins in the first swing [s]
 TOLD = 2.3  # when the controller is told of the load that was put on at 2 s

@@ -15,7 +15,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

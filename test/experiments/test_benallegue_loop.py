@@ -15,7 +15,7 @@ from inertial_estimation.experiments.benallegue_loop import Lean, balance_run, s
 from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result import ExperimentResult
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
+from inertial_estimation.simulation.config import NOISE_FREE
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
+from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")

@@ -31,7 +31,7 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
-from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.config import SimulationConfig
 
 FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
 

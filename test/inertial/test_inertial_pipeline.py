@@ -20,7 +20,7 @@ from inertial_estimation.signals import (
     JointReading,
     WrenchSample,
 )
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
+from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

@@ -10,9 +10,8 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import HealthLevel
-from inertial_estimation.simulation.disturbances import Push
-from inertial_estimation.simulation.payload import attached_ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
+from inertial_estimation.simulation.disturbances import Push, attached_ball
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure

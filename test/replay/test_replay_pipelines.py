@@ -32,7 +32,7 @@ from inertial_estimation.signals import (
     InertialEstimate,
     JointReading,
 )
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth

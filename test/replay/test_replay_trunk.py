@@ -18,8 +18,8 @@ from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.simulation.payload import ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
+from inertial_estimation.simulation.disturbances import ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
 

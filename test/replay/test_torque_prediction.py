@@ -15,7 +15,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.torque_prediction import friction_torques, prediction_error
 from inertial_estimation.signals import JointReading
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
+from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

@@ -29,7 +29,7 @@ from inertial_estimation.ros import pipeline_node, rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

@@ -16,9 +16,8 @@ from inertial_estimation.errors import (
     ModelError,
 )
 from inertial_estimation.parameters import build_config
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 FLYWHEEL_INERTIA = 0.02
 FLYWHEEL = f"""<robot name="flywheel"><link name="stand"/>

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.simulated_robots import GRAVITY, IN_THE_AIR, MASS, ON_GROUND, SIDE, block_simulation, released
 
+from inertial_estimation.simulation.config import GroundConfig
 from inertial_estimation.simulation.disturbances import Push
-from inertial_estimation.simulation.ground import FlatGround, Ramp, RoughGround, terrain_from_config
-from inertial_estimation.simulation.simulation_config import GroundConfig
+from inertial_estimation.simulation.ground import Ramp, RoughGround, Terrain, terrain_from_config
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 WEIGHT = MASS * GRAVITY
@@ -144,7 +144,7 @@ def test_normal_is_across_the_slope_of_the_height(terrain):
 
 
 def test_terrain_is_flat_before_it_begins_and_continuous_there():
-    for ground in (Ramp(0.3, 0.5), RoughGround(0.1, 0.2, 0.5, np.random.default_rng(1)), FlatGround()):
+    for ground in (Ramp(0.3, 0.5), RoughGround(0.1, 0.2, 0.5, np.random.default_rng(1)), Terrain()):
         y = np.linspace(-3.0, 3.0, 50)
         height, normals = ground.surface(np.column_stack([np.full(50, 0.399), y]))
         np.testing.assert_array_equal(height, 0.0)

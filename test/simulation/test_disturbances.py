@@ -10,8 +10,7 @@ from support.simulated_robots import ON_GROUND, block_simulation, panda_simulati
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.signals import LinkInertia
 from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
-from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push
-from inertial_estimation.simulation.payload import ball
+from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push, ball
 
 WAVE = MassWaveform("arm", "square", 4.5, 3.0, 2.0, 0.1, 8.0, 12.0)
 PUSH = Push("torso", (100, 0, -5), 4.0, 0.2, (0, 0, 0.3), "link")

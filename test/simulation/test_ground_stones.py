@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.parameters import build_config
+from inertial_estimation.simulation.config import GroundConfig
 from inertial_estimation.simulation.ground import terrain_from_config
-from inertial_estimation.simulation.simulation_config import GroundConfig
 
 CELL, EDGE, HEIGHT = 0.3, 0.2, 0.04
 

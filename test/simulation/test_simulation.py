@@ -15,8 +15,14 @@ from support.simulated_robots import (
     talos_simulation,
 )
 
-from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push
-from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import (
+    TWELVE_POUNDS,
+    Attachment,
+    Impact,
+    MassWaveform,
+    Push,
+    ball,
+)
 
 FOREARM, TORSO = "arm_left_5_link", "torso_2_link"
 ARMATURE = {"actuators.armature": 0.05}

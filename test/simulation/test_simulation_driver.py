@@ -12,10 +12,14 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
+from inertial_estimation.simulation.config import (
+    ActuatorConfig,
+    SensorConfig,
+    SimulationConfig,
+    SimulationPacing,
+)
+from inertial_estimation.simulation.driver import MAX_BACKLOG, SimulationDriver
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import ActuatorConfig, SensorConfig, SimulationConfig
-from inertial_estimation.simulation.simulation_driver import MAX_BACKLOG, SimulationDriver
-from inertial_estimation.simulation.simulation_pacing import SimulationPacing
 
 ROBOT = RobotConfig(floating_base=False)
 TICK = 0.002

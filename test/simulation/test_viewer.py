@@ -4,8 +4,8 @@ import pytest
 from support.simulated_robots import talos_simulation
 
 from inertial_estimation.errors import MissingDependencyError
+from inertial_estimation.simulation.config import GroundConfig
 from inertial_estimation.simulation.ground import terrain_from_config
-from inertial_estimation.simulation.simulation_config import GroundConfig
 from inertial_estimation.simulation.viewer import RobotViewer, visible_model
 
 

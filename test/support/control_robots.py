@@ -13,9 +13,9 @@ from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import BaseState, JointReading
+from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 TICK_NS = 3_000_000

@@ -18,7 +18,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
+from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure

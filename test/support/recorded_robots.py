@@ -10,7 +10,7 @@ from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

@@ -9,8 +9,8 @@ import numpy as np
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 GRAVITY = 9.81
 MASS, SIDE = 8.0, 0.2

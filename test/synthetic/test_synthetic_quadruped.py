@@ -13,9 +13,8 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.simulation.disturbances import Push
-from inertial_estimation.simulation.payload import attached_ball, ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
+from inertial_estimation.simulation.disturbances import Push, attached_ball, ball
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth

@@ -6,7 +6,7 @@ import pytest
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.signals import Decision
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

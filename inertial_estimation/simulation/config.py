@@ -1,4 +1,4 @@
-"""Parameters of a simulation: robot, ground, actuators, sensors."""
+"""Parameters of a simulation: robot, ground, actuators, sensors, and the pace with a controller elsewhere."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,12 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
-from inertial_estimation.simulation.sensor_noise_config import SensorNoise
+
+MAX_DELAY = 0.5  # [s]
+FALLEN = "fallen"  # key of the driver's status: "true" or "false"
+RELEASED_AT = (
+    "released at [s]"  # key of the driver's status: from the hoist, in simulated time; absent before
+)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,122 @@ class ActuatorConfig:
 
 
 @dataclass(frozen=True)
+class SensorNoise:
+    """Imperfections of the sensors; all sigmas are of white noise per sample.
+
+    A reading delayed by d is stamped d later than it was true, and arrives at its stamp.
+    """
+
+    specific_force: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the IMU's specific force, per sample and axis.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=1e3,
+    )
+    angular_rate: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the IMU's angular rate, per sample and axis.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
+    )
+    specific_force_bias: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Constant error (x, y, z) of the IMU's specific force, in the IMU frame.",
+        unit="m/s^2",
+    )
+    angular_rate_bias: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "Constant error (x, y, z) of the IMU's angular rate, in the IMU frame.", unit="rad/s"
+    )
+    position: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint positions, per sample.",
+        unit="rad",
+        lower=0.0,
+        upper=10.0,
+    )
+    velocity: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint velocities, per sample.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
+    )
+    effort: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint torques, per sample.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
+    )
+    force: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the forces of contact wrenches, per sample and axis.",
+        unit="N",
+        lower=0.0,
+        upper=1e5,
+    )
+    torque: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the moments of contact wrenches, per sample and axis.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
+    )
+    imu_delay_s: float = parameter(
+        0.0,
+        "Delay of the IMU: a reading is stamped, and arrives, this much later than it was true.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    joint_delay_s: float = parameter(
+        0.0,
+        "Delay of the joint states: a reading is stamped, and arrives, this much later than it was true.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    wrench_delay_s: float = parameter(
+        0.0,
+        "Delay of the contact wrenches: a reading is stamped, and arrives, this much later than it was true.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    dropped: float = parameter(
+        0.0, "Fraction of the messages of each sensor topic that is lost at random.", lower=0.0, upper=1.0
+    )
+
+
+NOISE_FREE = SensorNoise()
+REALISTIC = SensorNoise(
+    specific_force=0.05,
+    angular_rate=0.003,
+    angular_rate_bias=(0.004, -0.003, 0.002),
+    position=5e-5,
+    velocity=2e-3,
+    effort=0.3,
+    force=2.0,
+    torque=0.2,
+)
+
+
+NOISE_FREE = SensorNoise()
+REALISTIC = SensorNoise(  # of a large robot
+    specific_force=0.05,
+    angular_rate=0.003,
+    angular_rate_bias=(0.004, -0.003, 0.002),
+    position=5e-5,
+    velocity=2e-3,
+    effort=0.3,
+    force=2.0,
+    torque=0.2,
+)
+
+
+@dataclass(frozen=True)
 class SensorConfig:
     """Rate and imperfections of the sensors."""
 
@@ -172,3 +293,62 @@ def period_in_steps(config: SimulationConfig) -> int:
             f"{config.step:g} s: one of {rates} Hz"
         )
     return count
+
+
+@dataclass(frozen=True)
+class SimulationPacing:
+    """Lockstep or real time, time-outs, and the hoist before the first command."""
+
+    lockstep: bool = parameter(
+        False,
+        "Whether the simulator waits after every reading for the command that answers it, so that results "
+        "do not depend on the machine's speed.",
+    )
+    lockstep_timeout: float = parameter(
+        2.0,
+        "Wall-clock time for which the simulator waits in lockstep for a command before it brakes the joints "
+        "and continues without, no faster than real time, until commands come again.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    )
+    command_timeout: float = parameter(
+        0.1,
+        "Age of the newest command, in simulated time, beyond which the joints are braked; in lockstep, the "
+        "largest age of the command that ends the braking after a time-out.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    )
+    brake_damping: float = parameter(
+        1e5,
+        "Joint damping of the brakes that engage when no command arrives in time, as in many drives; 0 leaves"
+        " the joints without torque.",
+        unit="Nms/rad",
+        lower=0.0,
+        upper=1e6,
+    )
+    command_rate: float = parameter(
+        0.0,
+        "Rate of the controller, which must be a whole fraction of the sensors' rate; 0 takes the sensors' "
+        "rate.",
+        unit="Hz",
+        lower=0.0,
+        upper=1e5,
+    )
+    real_time_factor: float = parameter(
+        1.0,
+        "Largest ratio of simulated to wall-clock time; 0 runs as fast as possible. While the robot hangs "
+        "on the hoist it is at most 1.",
+        lower=0.0,
+        upper=1000.0,
+        runtime=True,
+    )
+    hoist: float = parameter(
+        1.0,
+        "Shortest time for which the robot hangs on the hoist; the first command after it releases the "
+        "robot.",
+        unit="s",
+        lower=0.0,
+        upper=3600.0,
+    )

@@ -1,4 +1,4 @@
-"""Physics of a robot: integration of joints with actuators and contact points on the ground.
+"""Contact of a robot's points with the ground: where they are, and the forces on them.
 
 A point p at depth d below the ground, the normal n outwards, feels
 
@@ -6,29 +6,119 @@ A point p at depth d below the ground, the normal n outwards, feels
     f_t = -K (p - anchor)_t - D v_t     while |f_t| <= mu f_n; else mu f_n along it, and the anchor follows.
 
 K and D are the same across as along, so a sticking point is an isotropic spring-damper. A step of length h
-takes the forces at its end (backward Euler, `friction_modes`), so light feet on stiff ground are stable at a
-step of 1 ms. Read off at an instant, the forces are the law above.
+takes the forces at its end (backward Euler), so light feet on stiff ground are stable at a step of 1 ms: with
+the points' velocities u = J v, A = J M^-1 J', the forces k of the springs at its beginning and b = D + h K
+
+    f = P (k - b u'),   u' = u_free + h A f,
+
+with P by mode: the identity for a sticking point, zero for one that leaves, and for a slipping one the
+projection on its normal force and Coulomb's force across it. All vectors are in ground axes (two tangents,
+then the normal). Read off at an instant, the forces are the law above.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dgesv, dposv
 
-from inertial_estimation.errors import InertialEstimationError
-from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import contact_points
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.friction_modes import end_of_step_forces, friction_cone_forces
+from inertial_estimation.simulation.config import GroundConfig, SimulationConfig
 from inertial_estimation.simulation.ground import Terrain, ground_axes, terrain_from_config
-from inertial_estimation.simulation.joint_actuators import JointActuators
-from inertial_estimation.simulation.robot_build import BuiltRobot, build_robot
-from inertial_estimation.simulation.simulation_config import GroundConfig, SimulationConfig
+from inertial_estimation.simulation.robot_build import BuiltRobot
 
 MAX_APPROACH_SPEED = 10.0  # [m/s]; a point that could reach the ground in one step at this speed is near
+MAX_SOLVES = 6
+DIRECTION_TOLERANCE = 1e-3  # change of the direction of slip below which the modes are converged [rad]
+SMALLEST_FORCE = 1e-300  # keeps the direction of a zero force finite [N]
+Flags = NDArray[np.bool_]
+
+
+def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -> tuple[Array, Flags]:
+    """Compute the forces and the set of slipping points.
+
+    Args:
+        hbA: h b A, shape (3 m, 3 m).
+        right: k - b u_free [N], shape (3 m,).
+        candidates: Points that may touch the ground in this step, shape (m,).
+        mu: Coulomb friction coefficient.
+
+    Returns:
+        Forces [N], shape (3 m,), and whether each point slips, shape (m,).
+    """
+    force = _sticking_forces(hbA, right, candidates)
+    x, y, z = force.reshape(-1, 3).T
+    if all(((z >= 0.0) & (x * x + y * y <= mu**2 * z * z)).tolist()):
+        return force, np.zeros(len(candidates), dtype=bool)
+    return _solve_modes(hbA, right, candidates, mu, force)
+
+
+def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
+    """Project forces to the friction cone.
+
+    Args:
+        trial: Forces of the springs and dampers [N], shape (m, 3).
+        touching: Points that touch the ground; the others have zero force, shape (m,).
+        mu: Coulomb friction coefficient.
+
+    Returns:
+        Normal forces of at least zero, forces across of at most mu times that [N], shape (m, 3).
+    """
+    f_n = np.maximum(trial[:, 2], 0.0) * touching
+    size = np.hypot(trial[:, 0], trial[:, 1])
+    scale = np.minimum(mu * f_n / np.maximum(size, SMALLEST_FORCE), 1.0)
+    force: Array = trial * scale[:, None]
+    force[:, 2] = f_n
+    return force
+
+
+def _solve_modes(
+    hbA: Array, right: Array, candidates: Flags, mu: float, sticking: Array
+) -> tuple[Array, Flags]:
+    """Alternate between modes and forces, starting with the forces of sticking candidates."""
+    m = len(candidates)
+    modes, direction, trial = (candidates.tolist(), [False] * m), np.zeros((m, 2)), sticking.reshape(m, 3)
+    for solves in range(1, MAX_SOLVES + 1):
+        size = np.hypot(trial[:, 0], trial[:, 1])
+        loaded = candidates & (trial[:, 2] > 0.0)
+        slips = loaded & (size > mu * trial[:, 2])
+        found = loaded.tolist(), slips.tolist()
+        turned = trial[:, :2] / np.maximum(size, SMALLEST_FORCE)[:, None]
+        turn = np.abs((turned - direction)[slips]).max(initial=0.0)
+        if (found == modes and turn < DIRECTION_TOLERANCE) or solves == MAX_SOLVES:
+            break
+        modes, direction = found, turned
+        trial = _trial_forces(hbA, right, loaded & ~slips, slips, mu * direction)
+    return friction_cone_forces(trial, candidates, mu).ravel(), slips
+
+
+def _trial_forces(hbA: Array, right: Array, sticks: Flags, slips: Flags, mu_direction: Array) -> Array:
+    """Forces of springs and dampers at the end of a step with given modes, shape (m, 3)."""
+    m = len(sticks)
+    P = np.zeros((m, 3, 3))
+    P[sticks] = np.eye(3)
+    P[slips, 2, 2] = 1.0
+    P[slips, :2, 2] = mu_direction[slips]
+    left = (P @ hbA.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
+    left.ravel()[:: 3 * m + 1] += 1.0
+    force = dgesv(left, (P @ right.reshape(m, 3, 1)).ravel())[2]
+    trial: Array = (right - hbA @ force).reshape(m, 3)
+    return trial
+
+
+def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:
+    """Forces with which all candidates stick, shape (3 m,); zero at the other points."""
+    rows = np.repeat(candidates, 3).nonzero()[0]
+    left = hbA.copy() if len(rows) == len(hbA) else hbA[rows[:, None], rows]
+    left.ravel()[:: len(left) + 1] += 1.0
+    force = np.zeros(len(right))
+    force[rows] = dposv(left, right[rows])[1]
+    return force
 
 
 class ContactPoints:
@@ -208,21 +298,13 @@ class GroundContact:
         return springs
 
 
-@dataclass(frozen=True, eq=False)
-class ContactPatch:
-    """The points of one contact.
-
-    Attributes:
-        name: Name of the contact.
-        wrench_frame: Frame its wrench is about.
-        where: Which of all the points are its own.
-        points_F: Its points in the wrench frame [m], shape (k, 3).
-    """
+class ContactPatch(NamedTuple):
+    """The points of one contact."""
 
     name: str
-    wrench_frame: str
-    where: slice
-    points_F: Array
+    wrench_frame: str  # its wrench is about its origin
+    where: slice  # which of all the points are its own
+    points_F: Array  # its points in the wrench frame [m], shape (k, 3)
 
 
 def make_contact_points(
@@ -255,162 +337,3 @@ def make_contact_points(
         points_B += [frame.placement.act(point) for point in points]
     terrain = terrain_from_config(config.ground)
     return ContactPoints(built.model, bodies, np.reshape(points_B, (-1, 3)), terrain), tuple(patches)
-
-
-MAX_SPEED = 1e4  # norm of the generalised velocity above which the motion has diverged [m/s, rad/s]
-
-
-class RobotPhysics:
-    """State of a robot and its evolution.
-
-    Between two steps MuJoCo's kinematics, mass matrix and bias forces are those of the state. The motion is
-    integrated by symplectic Euler, with contact, friction and end stops as they are at the end of the step.
-
-    Attributes:
-        robot: Kinematic model.
-        built: MuJoCo model and its mapping.
-        data: MuJoCo's state.
-        actuators: The joints' actuators.
-        points: Contact points.
-        patches: For each contact, which of the points are its own.
-        ground: Forces of the ground on the contact points.
-        tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
-    """
-
-    def __init__(self, config: SimulationConfig, urdf: str) -> None:
-        """Build the robot with all joints at zero; `standing.stand_at_rest` puts it on the ground.
-
-        Raises:
-            ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.
-            ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
-        """
-        setup = robot_from_config(config.robot, urdf)
-        self.robot, self.imu = setup.robot, setup.imu
-        self.built = build_robot(self.robot, config.step)
-        self.data: Any = mujoco.MjData(self.built.model)
-        self.actuators = JointActuators(
-            self.robot, config.actuators, config.step, config.robot.nominal_friction
-        )
-        self.points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
-        self.ground = GroundContact(self.points, config.ground)
-        self.tau_link = np.zeros(self.robot.n_joints)
-        self._pushes = np.zeros(self.model.nv)
-        self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
-        self._solved = np.zeros_like(self._rows)
-        self._armature = np.zeros(0)  # last values written to MuJoCo's model
-
-    @property
-    def model(self) -> Any:
-        """MuJoCo's model."""
-        return self.built.model
-
-    @property
-    def q(self) -> Array:
-        """Joint positions in the robot's order, shape (n_joints,)."""
-        return np.array(self.data.qpos[self.built.qpos])
-
-    @property
-    def v(self) -> Array:
-        """Joint velocities in the robot's order, shape (n_joints,)."""
-        return np.array(self.data.qvel[self.built.dof])
-
-    def reset(self) -> None:
-        """Reset to the state at construction, without torques and forces; `refresh` must follow."""
-        mujoco.mj_resetData(self.model, self.data)
-        self.actuators.motors.reset()
-        self.clear_pushes()
-
-    def refresh(self) -> None:
-        """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
-        actuators, data = self.actuators, self.data
-        actuators.evaluate(data.qpos[self.built.qpos], data.qvel[self.built.dof])
-        if actuators.inertia is not self._armature:
-            self._armature = actuators.inertia
-            self.model.dof_armature[self.built.dof] = self._armature
-        mujoco.mj_fwdPosition(self.model, data)
-        mujoco.mj_fwdVelocity(self.model, data)
-        self.points.locate(data)
-
-    def push(self, body: int, point_W: Array, force_W: Array) -> None:
-        """Add a force that acts during the next step.
-
-        Args:
-            body: MuJoCo body.
-            point_W: Point of application [m], shape (3,).
-            force_W: Force [N], shape (3,).
-        """
-        mujoco.mj_applyFT(self.model, self.data, force_W, np.zeros(3), point_W, body, self._pushes)
-
-    def clear_pushes(self) -> None:
-        """Remove all added forces."""
-        self._pushes[:] = 0.0
-
-    def step(self) -> None:
-        """Integrate one step with the torques commanded.
-
-        Raises:
-            InertialEstimationError: If the motion diverges.
-        """
-        model, data, h = self.model, self.data, self.model.opt.timestep
-        self.actuators.motors.advance()
-        qvel = data.qvel
-        qvel += h * self._end_of_step_acceleration(qvel)
-        if not float(qvel @ qvel) < MAX_SPEED**2:  # also true for NaN
-            raise InertialEstimationError(
-                f"the simulation diverges {data.time:g} s after the release; expected smaller torques or step"
-            )
-        data.time += h
-        mujoco.mj_integratePos(model, data.qpos, qvel, h)
-        self.refresh()
-        self.ground.follow(data)
-
-    def _end_of_step_acceleration(self, qvel: Array) -> Array:
-        """Acceleration with the ground forces at the end of the step, shape (nv,)."""
-        h, J = self.model.opt.timestep, self.points.jacobian
-        n = len(J)
-        rows, solved = self._rows[: n + 1], self._solved[: n + 1]
-        rows[:n] = J
-        rows[n] = self._driving_force()
-        mujoco.mj_solveM(self.model, self.data, solved, rows)
-        acceleration: Array = solved[n]
-        if n:
-            u = J @ qvel
-            force = self.ground.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ solved[:n].T)
-            acceleration = acceleration + force @ solved[:n]
-        return acceleration
-
-    def accelerate(self) -> Array:
-        """Compute the current accelerations and joint torques under the last commanded torques.
-
-        `data.qacc`, `data.cacc` and `tau_link` are then those of the state.
-
-        Returns:
-            Forces of the ground on the contact points [N], world axes, shape (n, 3).
-        """
-        force = self.ground.forces(self.data)
-        driving = (self._driving_force() + force.ravel() @ self.points.jacobian)[None]
-        mujoco.mj_solveM(self.model, self.data, self._solved[:1], driving)
-        self.data.qacc[:] = self._solved[0]
-        self.tau_link = self.actuators.on_links(self._solved[0][self.built.dof])
-        mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.in_world(force)
-
-    def rest(self) -> Array:
-        """Set accelerations to zero and joint torques to those of the static equilibrium.
-
-        Returns:
-            Forces of the ground on the contact points [N], world axes, shape (n, 3).
-        """
-        force = self.ground.resting_forces()
-        carried = self.data.qfrc_bias - force.ravel() @ self.points.jacobian
-        self.data.qacc[:] = 0.0
-        self.tau_link = carried[self.built.dof]
-        self.actuators.rest(self.tau_link)
-        mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.in_world(force)
-
-    def _driving_force(self) -> Array:
-        """Generalised forces without those of the ground, shape (nv,)."""
-        force: Array = self._pushes - self.data.qfrc_bias
-        force[self.built.dof] += self.actuators.force
-        return force

@@ -1,0 +1,337 @@
+"""Runs a simulation tick by tick for a controller in another process.
+
+Nothing here reads a clock: the node passes wall time in, so that a test can as well.
+"""
+
+from collections import Counter
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, TorqueCommand, seconds
+from inertial_estimation.simulation.config import FALLEN, RELEASED_AT, SimulationPacing
+from inertial_estimation.simulation.sensors import SensorReadings
+from inertial_estimation.simulation.simulation import Simulation
+
+MAX_REASONS = 10  # distinct reasons of refusals that are counted; further ones are "other"
+MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
+
+
+class CommandInbox:
+    """Checks torque commands, sorts them by joint, holds the newest valid one and counts the others.
+
+    Attributes:
+        newest_ns: Stamp of the newest command [ns]; None before the first.
+        tau: Its torques in the model's joint order [Nm], shape (n_joints,).
+        refused: Commands refused, by reason.
+        timeouts: Ticks with braked joints for want of a command, counted by the driver.
+    """
+
+    def __init__(self, joint_names: tuple[str, ...]) -> None:
+        """Start empty, for the model's joints in its order."""
+        self.refused: Counter[str] = Counter()
+        self.timeouts = 0
+        self._joint_names = joint_names
+        self._order: tuple[tuple[str, ...], list[int]] = ((), [])
+        self._outdated = 0
+        self._reported = (0, 0)  # time-outs and refusals of the last report
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop the newest command; the counters are kept."""
+        self.newest_ns: int | None = None
+        self.tau: Array = np.zeros(len(self._joint_names))
+
+    def age(self, now_ns: int) -> float:
+        """Return the age of the newest command in simulated time [s]; infinite before the first."""
+        return np.inf if self.newest_ns is None else seconds(now_ns - self.newest_ns)
+
+    def push(self, command: TorqueCommand, now_ns: int) -> None:
+        """Take a command; a bad one is refused and counted, one older than the newest is counted.
+
+        Args:
+            command: A torque for every joint, in any order.
+            now_ns: Time of the simulation [ns].
+        """
+        reason = self._problem(command, now_ns)
+        if reason:
+            known = reason in self.refused or len(self.refused) < MAX_REASONS
+            self.refused[reason if known else "other"] += 1
+        elif self.newest_ns is not None and command.stamp_ns <= self.newest_ns:
+            self._outdated += 1
+        else:
+            self.newest_ns, self.tau = command.stamp_ns, command.tau[self._order[1]]
+
+    def health(self) -> Health:
+        """Return the health of the commands; warnings concern the time since the last report."""
+        refusals = self.refused.total()
+        new_timeouts, new_refusals = self.timeouts - self._reported[0], refusals - self._reported[1]
+        self._reported = (self.timeouts, refusals)
+        values = {"time-outs": str(self.timeouts), "outdated": str(self._outdated)}
+        values |= {f"refused: {reason}": str(count) for reason, count in sorted(self.refused.items())}
+        level, message = HealthLevel.OK, "arriving"
+        if new_timeouts:
+            level, message = HealthLevel.ERROR, f"no command in time, {new_timeouts} ticks with braked joints"
+        elif new_refusals:
+            level = HealthLevel.WARN
+            message = f"{new_refusals} commands refused: {list(self.refused)[-1]}"
+        elif self.newest_ns is None:
+            level, message = HealthLevel.STALE, "no command yet"
+        return Health("joint_torque_commands", level, message, values)
+
+    def _problem(self, command: TorqueCommand, now_ns: int) -> str:
+        """Return why a command cannot be applied, and store its order of joints."""
+        if command.names != self._order[0]:
+            known = self._joint_names
+            unknown = [name for name in command.names if name not in known]
+            missing = [name for name in known if name not in command.names]
+            if unknown:
+                return f"no joint {listing(unknown, limit=3)}"
+            if missing or len(command.names) != len(known):
+                return f"not one torque for every joint, none for {listing(missing, limit=3)}"
+            self._order = (command.names, [command.names.index(name) for name in known])
+        if not np.isfinite(command.tau).all():
+            return "not finite"
+        return "stamp in the future" if command.stamp_ns > now_ns else ""
+
+
+class WallClockPace:
+    """Schedules ticks at a real-time factor.
+
+    Attributes:
+        factor: Simulated over wall time, at most; 0: as fast as possible.
+        tick_ns: Simulated time of a tick [ns].
+    """
+
+    def __init__(self, factor: float, tick_ns: int) -> None:
+        """Set the real-time factor and the simulated time of a tick [ns]."""
+        self.factor, self.tick_ns = factor, tick_ns
+        self.restart()
+
+    def restart(self) -> None:
+        """Make the next tick due immediately."""
+        self._due: float | None = None
+        self._first: tuple[float, int] | None = None  # wall time [s] and stamp [ns] since the last report
+        self._last: tuple[float, int] | None = None
+
+    def period(self, *, unattended: bool) -> float:
+        """Return the wall time of a tick [s], zero for as fast as possible.
+
+        Args:
+            unattended: Whether no controller commands the robot; time is then not sped up.
+        """
+        factor = self.factor
+        if unattended:  # the nodes start during this time, by the wall clock
+            factor = min(factor or 1.0, 1.0)
+        return seconds(self.tick_ns) / factor if factor else 0.0
+
+    def is_due(self, wall: float, period: float) -> bool:
+        """Return whether a tick is due at a wall time [s]."""
+        return self._due is None or wall >= self._due - 0.5 * period
+
+    def ticked(self, wall: float, period: float, stamp_ns: int) -> None:
+        """Record a tick that began at a wall time [s] and a stamp [ns]."""
+        due = wall if self._due is None else self._due
+        self._due = max(due, wall - MAX_BACKLOG) + period
+        self._last = (wall, stamp_ns)
+        self._first = self._first or self._last
+
+    def reached(self) -> float | None:
+        """Return the real-time factor since the last call; None without two ticks."""
+        first, last = self._first, self._last
+        self._first = last
+        if first is None or last is None or last[0] <= first[0]:
+            return None
+        return seconds(last[1] - first[1]) / (last[0] - first[0])
+
+
+class DrivingPhase(Enum):
+    """What decides the torques of the next tick.
+
+    Attributes:
+        HOIST: The robot hangs on the hoist; the first command after a minimum time releases it.
+        FREE: The newest command, up to a maximum age in simulated time; then the brakes.
+        LOCKSTEP: The command that answers the readings of the tick before, for which the tick waits.
+        LOST: In lockstep none came in time. The joints are braked and time goes on, so that the sensors show
+            a restarted controller where the robot is, until a fresh command comes.
+    """
+
+    HOIST = "hoist"
+    FREE = "free"
+    LOCKSTEP = "lockstep"
+    LOST = "lost"
+
+
+class SimulationDriver:
+    """Runs one simulation tick by tick.
+
+    A tick applies torques, advances by one control period and returns the readings of the sensors.
+
+    Attributes:
+        simulation: The robot.
+        commands: The commands that arrived.
+        pace: When ticks are due.
+        unattended: Whether time runs without a controller: on the hoist, or with braked joints.
+    """
+
+    def __init__(self, simulation: Simulation, robot: RobotConfig, pacing: SimulationPacing) -> None:
+        """Initialise the driver.
+
+        Args:
+            simulation: The robot, on its hoist.
+            robot: IMU and contacts of the robot, which determine the parts of a reading.
+            pacing: Pace and time-outs.
+
+        Raises:
+            ConfigurationError: If the control period is no multiple of the sensors' period.
+        """
+        self.simulation = simulation
+        self.commands = CommandInbox(simulation.robot.joint_names)
+        tick_ns = _tick_ns(simulation.period_ns, pacing.command_rate)
+        self.pace = WallClockPace(pacing.real_time_factor, tick_ns)
+        self._robot, self._pacing, self._paused = robot, pacing, False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin on the hoist."""
+        self._failure = ""  # why the simulation stands still until a reset
+        self._released_ns: int | None = None
+        self._start_ns = self.simulation.stamp_ns
+        self._phase, self.unattended = DrivingPhase.HOIST, True
+        self._asked_ns: int | None = None  # stamp that a command in lockstep has to follow; None: none is due
+        self._deadline: float | None = None  # wall time at which it is lost [s]; None: not waited for yet
+        self._lost_ns = 0  # when the command was lost [ns]
+
+    @property
+    def wall_period(self) -> float:
+        """Wall time of a tick at the requested pace [s]; zero for as fast as possible."""
+        return self.pace.period(unattended=self.unattended)
+
+    def push_command(self, command: TorqueCommand) -> None:
+        """Receive the torques of a controller; an invalid command is rejected and counted.
+
+        Args:
+            command: A torque for every joint, in any order.
+        """
+        self.commands.push(command, self.simulation.stamp_ns)
+
+    def poll(self, wall: float) -> list[SensorReadings]:
+        """Execute one tick if it is due.
+
+        Args:
+            wall: Time of a steady clock [s].
+
+        Returns:
+            The readings of the sensors; empty if no tick is due. When the motion diverges the simulation
+            stands still until a reset, and health gives the reason.
+        """
+        period = self.wall_period
+        if self._paused or self._failure or not self.pace.is_due(wall, period):
+            return []
+        before_ns = self.simulation.stamp_ns
+        if not self._apply_torques(before_ns, wall):
+            return []
+        self.pace.ticked(wall, period, before_ns)
+        try:
+            readings = self.simulation.advance(self.pace.tick_ns)
+        except InertialEstimationError as error:
+            self._failure = str(error)
+            return []
+        self._asked_ns = before_ns if any(map(self._complete, readings)) else None
+        self._deadline = None
+        return readings
+
+    def pause(self, paused: bool) -> None:
+        """Pause or resume the simulation; the time-out of lockstep begins again."""
+        self._paused, self._deadline = paused, None
+        self.pace.restart()
+
+    def reset(self) -> None:
+        """Restart on the hoist, with the simulated time at its start."""
+        self.simulation.reset()
+        self.commands.clear()
+        self.pace.restart()
+        self._begin()
+
+    def health(self) -> list[Health]:
+        """Return the health of commands and simulation; warnings concern the time since the last report."""
+        return [self.commands.health(), self._simulation_health()]
+
+    def _apply_torques(self, now_ns: int, wall: float) -> bool:
+        """Apply the torques of the next tick; return False if it has to wait for a command."""
+        newest_ns, age = self.commands.newest_ns, self.commands.age(now_ns)
+        fresh = age <= self._pacing.command_timeout
+        if self._phase is DrivingPhase.HOIST:
+            over = seconds(now_ns - self._start_ns) >= self._pacing.hoist
+            if over and newest_ns is not None:
+                self._released_ns = now_ns
+                self._phase = DrivingPhase.LOCKSTEP if self._pacing.lockstep else DrivingPhase.FREE
+                self._command()
+            return True
+        if self._phase is DrivingPhase.LOCKSTEP:
+            if self._asked_ns is None:
+                return True  # the torques stay
+            if newest_ns is not None and newest_ns > self._asked_ns:
+                self._command()
+                return True
+            if self._deadline is None:
+                self._deadline = wall + self._pacing.lockstep_timeout
+            if wall < self._deadline:
+                return False
+            self._phase, self._lost_ns = DrivingPhase.LOST, now_ns
+        if self._phase is DrivingPhase.LOST:
+            fresh = fresh and newest_ns is not None and newest_ns >= self._lost_ns
+            self._phase = DrivingPhase.LOCKSTEP if fresh else DrivingPhase.LOST
+        if fresh:
+            self._command()
+        else:
+            self.unattended = True
+            self.commands.timeouts += 1
+            self.simulation.brake(self._pacing.brake_damping)
+        return True
+
+    def _command(self) -> None:
+        self.unattended = False
+        self.simulation.apply(self.commands.tau)
+
+    def _complete(self, readings: SensorReadings) -> bool:
+        """Whether a reading is complete, since a controller answers only complete readings."""
+        has_imu = readings.imu is not None or not self._robot.imus
+        contacts = len(self._robot.contacts) if self.simulation.senses_wrenches else 0
+        return has_imu and readings.joints is not None and len(readings.wrenches) == contacts
+
+    def _simulation_health(self) -> Health:
+        fallen = self.simulation.fallen
+        values = {"time [s]": f"{seconds(self.simulation.stamp_ns):.3f}", FALLEN: str(fallen).lower()}
+        if self._released_ns is not None:
+            values[RELEASED_AT] = f"{seconds(self._released_ns):.9f}"
+        reached = self.pace.reached()
+        if reached is not None:
+            values["real-time factor"] = f"{reached:.2f}"
+        level, message = HealthLevel.OK, "running"
+        if self._failure:
+            level, message = HealthLevel.ERROR, f"stopped until ~/reset: {self._failure}"
+        elif fallen:
+            level, message = HealthLevel.ERROR, "the robot has fallen"
+        elif self._paused:
+            message = "paused"
+        elif not self.simulation.released:
+            message = "the robot hangs from the hoist"
+        elif self.unattended:
+            message = "running without commands, the joints are braked"
+        return Health("simulation", level, message, values)
+
+
+def _tick_ns(period_ns: int, rate: float) -> int:
+    """Return the control period, a multiple of the sensors' [ns]."""
+    if not rate:
+        return period_ns
+    count = NANOSECONDS / (rate * period_ns)
+    if count < 0.5 or abs(count - round(count)) > 1e-3 * count:
+        raise ConfigurationError(
+            f"command_rate is {rate:g} Hz, expected the sensors' rate, {NANOSECONDS / period_ns:g} Hz, "
+            "or a whole fraction of it"
+        )
+    return round(count) * period_ns

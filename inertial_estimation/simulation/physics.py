@@ -1,0 +1,247 @@
+"""Physics of a robot: integration of joints with actuators and contact, and its rest on the ground."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from inertial_estimation.errors import InertialEstimationError, ModelError
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.signals import Array
+from inertial_estimation.simulation.actuators import JointActuators
+from inertial_estimation.simulation.config import SimulationConfig
+from inertial_estimation.simulation.contact import GroundContact, make_contact_points
+from inertial_estimation.simulation.robot_build import build_robot
+from inertial_estimation.spatial import linear_algebra
+
+MAX_SPEED = 1e4  # norm of the generalised velocity above which the motion has diverged [m/s, rad/s]
+
+
+class RobotPhysics:
+    """State of a robot and its evolution.
+
+    Between two steps MuJoCo's kinematics, mass matrix and bias forces are those of the state. The motion is
+    integrated by symplectic Euler, with contact, friction and end stops as they are at the end of the step.
+
+    Attributes:
+        robot: Kinematic model.
+        built: MuJoCo model and its mapping.
+        data: MuJoCo's state.
+        actuators: The joints' actuators.
+        points: Contact points.
+        patches: For each contact, which of the points are its own.
+        ground: Forces of the ground on the contact points.
+        tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
+    """
+
+    def __init__(self, config: SimulationConfig, urdf: str) -> None:
+        """Build the robot with all joints at zero; `standing.stand_at_rest` puts it on the ground.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.
+            ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
+        """
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, self.imu = setup.robot, setup.imu
+        self.built = build_robot(self.robot, config.step)
+        self.data: Any = mujoco.MjData(self.built.model)
+        self.actuators = JointActuators(
+            self.robot, config.actuators, config.step, config.robot.nominal_friction
+        )
+        self.points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
+        self.ground = GroundContact(self.points, config.ground)
+        self.tau_link = np.zeros(self.robot.n_joints)
+        self._pushes = np.zeros(self.model.nv)
+        self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
+        self._solved = np.zeros_like(self._rows)
+        self._armature = np.zeros(0)  # last values written to MuJoCo's model
+
+    @property
+    def model(self) -> Any:
+        """MuJoCo's model."""
+        return self.built.model
+
+    @property
+    def q(self) -> Array:
+        """Joint positions in the robot's order, shape (n_joints,)."""
+        return np.array(self.data.qpos[self.built.qpos])
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities in the robot's order, shape (n_joints,)."""
+        return np.array(self.data.qvel[self.built.dof])
+
+    @property
+    def R_WB(self) -> Array:
+        """Orientation of a floating base, shape (3, 3)."""
+        return np.array(self.data.xmat[1].reshape(3, 3))
+
+    @property
+    def acceleration(self) -> Array:
+        """Acceleration found last, in Pinocchio's coordinates: of the base in its axes, then of joints."""
+        data = self.data
+        joints: Array = np.array(data.qacc[self.built.dof])
+        if not self.robot.floating_base:
+            return joints
+        linear = self.R_WB.T @ data.qacc[:3] - np.cross(data.qvel[3:6], self.R_WB.T @ data.qvel[:3])
+        return np.concatenate([linear, data.qacc[3:6], joints])
+
+    def reset(self) -> None:
+        """Reset to the state at construction, without torques and forces; `refresh` must follow."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.actuators.motors.reset()
+        self.clear_pushes()
+
+    def refresh(self) -> None:
+        """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
+        actuators, data = self.actuators, self.data
+        actuators.evaluate(data.qpos[self.built.qpos], data.qvel[self.built.dof])
+        if actuators.inertia is not self._armature:
+            self._armature = actuators.inertia
+            self.model.dof_armature[self.built.dof] = self._armature
+        mujoco.mj_fwdPosition(self.model, data)
+        mujoco.mj_fwdVelocity(self.model, data)
+        self.points.locate(data)
+
+    def push(self, body: int, point_W: Array, force_W: Array) -> None:
+        """Add a force that acts during the next step.
+
+        Args:
+            body: MuJoCo body.
+            point_W: Point of application [m], shape (3,).
+            force_W: Force [N], shape (3,).
+        """
+        mujoco.mj_applyFT(self.model, self.data, force_W, np.zeros(3), point_W, body, self._pushes)
+
+    def clear_pushes(self) -> None:
+        """Remove all added forces."""
+        self._pushes[:] = 0.0
+
+    def step(self) -> None:
+        """Integrate one step with the torques commanded.
+
+        Raises:
+            InertialEstimationError: If the motion diverges.
+        """
+        model, data, h = self.model, self.data, self.model.opt.timestep
+        self.actuators.motors.advance()
+        qvel = data.qvel
+        qvel += h * self._end_of_step_acceleration(qvel)
+        if not float(qvel @ qvel) < MAX_SPEED**2:  # also true for NaN
+            raise InertialEstimationError(
+                f"the simulation diverges {data.time:g} s after the release; expected smaller torques or step"
+            )
+        data.time += h
+        mujoco.mj_integratePos(model, data.qpos, qvel, h)
+        self.refresh()
+        self.ground.follow(data)
+
+    def _end_of_step_acceleration(self, qvel: Array) -> Array:
+        """Acceleration with the ground forces at the end of the step, shape (nv,)."""
+        h, J = self.model.opt.timestep, self.points.jacobian
+        n = len(J)
+        rows, solved = self._rows[: n + 1], self._solved[: n + 1]
+        rows[:n] = J
+        rows[n] = self._driving_force()
+        mujoco.mj_solveM(self.model, self.data, solved, rows)
+        acceleration: Array = solved[n]
+        if n:
+            u = J @ qvel
+            force = self.ground.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ solved[:n].T)
+            acceleration = acceleration + force @ solved[:n]
+        return acceleration
+
+    def accelerate(self) -> Array:
+        """Compute the current accelerations and joint torques under the last commanded torques.
+
+        `data.qacc`, `data.cacc` and `tau_link` are then those of the state.
+
+        Returns:
+            Forces of the ground on the contact points [N], world axes, shape (n, 3).
+        """
+        force = self.ground.forces(self.data)
+        driving = (self._driving_force() + force.ravel() @ self.points.jacobian)[None]
+        mujoco.mj_solveM(self.model, self.data, self._solved[:1], driving)
+        self.data.qacc[:] = self._solved[0]
+        self.tau_link = self.actuators.on_links(self._solved[0][self.built.dof])
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+        return self.ground.in_world(force)
+
+    def rest(self) -> Array:
+        """Set accelerations to zero and joint torques to those of the static equilibrium.
+
+        Returns:
+            Forces of the ground on the contact points [N], world axes, shape (n, 3).
+        """
+        force = self.ground.resting_forces()
+        carried = self.data.qfrc_bias - force.ravel() @ self.points.jacobian
+        self.data.qacc[:] = 0.0
+        self.tau_link = carried[self.built.dof]
+        self.actuators.rest(self.tau_link)
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+        return self.ground.in_world(force)
+
+    def _driving_force(self) -> Array:
+        """Generalised forces without those of the ground, shape (nv,)."""
+        force: Array = self._pushes - self.data.qfrc_bias
+        force[self.built.dof] += self.actuators.force
+        return force
+
+
+MAX_ITERATIONS = 60
+LARGEST_MOVE = 0.01  # largest change of the base pose in one iteration [m, rad]
+FIRST_DEPTH = 1e-3  # initial penetration of the lowest point [m]
+FORCE_TOLERANCE = 1e-10  # residual force and moment on the base, as a share of the weight
+
+
+def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
+    """Place the robot at rest in a posture, with the soles where the ground carries its weight.
+
+    Args:
+        physics: The robot.
+        q: Joint positions in the robot's order [rad], shape (n_joints,).
+
+    Raises:
+        ModelError: If the ground cannot carry the robot in this posture.
+    """
+    physics.reset()
+    physics.data.qpos[physics.built.qpos] = q
+    on_ground = physics.robot.floating_base and len(physics.points) > 0
+    if on_ground:
+        _put_on_ground(physics)
+    physics.refresh()
+    physics.ground.anchor_here()
+    if on_ground:
+        _balance(physics)
+
+
+def _put_on_ground(physics: RobotPhysics) -> None:
+    """Place the base upright at the origin, with the lowest contact point just below the surface."""
+    height, normal = physics.points.ground_below(np.zeros(3))
+    w = np.sqrt(0.5 * (1.0 + normal[2]))  # the rotation that takes the vertical to the normal
+    qpos: Any = physics.data.qpos
+    qpos[:7] = [0.0, 0.0, height, w, -normal[1] / (2.0 * w), normal[0] / (2.0 * w), 0.0]
+    physics.refresh()
+    lowest = float((physics.points.position_W @ normal).min()) - height * normal[2]
+    qpos[:3] -= (lowest + FIRST_DEPTH) * normal
+
+
+def _balance(physics: RobotPhysics) -> None:
+    """Find the base pose at which the springs carry the resting robot, by Newton's method."""
+    points, ground, data = physics.points, physics.ground, physics.data
+    for _ in range(MAX_ITERATIONS):
+        J = points.jacobian[:, :6]
+        pull = ground.resting_forces().ravel() @ J - data.qfrc_bias[:6]
+        if np.abs(pull).max() < FORCE_TOLERANCE * max(1.0, float(np.abs(data.qfrc_bias[:3]).max())):
+            return
+        J = J[np.repeat(points.depth[points.near] > 0.0, 3)]
+        stiffness = ground.stiffness * (J.T @ J + 1e-9 * np.eye(6))
+        move = np.zeros(physics.model.nv)
+        move[:6] = np.clip(linear_algebra.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
+        mujoco.mj_integratePos(physics.model, data.qpos, move, 1.0)
+        physics.refresh()
+    raise ModelError(
+        "the robot cannot stand still in its stance: its centre of mass is at "
+        f"{np.round(data.subtree_com[0], 3).tolist()}, expected above the contact points "
+        f"{np.round(points.position_W, 3).tolist()}"
+    )
