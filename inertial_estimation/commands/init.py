@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+    from inertial_estimation.diagnosis.description import description_doubts
     from inertial_estimation.models.urdf_check import urdf_warnings
     from inertial_estimation.setup_assistant.findings import findings
     from inertial_estimation.setup_assistant.parameter_text import parameter_text
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     wishes = Wishes(args.kind, args.imu, *names)
     survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(SEED))
     print("\n".join(findings(survey)))
-    for warning in urdf_warnings(urdf):
+    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot)]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
     said, simulated = _accepted(text, survey, trial=not args.no_trial)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
-from inertial_estimation.models.urdf_check import check_urdf, finite_limits
+from inertial_estimation.models.urdf_check import check_urdf, plain_numbers
 from inertial_estimation.models.xml_text import LARGEST_TEXT
 
 EXAMPLE_PREFIX = "example-robot-data:"
@@ -37,13 +37,13 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
             the URDF of a possible robot.
     """
     if is_xml(source):
-        text = finite_limits(source)
+        text = plain_numbers(source)
         check_urdf(text, "the text of the parameter 'urdf'")
         return text
     if not source:
         raise ModelError("no robot description: set the parameter 'urdf' or pass --urdf")
     path = _locate(source, folder)
-    text = finite_limits(read_text(path, "robot description", limit=LARGEST_TEXT, error_class=ModelError))
+    text = plain_numbers(read_text(path, "robot description", limit=LARGEST_TEXT, error_class=ModelError))
     check_urdf(text, f"'{path}'")
     return text
 
@@ -67,7 +67,7 @@ def published_urdf(text: str, topic: str) -> str:
     if not is_xml(text):
         got = f"'{one_line(text, limit=80)}'" if text else "an empty text"
         raise ModelError(f"{where} is {got}, expected the XML text of a URDF")
-    text = finite_limits(text)
+    text = plain_numbers(text)
     check_urdf(text, where)
     return text
 

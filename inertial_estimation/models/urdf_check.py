@@ -26,6 +26,7 @@ ROUND_OFF = 1e-6  # share of an inertia; its square, in kg m^2, of moments that 
 NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
+_PADDED = re.compile(r"""=\s*(["'])\s*([-+.\deE]+)\s+\1""")  # also by a blank that does not break
 _NEGATIVE_LIMIT = re.compile(r"""\b(effort|velocity)(\s*=\s*)(["'])\s*-[^"']*\3""")
 _INFINITE_LIMIT = re.compile(
     r"""\b(lower|upper|effort|velocity)(\s*=\s*)(["'])\s*([+-]?)inf(?:inity)?\s*\3""", re.IGNORECASE
@@ -33,16 +34,17 @@ _INFINITE_LIMIT = re.compile(
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def finite_limits(urdf: str) -> str:
-    """Return a URDF in which a limit that means none is a number that parsers take.
+def plain_numbers(urdf: str) -> str:
+    """Return a URDF whose numbers parsers take as they are meant.
 
-    Exporters write infinite limits (``lower="-Inf"``), which become huge ones, and efforts and speeds of -1,
-    which become zero.
+    Exporters write infinite limits (``lower="-Inf"``), which become huge ones, efforts and speeds of -1 for
+    none, which become zero, and blanks behind a number, for which the parser drops the whole inertia.
 
     Args:
         urdf: XML text.
     """
-    return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", urdf))
+    text = _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", _PADDED.sub(r"=\1\2\1", urdf))
+    return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text)
 
 
 def check_urdf(urdf: str, where: str = "the robot description") -> Element:

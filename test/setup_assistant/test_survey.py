@@ -18,7 +18,7 @@ from inertial_estimation.configuration.urdf_source import example_source, mesh_f
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.urdf_check import finite_limits
+from inertial_estimation.models.urdf_check import plain_numbers
 from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
@@ -235,8 +235,8 @@ def test_joints_are_locked_and_kept_as_asked() -> None:
         survey_of(urdf, unlock=("right_disk",))
 
 
-def test_infinite_limits_and_negative_efforts_are_none() -> None:
+def test_inplain_numbers_and_negative_efforts_are_none() -> None:
     urdf = biped().replace('lower="-1" upper="1" effort="50"', 'lower="-Inf" upper="+inf" effort="-1"', 1)
-    limits = urdf_limits(survey_of(finite_limits(urdf)).robot)
+    limits = urdf_limits(survey_of(plain_numbers(urdf)).robot)
     for without in (limits.lower, limits.upper, limits.effort):
         assert np.isinf(without).sum() == 1

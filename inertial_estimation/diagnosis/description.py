@@ -1,0 +1,75 @@
+"""What the numbers of a description say against it before anything is recorded."""
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import listing
+from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.spatial import linear_algebra
+
+LIGHT = 0.02  # of the robot's mass: what is wrong with lighter bodies hardly changes a torque
+DENSEST = 20_000.0  # [kg/m^3], beyond all metals but osmium and its neighbours
+WIDER, SMALLEST = 3.0, 0.1  # radius of gyration over the size of a body by its frames; least size [m]
+INNER = 3  # joints before a body that is not expected to outweigh the rest of the robot
+POSTURES = 100  # that are drawn within the position limits
+
+
+def description_doubts(robot: RobotModel) -> list[str]:
+    """Return what no robot of these joints has, a sentence for each kind.
+
+    Args:
+        robot: The robot as it is estimated, with its locked joints.
+    """
+    return [*_body_doubts(robot), *_effort_doubts(robot)]
+
+
+def _body_doubts(robot: RobotModel) -> list[str]:
+    model, total = robot.model, robot.total_mass
+    found: dict[str, list[str]] = {}
+    for joint in range(1, model.njoints):
+        body = model.inertias[joint]
+        if body.mass <= LIGHT * total:
+            continue
+        name = next(f.name for f in model.frames if f.parentJoint == joint and f.type == pin.FrameType.BODY)
+        gyration = float(np.sqrt(max(linear_algebra.eigvalsh(body.inertia)[2], 0.0) / body.mass))
+        sphere = np.sqrt(0.4) * (0.75 * body.mass / (np.pi * DENSEST)) ** (1.0 / 3.0)
+        size = _size(model, joint)
+        if gyration > WIDER * size:
+            text = f"'{name}' (radius of gyration {gyration:.2g} m, its frames within {size:.2g} m)"
+            found.setdefault("moments of inertia that are too large for the body", []).append(text)
+        if gyration < sphere:
+            text = f"'{name}' ({body.mass:.3g} kg, radius of gyration {1e3 * gyration:.2g} mm)"
+            said = "bodies denser than any metal, of too much mass or moments of inertia that are too small"
+            found.setdefault(said, []).append(text)
+        if len(model.supports[joint]) > INNER and body.mass > 0.5 * total and not robot.n_base:
+            text = f"'{name}' ({body.mass:.3g} of {total:.3g} kg)"
+            found.setdefault("a body far out in the arm is heavier than all others together", []).append(text)
+    return [f"{said}: {listing(bodies, limit=6)}" for said, bodies in found.items()]
+
+
+def _size(model: pin.Model, joint: int) -> float:
+    """Return the largest distance of a body's frames and joints from its centre of mass [m]."""
+    points = [np.zeros(3), *(f.placement.translation for f in model.frames if f.parentJoint == joint)]
+    points += [
+        model.jointPlacements[k].translation for k in range(1, model.njoints) if model.parents[k] == joint
+    ]
+    centre = model.inertias[joint].lever
+    return max(SMALLEST, *(float(np.linalg.norm(point - centre)) for point in points))
+
+
+def _effort_doubts(robot: RobotModel) -> list[str]:
+    """Find joints whose limits do not hold the weight in most postures, the base level, feet in the air."""
+    limits, effort = joint_limits(robot), urdf_limits(robot).effort
+    drawn = np.random.default_rng(0).uniform(limits.lower, limits.upper, (POSTURES, robot.n_joints))
+    data = robot.model.createData()
+    torques = [pin.computeGeneralizedGravity(robot.model, data, robot.configuration(q)) for q in drawn]
+    median = np.median(np.abs(torques)[:, robot.n_base :], axis=0)
+    weak = [
+        f"'{robot.joint_names[j]}' ({median[j]:.3g} of {effort[j]:.3g} Nm)"
+        for j in np.flatnonzero(median > effort).tolist()
+    ]
+    said = "effort limits that do not hold the masses up in half of all postures"
+    return (
+        [f"{said}: {listing(weak, limit=6)}; masses, limits, or a spring that carries them?"] if weak else []
+    )
