@@ -47,12 +47,12 @@ def add_switch(parser: argparse.ArgumentParser, option: str, meaning: str) -> No
 
 def add_bag(parser: argparse.ArgumentParser) -> None:
     """Declare the recording that is read."""
-    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+    parser.add_argument("bag", type=Path, help="rosbag2 folder, its .mcap or .db3 file, or a .bag of ROS 1")
 
 
 def add_bags(parser: argparse.ArgumentParser) -> None:
     """Declare the recordings that are read, one or more."""
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
+    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1")
 
 
 def add_start(parser: argparse.ArgumentParser, meaning: str = "begin S seconds into the bag") -> None:

@@ -55,7 +55,7 @@ class _Loader(yaml.composer.Composer, _Parser, yaml.resolver.BaseResolver):  # t
     def __init__(self, text: str) -> None:
         _Parser.__init__(self, text)
         yaml.composer.Composer.__init__(self)
-        yaml.resolver.BaseResolver.__init__(self)  # type: ignore[no-untyped-call]
+        yaml.resolver.BaseResolver.__init__(self)
         self._depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:

@@ -134,13 +134,13 @@ class Column(NamedTuple):
 
     Attributes:
         table: Its table; None for zeros.
-        index: Its position in the table.
+        place: Its position in the table.
         name: Its name, or what the asterisk of a pattern stands for in it.
         factor: From the numbers of the file to SI units.
     """
 
     table: TextTable | None
-    index: int
+    place: int
     name: str
     factor: float = 1.0
 
@@ -305,11 +305,11 @@ def _stamp(table: TextTable, row: int, columns: Sequence[Column]) -> int:
     stamp = Decimal(0)
     for column in columns:
         try:
-            stamp += Decimal(table.rows[row][column.index]) * Decimal(repr(column.factor)) * NANOSECONDS
+            stamp += Decimal(table.rows[row][column.place]) * Decimal(repr(column.factor)) * NANOSECONDS
         except InvalidOperation as error:
-            raise table.no_number(row, column.index) from error
+            raise table.no_number(row, column.place) from error
     if not stamp.is_finite() or not abs(stamp) < 2**62:
-        raise table.no_number(row, columns[0].index)
+        raise table.no_number(row, columns[0].place)
     return int(stamp.to_integral_value())
 
 
