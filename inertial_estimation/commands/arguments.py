@@ -52,7 +52,9 @@ def add_bag(parser: argparse.ArgumentParser) -> None:
 
 def add_bags(parser: argparse.ArgumentParser) -> None:
     """Declare the recordings that are read, one or more."""
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1")
+    parser.add_argument(
+        "bags", nargs="+", metavar="BAG", help="rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1"
+    )
 
 
 def add_start(parser: argparse.ArgumentParser, meaning: str = "begin S seconds into the bag") -> None:

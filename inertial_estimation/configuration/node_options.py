@@ -48,14 +48,6 @@ class PipelineNodeOptions(NodeOptions):
         "estimates are the same.",
         choices=(TIMER, ARRIVAL),
     )
-    input_rate: float = parameter(
-        1000.0,
-        "Highest rate at which any input arrives; together with the timer's period it determines the queue "
-        "length of each input.",
-        unit="Hz",
-        lower=1.0,
-        upper=1e5,
-    )
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class InputCounter:
             level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {self._newest_malformed}"
         elif lost:
             level = HealthLevel.WARN
-            message = f"{lost} message(s) lost on the network or from a full queue (input_rate)"
+            message = f"{lost} message(s) lost on the network or from a full queue"
         return Health(f"topic {self.topic}", level, message, values)
 
 

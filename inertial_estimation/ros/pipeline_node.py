@@ -156,7 +156,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
         self._inputs.arrival = lambda at: self._now_ns if self._simulated or not at else at
         self._limit_delay()
-        self._inputs.sensor_qos = sensor_input(options.input_rate, period if polled else 0.0)
+        self._inputs.sensor_qos = sensor_input(period=period if polled else 0.0)
         self._advertise()
         self.add_trigger("~/reset", self._reset)
         if checks is not None:

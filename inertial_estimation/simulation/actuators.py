@@ -126,7 +126,7 @@ class JointActuators:
         self.stops = EndStops(robot, config.stop_stiffness)
         self.brake = 0.0
         urdf = float(config.urdf_friction)
-        self._smoothing_speed = known.smoothing_speed if known.joints else config.coulomb_speed
+        self._smoothing_speed = known.smoothing_speed
         self._viscous = config.viscous + terms["viscous"] + urdf * np.array(model.damping[n_base:])
         self._coulomb = config.coulomb + terms["coulomb"] + urdf * np.array(model.friction[n_base:])
         self._rubs = bool(self._viscous.any() or self._coulomb.any())

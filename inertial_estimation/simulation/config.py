@@ -42,12 +42,6 @@ class GroundConfig:
         lower=0.01,
         upper=10.0,
     )
-    edge: float = parameter(
-        0.2,
-        "Share of the distance between two stones over which the ground leads from one to the other.",
-        lower=0.01,
-        upper=1.0,
-    )
     begin: float = parameter(
         0.3,
         "Coordinate x at which ramp, rough ground or stones begin; before it the ground is flat.",
@@ -80,13 +74,6 @@ class ActuatorConfig:
     )
     coulomb: float = parameter(
         0.0, "Coulomb friction of each simulated joint.", unit="Nm", lower=0.0, upper=1e3
-    )
-    coulomb_speed: float = parameter(
-        0.02,
-        "Speed over which the Coulomb friction of simulated joints changes sign.",
-        unit="rad/s",
-        lower=1e-4,
-        upper=1.0,
     )
     viscous: float = parameter(
         0.0, "Viscous friction coefficient of each simulated joint.", unit="Nms/rad", lower=0.0, upper=1e4

@@ -11,6 +11,7 @@ from inertial_estimation.simulation.config import GroundConfig
 
 CORNER = np.array([[0], [1]])
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
+STONE_EDGE = 0.2  # share of the distance between two stones over which one height leads to the next
 
 
 class Terrain:
@@ -116,6 +117,6 @@ def terrain_from_config(config: GroundConfig) -> Terrain:
     if config.terrain == "ramp":
         return Ramp(config.slope, config.begin)
     if config.terrain in ("rough", "stones"):
-        edge = config.edge if config.terrain == "stones" else 1.0
+        edge = STONE_EDGE if config.terrain == "stones" else 1.0
         return RoughGround(config.roughness, config.cell, config.begin, default_rng(config.seed), edge=edge)
     return Terrain()

@@ -5,13 +5,13 @@ import pytest
 
 from inertial_estimation.parameters import build_config
 from inertial_estimation.simulation.config import GroundConfig
-from inertial_estimation.simulation.ground import terrain_from_config
+from inertial_estimation.simulation.ground import STONE_EDGE, RoughGround, terrain_from_config
 
-CELL, EDGE, HEIGHT = 0.3, 0.2, 0.04
+CELL, HEIGHT = 0.3, 0.04
 
 
 def ground(**values):
-    given = {"terrain": "stones", "roughness": HEIGHT, "cell": CELL, "edge": EDGE, "begin": 0.4, **values}
+    given = {"terrain": "stones", "roughness": HEIGHT, "cell": CELL, "begin": 0.4, **values}
     return terrain_from_config(build_config(GroundConfig, given))
 
 
@@ -21,7 +21,7 @@ def test_a_stone_is_level_and_of_one_height():
     heights, _normals = stones.surface(centres)
     assert np.abs(heights).max() <= HEIGHT
     assert np.ptp(heights) > HEIGHT
-    reach = 0.49 * (1.0 - EDGE) * CELL
+    reach = 0.49 * (1.0 - STONE_EDGE) * CELL
     for corner in ([reach, reach], [-reach, reach], [reach, -reach]):
         height, normals = stones.surface(centres + corner)
         assert height == pytest.approx(heights, abs=1e-12)
@@ -40,6 +40,7 @@ def test_normals_between_stones_are_those_of_the_heights():
 
 def test_edges_as_wide_as_stones_are_rough_ground_and_the_start_is_flat():
     xy = np.random.default_rng(1).uniform(-1.0, 3.0, (300, 2))
-    wide, rough = ground(edge=1.0).surface(xy), ground(terrain="rough").surface(xy)
+    stones = RoughGround(HEIGHT, CELL, 0.4, np.random.default_rng(0), edge=1.0)
+    wide, rough = stones.surface(xy), ground(terrain="rough").surface(xy)
     assert wide[0] == pytest.approx(rough[0], abs=0.0)
     assert not ground().surface(xy)[0][xy[:, 0] < 0.3].any()
