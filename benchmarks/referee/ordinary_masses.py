@@ -11,7 +11,7 @@ from benchmarks.referee.ordinary import case
 from inertial_estimation import REALISTIC
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.control.references import WalkCommand
 
 ROBOT, MORE_KG, LENGTH_S = "go2", 1.0, 15.0

@@ -7,9 +7,6 @@ go to the controller. Over DDS, messages of one stamp may arrive in another orde
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
@@ -20,9 +17,7 @@ from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,
-    BaseReference,
     BaseState,
-    ImuSample,
     InertialEstimate,
     TorqueCommand,
     seconds,
@@ -30,59 +25,6 @@ from inertial_estimation.signals import (
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.tilt.pipeline import TiltPipeline
-
-
-class ControllerFeed:
-    """Pushes readings and estimates to the controller.
-
-    Attributes:
-        controller: The whole-body controller.
-        adaptation: Whether it is given the estimated inertias.
-        active: Whether the controller receives joints and base state, without which it gives no command.
-    """
-
-    def __init__(self, controller: ControllerPipeline, *, adaptation: bool) -> None:
-        """Start inactive.
-
-        Args:
-            controller: The whole-body controller.
-            adaptation: Whether it is given the estimated inertias.
-        """
-        self.controller = controller
-        self.adaptation = adaptation
-        self.active = False
-        self._reference: BaseReference | None = None  # last one requested by the payload pipeline
-
-    def push_readings(self, readings: SensorReadings) -> None:
-        """Push joints and wrenches."""
-        if readings.joints is not None and self.active:
-            self.controller.push_joints(readings.joints)
-        for contact, wrench in readings.wrenches.items():
-            self.controller.push_wrench(contact, wrench)
-
-    def push_base_state(self, state: BaseState) -> None:
-        """Push orientation and state of the base."""
-        if self.active:
-            self.controller.push_base_state(state)
-
-    def push_inertias(self, estimate: InertialEstimate) -> None:
-        """Push the published inertias and torque errors of the inertial filter, with adaptation."""
-        if self.adaptation:
-            for link in estimate.links:
-                self.controller.push_inertia(estimate.stamp_ns, link.published)
-            errors = torque_errors_of(estimate)
-            if errors:
-                self.controller.torque_errors.push(errors)
-
-    def push_payload(self, estimate: PayloadEstimate) -> None:
-        """Push the trunk of the payload pipeline, with adaptation, and the posture and hold it requests."""
-        if self.adaptation:
-            self.controller.push_inertia(estimate.stamp_ns, estimate.trunk)
-        self.controller.push_hold(estimate.hold)
-        if estimate.reference is not None and estimate.reference != self._reference:
-            self.controller.push_base_reference(estimate.reference)
-        self._reference = estimate.reference
-
 
 HOIST_S = 3.0  # in which the estimators start and estimate the bias of the gyroscope at rest
 QUICK_HOIST_S = 0.5
@@ -94,30 +36,16 @@ def hoist_time(*, quick: bool) -> float:
     return QUICK_HOIST_S if quick else HOIST_S
 
 
-@dataclass
-class Spectator:
-    """An inertial filter that receives the readings of a loop without affecting it.
-
-    Attributes:
-        pipeline: The filter.
-        newest: Its newest estimate.
-    """
-
-    pipeline: InertialPipeline
-    newest: InertialEstimate | None = None
-
-
 class ClosedLoop:
     """A simulated robot whose controller uses the estimates of its observers.
 
     Attributes:
         simulation: The robot.
+        controller: The whole-body controller.
         tilt: The tilt observer; None if the controller gets the true base state.
         inertial: The inertial filter, or None; the controller is given its inertias if there is no payload.
         payload: The identification of the trunk's payload, or None.
-        spectators: Filters that receive the readings without affecting the loop.
         readings: Newest readings of all sensors.
-        imu: Newest reading of the IMU.
         base: Newest base estimate.
         inertias: Newest inertial estimate.
         identified: Newest estimate of the payload pipeline.
@@ -148,35 +76,27 @@ class ClosedLoop:
                 same, and the posture and hold that the identification requests are pushed.
             spectators: Other filters that receive the readings without affecting the loop.
         """
-        self.simulation = simulation
-        self.tilt = tilt
-        self.inertial = inertial
-        self.payload = payload
-        self.spectators = tuple(Spectator(pipeline) for pipeline in spectators)
+        self.simulation, self.controller = simulation, controller
+        self.tilt, self.inertial, self.payload = tilt, inertial, payload
+        self._adaptation = adaptation
+        self._spectators: dict[InertialPipeline, InertialEstimate | None] = dict.fromkeys(spectators)
         self.readings: SensorReadings | None = None
-        self.imu: ImuSample | None = None
         self.base: BaseEstimate | None = None
         self.inertias: InertialEstimate | None = None
         self.identified: PayloadEstimate | None = None
         self.load_changes: list[LoadChange] = []
         self.on_readings: Callable[[SensorReadings], None] | None = None
-        self._inputs = ControllerFeed(controller, adaptation=adaptation)
         self._released_ns: int | None = None
-
-    @property
-    def controller(self) -> ControllerPipeline:
-        """The whole-body controller."""
-        return self._inputs.controller
-
-    @property
-    def watched(self) -> list[InertialEstimate | None]:
-        """Newest estimate of each spectator; None before its first."""
-        return [spectator.newest for spectator in self.spectators]
 
     @property
     def time_s(self) -> float:
         """Time since the release from the hoist [s]; zero before."""
         return 0.0 if self._released_ns is None else seconds(self.simulation.stamp_ns - self._released_ns)
+
+    @property
+    def watched(self) -> list[InertialEstimate | None]:
+        """Newest estimate of each spectator; None before its first."""
+        return list(self._spectators.values())
 
     def release(self, settle_s: float = HOIST_S) -> None:
         """Let the estimators start on the hoist, then let the controller take over.
@@ -190,17 +110,15 @@ class ClosedLoop:
         begin_ns = self.simulation.stamp_ns
         while self._released_ns is None:
             on_hoist = seconds(self.simulation.stamp_ns - begin_ns)
-            self._inputs.active = on_hoist >= settle_s  # not before: its integrators would wind up
-            command = self._tick()
+            command = self._tick(commanding=on_hoist >= settle_s)  # before, its integrators would wind up
             if command is not None:
                 self._released_ns = self.simulation.stamp_ns
                 self.simulation.apply(command.tau)
             elif on_hoist > settle_s + FIRST_COMMAND_TIMEOUT_S:
+                health = self.controller.health(self.simulation.stamp_ns)
                 raise ConfigurationError(
                     f"the controller gave no command in {on_hoist:.1f} s on the hoist; its health: "
-                    + "; ".join(
-                        f"{p.name}: {p.message}" for p in self.controller.health(self.simulation.stamp_ns)
-                    )
+                    + "; ".join(f"{part.name}: {part.message}" for part in health)
                 )
 
     def run(self, duration_s: float, on_tick: Callable[["ClosedLoop"], None] | None = None) -> None:
@@ -220,72 +138,73 @@ class ClosedLoop:
             if on_tick is not None:
                 on_tick(self)
 
-    def _tick(self) -> TorqueCommand | None:
-        """Advance by one sensor period and return the command that answers it."""
+    def _tick(self, *, commanding: bool = True) -> TorqueCommand | None:
+        """Advance by one sensor period and return the command that answers it.
+
+        Args:
+            commanding: Whether the controller receives joints and base state, without which it gives none.
+        """
         for readings in self.simulation.advance(self.simulation.period_ns):
-            self._push(readings)
+            self._push(readings, commanding=commanding)
         now_ns = self.simulation.stamp_ns
-        self._observe(now_ns)
+        for state in self._base_states(now_ns):
+            self._push_base(state, commanding=commanding)
         self._estimate(now_ns)
         self._identify(now_ns)
-        commands: Sequence[TorqueCommand] = self.controller.tick(now_ns)
-        if not commands:
-            return None
-        command = commands[-1]
-        if not np.isfinite(command.tau).all():
-            raise ConfigurationError("the controller commands a torque that is not finite")
-        return command
+        commands = self.controller.tick(now_ns)
+        return commands[-1] if commands else None
 
-    def _push(self, readings: SensorReadings) -> None:
+    def _push(self, readings: SensorReadings, *, commanding: bool) -> None:
         self.readings = readings
-        self.imu = readings.imu or self.imu
         if self.on_readings is not None:
             self.on_readings(readings)
-        self._inputs.push_readings(readings)
-        for pipeline in (self.tilt, self.inertial, self.payload, *(s.pipeline for s in self.spectators)):
-            if pipeline is None:
-                continue
+        observers = (self.tilt, self.inertial, self.payload, *self._spectators)
+        for pipeline in (self.controller, *(one for one in observers if one is not None)):
             if readings.imu is not None:
                 pipeline.push_imu(readings.imu)
-            if readings.joints is not None:
+            if readings.joints is not None and (commanding or pipeline is not self.controller):
                 pipeline.push_joints(readings.joints)
             for contact, wrench in readings.wrenches.items():
                 pipeline.push_wrench(contact, wrench)
 
-    def _observe(self, now_ns: int) -> None:
+    def _base_states(self, now_ns: int) -> list[BaseState]:
         """Tick the tilt observer; without one, the base state is the true one."""
         if self.tilt is None:
-            if self.simulation.robot.floating_base:
-                self._push_base(self.simulation.truth().base)
-            return
-        for estimate in self.tilt.tick(now_ns):
-            self.base = estimate
-            self._push_base(estimate.state)
+            return [self.simulation.truth().base] if self.simulation.robot.floating_base else []
+        estimates = self.tilt.tick(now_ns)
+        self.base = estimates[-1] if estimates else self.base
+        return [estimate.state for estimate in estimates]
 
-    def _push_base(self, state: BaseState) -> None:
-        self._inputs.push_base_state(state)
-        for pipeline in (self.inertial, self.payload, *(s.pipeline for s in self.spectators)):
+    def _push_base(self, state: BaseState, *, commanding: bool) -> None:
+        takers = (self.controller if commanding else None, self.inertial, self.payload, *self._spectators)
+        for pipeline in takers:
             if pipeline is not None:
                 pipeline.push_base_state(state)
 
     def _estimate(self, now_ns: int) -> None:
-        """Tick the inertial filters."""
-        for spectator in self.spectators:
-            for estimate in spectator.pipeline.tick(now_ns):
-                spectator.newest = estimate
-        if self.inertial is None:
-            return
-        for estimate in self.inertial.tick(now_ns):
+        """Tick the inertial filters; the controller gets inertias and torque errors, with adaptation."""
+        for spectator in self._spectators:
+            for estimate in spectator.tick(now_ns):
+                self._spectators[spectator] = estimate
+        for estimate in self.inertial.tick(now_ns) if self.inertial is not None else ():
             self.inertias = estimate
-            if self.payload is None:
-                self._inputs.push_inertias(estimate)
+            if self.payload is not None or not self._adaptation:
+                continue
+            for link in estimate.links:
+                self.controller.push_inertia(estimate.stamp_ns, link.published)
+            errors = torque_errors_of(estimate)
+            if errors:
+                self.controller.torque_errors.push(errors)
 
     def _identify(self, now_ns: int) -> None:
-        """Tick the payload pipeline."""
-        if self.payload is None:
-            return
-        for estimate in self.payload.tick(now_ns):
-            self.identified = estimate
+        """Tick the payload pipeline; the controller gets posture and hold, and with adaptation the trunk."""
+        for estimate in self.payload.tick(now_ns) if self.payload is not None else ():
+            before, self.identified = self.identified, estimate
             if estimate.change is not None:
                 self.load_changes.append(estimate.change)
-            self._inputs.push_payload(estimate)
+            if self._adaptation:
+                self.controller.push_inertia(estimate.stamp_ns, estimate.trunk)
+            self.controller.push_hold(estimate.hold)
+            reference = estimate.reference
+            if reference is not None and (before is None or reference != before.reference):
+                self.controller.push_base_reference(reference)

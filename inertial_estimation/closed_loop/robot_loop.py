@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.configuration.config_file import ALL_NODES, ConfigFile
+from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_names import (
     CONTROLLER_NODE,
@@ -94,21 +94,6 @@ class RobotLoop:
         """Build the identification of the trunk's payload."""
         return TrunkPayloadPipeline(self.config(PAYLOAD_NODE, TrunkPayloadConfig, overrides), self.urdf)
 
-    def node_parameters(
-        self, *, overrides: Overrides | None = None, seed: int = 0
-    ) -> dict[str, dict[str, Any]]:
-        """Return the parameters of the nodes that correspond to the loop of `build`, as in a parameter file.
-
-        Args:
-            overrides: Values by node over the file's.
-            seed: Of the sensor noise.
-
-        Returns:
-            Values by dotted name, by node; those for all nodes under ``/**``.
-        """
-        file = _overridden(self._file, _seeded(overrides, seed))
-        return {ALL_NODES: dict(file.shared), **{node: dict(values) for node, values in file.nodes.items()}}
-
     def build(
         self,
         *,
@@ -134,7 +119,8 @@ class RobotLoop:
             true_urdf: Description of the simulated robot if it differs from that of the estimators.
             spectators: Other filters that see the same readings.
         """
-        replaced = _seeded(overrides, seed)
+        replaced = dict(overrides or {})
+        replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
         simulation_config = self.config(SIMULATOR_NODE, SimulationConfig, replaced)
         controller_config = self.config(CONTROLLER_NODE, ControllerConfig, replaced)
         tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)
@@ -148,12 +134,6 @@ class RobotLoop:
             adaptation=adaptation,
             spectators=spectators,
         )
-
-
-def _seeded(overrides: Overrides | None, seed: int) -> Overrides:
-    replaced = dict(overrides or {})
-    replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
-    return replaced
 
 
 def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:

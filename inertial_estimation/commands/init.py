@@ -149,7 +149,7 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
 
 
 def _simulated(file: Path) -> tuple[str, bool]:
-    from inertial_estimation.closed_loop.trial_run import try_robot
+    from inertial_estimation.closed_loop.loop_watch import try_robot
 
     try:
         trial = try_robot(str(file))

@@ -25,10 +25,9 @@ from inertial_estimation.files.outputs import json_text
 
 if TYPE_CHECKING:
     from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-    from inertial_estimation.closed_loop.fall_watch import FallWatch
-    from inertial_estimation.closed_loop.loop_accuracy import LoopAccuracy
+    from inertial_estimation.closed_loop.loop_recording import TruthRecording
+    from inertial_estimation.closed_loop.loop_watch import FallWatch, LoopAccuracy
     from inertial_estimation.closed_loop.robot_loop import RobotLoop
-    from inertial_estimation.closed_loop.truth_recording import TruthRecording
     from inertial_estimation.models.robot_config import RobotConfig
     from inertial_estimation.recordings.recording import MemoryRecording
     from inertial_estimation.simulation.disturbances import Disturbance
@@ -74,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate the robot, record its readings and write them."""
-    from inertial_estimation.closed_loop.loop_recording import LoopRecording
-    from inertial_estimation.closed_loop.truth_recording import TruthRecording
+    from inertial_estimation.closed_loop.loop_recording import LoopRecording, TruthRecording
     from inertial_estimation.commands.viewer_files import simulation_view
     from inertial_estimation.configuration.node_names import SIMULATOR_NODE
     from inertial_estimation.recordings.bag_writer import check_bag_folder
@@ -149,10 +147,8 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tu
     """Run the loop; return the errors of its estimates since the release, and what was seen."""
     import numpy as np
 
-    from inertial_estimation.closed_loop.fall_watch import FallWatch
-    from inertial_estimation.closed_loop.loop_accuracy import LoopAccuracy
-    from inertial_estimation.closed_loop.scheduled_swing import ScheduledSwing
-    from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+    from inertial_estimation.closed_loop.loop_watch import FallWatch, LoopAccuracy
+    from inertial_estimation.closed_loop.scheduled_motions import ScheduledSwing, ScheduledWalk
     from inertial_estimation.control.references import WalkCommand
 
     if args.walk and not loop.simulation.robot.floating_base:

@@ -20,7 +20,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller import ControlState
@@ -154,6 +154,7 @@ class _Recorder:
         omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
         true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
         ahead, aside, _ = truth.base.p_WB - self._start
+        imu = None if loop.readings is None else loop.readings.imu
         self.series.add(
             loop.time_s,
             pitch=true_pitch,
@@ -169,7 +170,7 @@ class _Recorder:
             dcm=float(np.hypot(*(truth.com_W[:2] + truth.com_velocity_W[:2] / omega - dcm_ref))),
             ahead=ahead,
             aside=aside,
-            accelerometer=float(np.linalg.norm(loop.imu.specific_force_I)) if loop.imu else math.nan,
+            accelerometer=math.nan if imu is None else float(np.linalg.norm(imu.specific_force_I)),
             **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
         )
 

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
-from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.balance import convex_hull

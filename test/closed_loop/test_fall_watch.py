@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from inertial_estimation.closed_loop.fall_watch import FallWatch
+from inertial_estimation.closed_loop.loop_watch import FallWatch
 
 FEET = {"left": np.array([[0.1, 0.2, 0.0], [-0.1, 0.2, 0.0]]), "right": np.array([[0.1, -0.2, 0.0]])}
 

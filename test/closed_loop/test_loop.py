@@ -1,10 +1,7 @@
 """The loop in one process: it stands on its own estimates, is repeatable, and adaptation holds a load."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
@@ -14,14 +11,9 @@ from inertial_estimation.closed_loop import closed_loop
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
-from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
-from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
 from inertial_estimation.simulation.disturbances import MassWaveform
 
 HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
@@ -76,7 +68,7 @@ def test_a_loop_without_commands_says_what_is_missing(monkeypatch: pytest.Monkey
     robot = RobotLoop("talos")
     loop = robot.build()
     loop.tilt = None  # nobody observes, and the truth is withheld
-    loop._push_base = lambda state: None  # type: ignore[method-assign]
+    loop._push_base = lambda state, commanding: None  # type: ignore[method-assign]
     with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_state"):
         loop.release(0.0)
 
@@ -94,25 +86,3 @@ def test_trace_keeps_its_columns_and_refuses_others() -> None:
     with pytest.raises(ConfigurationError, match="expected time, a"):
         series.add(2.0, b=1.0)
     assert rms(np.array([3.0, -3.0])) == 3.0
-
-
-def test_nodes_are_given_what_the_loop_is_built_from(robot: RobotLoop, tmp_path: Path) -> None:
-    ground = {SIMULATOR_NODE: {"ground.seed": 4}}
-    nodes = robot.node_parameters(overrides=ground, seed=7)
-    path = tmp_path / "nodes.yaml"
-    path.write_text(yaml.safe_dump({node: {"ros__parameters": given} for node, given in nodes.items()}))
-    file = load_config_file(path)
-    loop = robot.build(overrides=ground, seed=7)
-    assert loop.inertial is not None
-
-    def config(node: str, config_class: type) -> object:
-        known = [spec.name for spec in iterate_parameters(config_class)]
-        return build_config(config_class, file.values(node, known))
-
-    assert config(CONTROLLER_NODE, ControllerConfig) == loop.controller.config
-    assert config("inertial_ekf", InertialPipelineConfig) == loop.inertial.config
-    simulation = config(SIMULATOR_NODE, SimulationConfig)
-    assert isinstance(simulation, SimulationConfig)
-    assert (simulation.ground.seed, simulation.sensors.seed) == (4, 7)
-    assert simulation.sensors.noise == REALISTIC
-    assert simulation.actuators.torque_limit_scale == 2.0

@@ -1,9 +1,10 @@
-"""The joints of an arm that swing about its stance."""
+"""Motions commanded to a closed loop: a walk at a set time, an arm that swings about its stance."""
 
 import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.sine_motion import random_sines
@@ -43,3 +44,29 @@ class ScheduledSwing:
         """Send the targets of this time to the controller."""
         q, _v, _a = self._motion.at(loop.time_s)
         loop.controller.push_joint_reference(JointReading(loop.simulation.stamp_ns, self._names, q))
+
+
+class ScheduledWalk:
+    """Walk forward once; the robot stands before and after.
+
+    Attributes:
+        duration_s: Length of the run, from the release on [s].
+    """
+
+    def __init__(self, walk: WalkCommand, begin_s: float, duration_s: float) -> None:
+        """Set what is commanded, and when.
+
+        Args:
+            walk: Number and length of the steps.
+            begin_s: Time of the command since the release [s].
+            duration_s: Length of the run, from the release on [s].
+        """
+        self.duration_s = duration_s
+        self._walk, self._begin_s = walk, begin_s
+        self._commanded = False
+
+    def command(self, loop: ClosedLoop) -> None:
+        """Command all the steps when the time has come; to be called again and again."""
+        if not self._commanded and loop.time_s >= self._begin_s:
+            loop.controller.push_walk_command(self._walk)
+            self._commanded = True
