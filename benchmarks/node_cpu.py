@@ -146,7 +146,7 @@ def sensors() -> dict[str, Any]:
     from benchmarks.referee.synthetic import standing_talos
     from inertial_estimation import BaseState
     from inertial_estimation.inputs.messages import CONVERSIONS, base_state_to_msg
-    from inertial_estimation.ros.bag_player import message_class
+    from inertial_estimation.ros.messages import message_class
 
     recording, found = standing_talos(0)[1], {}
     for entry in recording.messages[:100]:  # at rest

@@ -1,10 +1,8 @@
 """Publishes a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
 
-import importlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import rclpy
 from rclpy.duration import Duration
@@ -16,7 +14,7 @@ from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.ros.command_messages import clock_to_msg
+from inertial_estimation.ros.messages import clock_to_msg, message_class
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 from inertial_estimation.signals import NANOSECONDS, seconds
 
@@ -96,9 +94,12 @@ class BagPlayer:
         publishers: dict[str, Publisher] = {}
         unknown: list[str] = []
         for topic, message_type in self._recording.topics.items():
-            found = message_class(message_type)
-            if topic == "/clock" or found is None:
-                unknown += [f"{topic} [{message_type}]"] if topic != "/clock" else []
+            if topic == "/clock":
+                continue
+            try:
+                found = message_class(message_type)
+            except ConfigurationError:
+                unknown.append(f"{topic} [{message_type}]")
                 continue
             qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
             name = self._options.remap.get(topic, topic)
@@ -180,12 +181,3 @@ def play_bag(path: str, options: PlayOptions) -> int:
             return BagPlayer(node, recording, options).play()
         finally:
             rclpy.try_shutdown()
-
-
-def message_class(message_type: str) -> Any:
-    """Return the class of ``package/msg/Name`` in rclpy, or None where it is not installed."""
-    package, _, name = message_type.partition("/msg/")
-    try:
-        return getattr(importlib.import_module(f"{package}.msg"), name)
-    except (ImportError, AttributeError, ValueError):
-        return None

@@ -1,6 +1,6 @@
 """The robot description that a node receives on a topic."""
 
-from typing import Any
+from collections.abc import Callable
 
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -9,7 +9,7 @@ from std_msgs.msg import String
 from inertial_estimation.configuration.urdf_source import published_urdf
 from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.models.urdf_changes import urdf_changes
-from inertial_estimation.ros.qos import LATCHED, overridable
+from inertial_estimation.ros.qos import LATCHED, create_input
 from inertial_estimation.signals import Health, HealthLevel
 
 DESCRIPTION = "robot_description"
@@ -30,59 +30,48 @@ class DescriptionInput:
         """Prepare for the topic of a node, which is subscribed by `subscribe`."""
         self._node = node
         self.topic = node.resolve_topic_name(DESCRIPTION)
-        self.text = ""
-        self._in_use = ""
-        self._refused = ""
-        self._changed = ""
+        self.text = self._in_use = ""
+        self._warning = ""  # the newest description is refused, or not the one in use
 
-    def subscribe(self, on_new: Any) -> None:
+    def subscribe(self, on_new: Callable[[], None]) -> None:
         """Subscribe to the topic.
 
         Args:
-            on_new: Called without an argument after every description that can be used.
+            on_new: Called after every description that can be used.
         """
 
         def receive(data: bytes) -> None:
             if self._receive(data):
                 on_new()
 
-        how = overridable(self._node, DESCRIPTION, LATCHED, "subscription", quiet=False)
-        self._node.create_subscription(String, DESCRIPTION, receive, raw=True, **how)
+        create_input(self._node, String, DESCRIPTION, receive, LATCHED)
 
     def take(self) -> str:
         """Return the newest description, which is in use from now on."""
-        self._in_use, self._changed = self.text, ""
+        self._in_use, self._warning = self.text, ""
         return self.text
 
     def health(self) -> list[Health]:
         """Return a WARN while the newest description is refused or is not the one in use."""
-        said = self._refused or self._changed
-        return [Health(DESCRIPTION, HealthLevel.WARN, said)] if said else []
+        return [Health(DESCRIPTION, HealthLevel.WARN, self._warning)] if self._warning else []
 
     def _receive(self, data: bytes) -> bool:
         """Check one message; return whether it can be used."""
-        self._refused = self._changed = ""
         try:
             text = published_urdf(_content(data), self.topic)
-            if self._in_use:
-                self._changed = self._change(text)
+            changes = urdf_changes(self._in_use, text) if self._in_use and text != self._in_use else ""
         except ModelError as error:
-            self._refused = f"refused: {error}"
-            self._node.get_logger().error(self._refused)
+            self._warning = f"refused: {error}"
+            self._node.get_logger().error(self._warning)
             return False
-        self.text = text
-        if self._changed:
-            self._node.get_logger().warning(self._changed)
+        self.text, self._warning = text, ""
+        if changes:
+            self._warning = (
+                f"the description on {self.topic} has changed and is not used before the node is started "
+                f"again (a managed one: cleaned up and configured): {changes}"
+            )
+            self._node.get_logger().warning(self._warning)
         return True
-
-    def _change(self, text: str) -> str:
-        changes = "" if text == self._in_use else urdf_changes(self._in_use, text)
-        if not changes:
-            return ""
-        return (
-            f"the description on {self.topic} has changed and is not used before the node is started again "
-            f"(a managed one: cleaned up and configured): {changes}"
-        )
 
 
 def _content(data: bytes) -> str:

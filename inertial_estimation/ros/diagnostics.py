@@ -8,7 +8,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.recordings.estimate_messages import health_to_msg
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable
+from inertial_estimation.ros.qos import create_output
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"
@@ -114,7 +114,6 @@ class Diagnostics:
         node: Node,
         health: Callable[[], list[Health]],
         waits_for: Callable[[], list[str]],
-        published: Callable[[], None],
         due: Callable[[], None],
     ) -> None:
         """Start reporting.
@@ -123,18 +122,14 @@ class Diagnostics:
             node: Node that reports.
             health: Returns the current health of every component.
             waits_for: Returns the names of the inputs that have not arrived yet.
-            published: Called after a report is published.
-            due: Called once per second, to call `publish` now or soon.
+            due: Called once per second; it calls `publish`.
         """
         self._node = node
-        self._published = published
         self._health = health
         self._waits_for = waits_for
         self._levels: dict[str, HealthLevel] = {}
         self._waiting = False
-        self._publisher = node.create_publisher(
-            DiagnosticArray, TOPIC, **overridable(node, TOPIC, RELIABLE_OUTPUT)
-        )
+        self._publisher = create_output(node, DiagnosticArray, TOPIC)
         self._periods = 0
         node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -152,7 +147,6 @@ class Diagnostics:
             self._log_waiting(missing)
         if not missing:
             self._log_changes(parts)
-        self._published()
 
     def _log_waiting(self, missing: Sequence[str]) -> None:
         if missing:

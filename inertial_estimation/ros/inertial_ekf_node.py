@@ -21,12 +21,10 @@ from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.ros.command_messages import torque_command_to_msg
-from inertial_estimation.ros.markers import MarkerOutput
-from inertial_estimation.ros.messages import event_to_array
+from inertial_estimation.ros.messages import event_to_array, torque_command_to_msg
+from inertial_estimation.ros.outputs import CovarianceOutputs, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
-from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
 from inertial_estimation.telemetry import InertialTelemetry
 

@@ -13,11 +13,15 @@ from rclpy.timer import Timer
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, overridable
-from inertial_estimation.ros.rclpy_internals import HAS_LIFECYCLE, LifecycleStates, TransitionCallbackReturn
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, create_output
+
+try:
+    from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
+except ImportError:  # no lifecycle_msgs
+    LifecycleNodeMixin, TransitionCallbackReturn = object, None
 
 
-class ManagedNode(LifecycleStates, Node, ABC):
+class ManagedNode(LifecycleNodeMixin, Node, ABC):
     """A node that has lifecycle states after a call of `begin_lifecycle`; otherwise it is always active.
 
     It owns the outputs, timers and services created while it is configured, until `clean_up`.
@@ -68,14 +72,22 @@ class ManagedNode(LifecycleStates, Node, ABC):
         Raises:
             ConfigurationError: If this rclpy has no lifecycle.
         """
-        if not HAS_LIFECYCLE:
+        if TransitionCallbackReturn is None:
             raise ConfigurationError(
                 "parameter 'managed' is true, but this rclpy has no lifecycle nodes (lifecycle_msgs is "
                 "missing): install it, or set managed to false"
             )
         self.active, self.managed = False, True
-        LifecycleStates.__init__(self)
+        LifecycleNodeMixin.__init__(self)
         self.get_logger().info("managed: unconfigured")
+
+    def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
+        """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
+        try:
+            return super()._LifecycleNodeMixin__on_change_state(request, response)
+        except RuntimeError:  # rclpy's RCLError
+            response.success = False
+            return response
 
     def on_configure(self, state: Any) -> Any:
         """Configure; on failure the error is logged, for example a missing name or robot description."""
@@ -125,7 +137,7 @@ class ManagedNode(LifecycleStates, Node, ABC):
             qos: Quality of service.
             shared: Whether others may publish it as well, as a command; else diagnostics warn of them.
         """
-        publisher = self.create_publisher(message_type, topic, **overridable(self, topic, qos))
+        publisher = create_output(self, message_type, topic, qos)
         if not shared:
             self._outputs.append(publisher)
         self._undo.append(partial(self.destroy_publisher, publisher))
@@ -149,13 +161,21 @@ class ManagedNode(LifecycleStates, Node, ABC):
             service: Relative name (``~/reset``).
             call: Executes the request and returns the message of the response.
         """
-        made = self.create_service(Trigger, service, trigger_callback(call))
-        self._undo.append(partial(self.destroy_service, made))
+        self._serve(Trigger, service, lambda _request: call())
 
     def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
         """Offer a SetBool service; an exception of the call is returned as the message of a failure."""
-        made = self.create_service(SetBool, service, switch_callback(call))
-        self._undo.append(partial(self.destroy_service, made))
+        self._serve(SetBool, service, lambda request: call(bool(request.data)))
+
+    def _serve(self, kind: type, service: str, call: Callable[[Any], str]) -> None:
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                response.message, response.success = call(request), True
+            except (InertialEstimationError, OSError) as error:
+                response.message, response.success = str(error), False
+            return response
+
+        self._undo.append(partial(self.destroy_service, self.create_service(kind, service, answer)))
 
     def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
         """Convert and publish a value if the topic has subscribers."""
@@ -166,37 +186,3 @@ class ManagedNode(LifecycleStates, Node, ABC):
         """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
         if self.active:
             publisher.publish(message)
-
-
-def trigger_callback(call: Callable[[], str]) -> Callable[[Trigger.Request, Trigger.Response], Any]:
-    """Return the callback of a Trigger service.
-
-    Args:
-        call: Executes the request and returns the message of the response.
-    """
-
-    def on_request(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return _answered(response, call)
-
-    return on_request
-
-
-def switch_callback(call: Callable[[bool], str]) -> Callable[[SetBool.Request, SetBool.Response], Any]:
-    """Return the callback of a SetBool service.
-
-    Args:
-        call: Switches on or off and returns the message of the response.
-    """
-
-    def on_request(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        return _answered(response, lambda: call(bool(request.data)))
-
-    return on_request
-
-
-def _answered(response: Any, call: Callable[[], str]) -> Any:
-    try:
-        response.message, response.success = call(), True
-    except (InertialEstimationError, OSError) as error:
-        response.message, response.success = str(error), False
-    return response

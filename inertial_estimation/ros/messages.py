@@ -1,24 +1,30 @@
-"""Messages of rclpy read from their bytes, transforms, events, and requests.
+"""Messages of rclpy read from their bytes, transforms, events, commands and references.
 
-All other conversions are those of `inputs.messages` and `recordings.estimate_messages`, which
-bags use, too.
+All other conversions are those of `inputs.messages` and `recordings.estimate_messages`, which bags use, too.
 """
 
 import importlib
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import Bool
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray
 
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
-from inertial_estimation.payload.report import KIND, PayloadEvent
-from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
-from inertial_estimation.signals import BaseState, Health
+from inertial_estimation.recordings.estimate_messages import event_to_msg
+from inertial_estimation.signals import BaseReference, BaseState, Health, TorqueCommand
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
+
+NORM_TOLERANCE = 0.01  # of a quaternion
 
 
 def message_class(message_type: str) -> type[Any]:
@@ -33,16 +39,11 @@ def message_class(message_type: str) -> type[Any]:
     package, name = message_type.split("/")[0], message_type.split("/")[-1]
     try:
         found: type[Any] = getattr(importlib.import_module(f"{package}.msg"), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
             f"messages of type {message_type} are not known here ({error}): source a workspace that has them"
         ) from error
     return found
-
-
-def type_of(message_type: type) -> str:
-    """Return the type of messages of a class, ``package/msg/Name``."""
-    return f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
 
 
 def deserializer(message_type: type) -> Callable[[bytes], Any]:
@@ -57,7 +58,8 @@ def message_reader(message_type: type, convert: Callable[[Any], Any] | None = No
         message_type: Class of the messages.
         convert: Message to value, where it is not the conversion registered for the type.
     """
-    return MessageReader(type_of(message_type), deserializer(message_type), convert).read
+    name = f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
+    return MessageReader(name, deserializer(message_type), convert).read
 
 
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:
@@ -83,26 +85,64 @@ def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticAr
     return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)
 
 
-def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
-    """Inverse of `messages.event_to_array` for a `PayloadEvent`.
+def hold_from_msg(msg: Bool) -> bool:
+    """Return whether std_msgs/Bool asks to stand still."""
+    return bool(msg.data)
+
+
+def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:
+    """Convert joint torques to sensor_msgs/JointState: effort by name [Nm], stamp of the state answered.
+
+    Args:
+        command: The torques.
+        msg: Message with the names to write into; None makes a new one.
+    """
+    if msg is None:
+        msg = JointState(name=list(command.names))
+    msg.effort = command.tau.tolist()
+    set_stamp(msg.header.stamp, command.stamp_ns)
+    return msg
+
+
+def torque_command_from_msg(msg: JointState) -> TorqueCommand:
+    """Inverse of `torque_command_to_msg`; positions and velocities are not read.
 
     Raises:
-        MeasurementError: If there is not one status with a kind.
+        MeasurementError: If there is not one effort per name.
     """
-    reports = [health_from_msg(status)[1] for status in msg.status]
-    if len(reports) != 1 or KIND not in reports[0].values:
-        raise MeasurementError(f"{len(reports)} statuses, expected one with the value '{KIND}'")
-    (report,) = reports
-    values = {key: value for key, value in report.values.items() if key != KIND}
-    kind, stamp_ns = report.values[KIND], stamp_from_msg(msg.header.stamp)
-    return PayloadEvent(stamp_ns, kind, report.message, values)
+    return TorqueCommand(stamp_from_msg(msg.header.stamp), tuple(msg.name), np.array(msg.effort))
 
 
-def hold_to_msg(held: bool) -> Bool:
-    """Convert the request to stand still to std_msgs/Bool."""
-    return Bool(data=held)
+def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
+    """Inverse of `estimate_messages.base_reference_to_msg`.
+
+    Not read are x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll).
+
+    Raises:
+        MeasurementError: If the height is not finite, or the quaternion is not of unit norm.
+    """
+    q = msg.pose.orientation
+    norm = math.hypot(q.x, q.y, q.z, q.w)  # does not overflow
+    if not abs(norm - 1.0) < NORM_TOLERANCE:
+        raise MeasurementError(f"the orientation of a base reference has norm {norm:g}, expected 1")
+    R_WB = rotation_from_quaternion(np.array((q.x, q.y, q.z, q.w)))
+    return BaseReference(msg.pose.position.z, *roll_pitch_of(R_WB))
 
 
-def hold_from_msg(msg: Bool) -> bool:
-    """Inverse of `hold_to_msg`."""
-    return bool(msg.data)
+def walk_command_from_msg(msg: Float64MultiArray) -> WalkCommand:
+    """Convert std_msgs/Float64MultiArray to a walk command: data [number of steps, step length in m].
+
+    Raises:
+        MeasurementError: If there are not two numbers, or the first is no count.
+    """
+    data = [float(value) for value in msg.data]
+    if len(data) != 2 or not data[0].is_integer():
+        raise MeasurementError(f"walk command {data}, expected [number of steps, length of one in m]")
+    return WalkCommand(int(data[0]), data[1])
+
+
+def clock_to_msg(stamp_ns: int) -> Clock:
+    """Convert the time of a simulation to rosgraph_msgs/Clock."""
+    msg = Clock()
+    set_stamp(msg.clock, stamp_ns)
+    return msg

@@ -1,23 +1,28 @@
-"""The inputs of a node: counted queues of messages, read in the order in which the messages arrived."""
+"""The inputs of a node: counted queues of messages, read in the order in which the messages arrived.
+
+For every few messages, the executor of rclpy builds a set of all entities to wait on, at a hundred times the
+cost of taking a message from the middleware. A node with a timer therefore keeps its inputs out of that set,
+and takes what has arrived by `Subscription.handle`, which rclpy has from Humble to Rolling.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, overridable
-from inertial_estimation.ros.rclpy_internals import MessageQueue
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, create_input
 from inertial_estimation.ros.reading_delay import ReadingDelay
 
 Take: TypeAlias = Callable[[bytes, int], None]
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
-LONGEST_READING_S = 0.05  # beyond which a node that polls does not begin another round: it is overloaded
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
 
 
@@ -36,8 +41,23 @@ class InputKind(Enum):
     LATCHED = "latched"
 
 
+class _Unwaited(CallbackGroup):
+    """A callback group that executors ignore, since the owner of the subscription reads the messages."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """No executor adds such an entity to its wait set."""
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        """Never begun by an executor."""
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        """Never ended by an executor."""
+
+
 class NodeInput:
-    """Reads what arrives on one topic; what cannot be converted is dropped and counted.
+    """A topic that a node reads; what cannot be converted is dropped and counted.
 
     Attributes:
         kind: How it is delivered.
@@ -45,19 +65,20 @@ class NodeInput:
         subscription: The subscription.
     """
 
-    def __init__(self, topic: str, queue: MessageQueue, take: Take, kind: InputKind) -> None:
-        """Take a queue.
+    def __init__(self, subscription: Subscription, topic: str, take: Take, kind: InputKind) -> None:
+        """Take a subscription.
 
         Args:
+            subscription: Subscription to serialised messages.
             topic: Relative name of the topic.
-            queue: Where the serialised messages arrive.
             take: Takes a serialised message and its arrival [ns]; may raise MeasurementError.
             kind: How it is delivered.
         """
-        self.kind = kind
-        self._queue, self._take = queue, take
-        self.subscription = queue.subscription
-        self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
+        self.kind, self.subscription = kind, subscription
+        self.counter = InputCounter(topic, publishers=subscription.get_publisher_count)
+        self.brought: list[tuple[bytes, Mapping[str, Any]]] = []  # by the executor
+        self._take_message, self._type = subscription.handle.take_message, subscription.msg_type
+        self._depth, self._take = subscription.qos_profile.depth, take
         self._taken_ns = 0
 
     def take_into(self, waiting: "list[tuple[int, NodeInput, bytes]]", spacing_ns: int = 0) -> int:
@@ -70,9 +91,11 @@ class NodeInput:
         Returns:
             Number of readings that were left out.
         """
-        taken, before = self._queue.take(), len(waiting)
-        if self.kind is not InputKind.SENSOR:
-            spacing_ns = 0
+        taken, self.brought = self.brought, []
+        while len(taken) < self._depth and (pair := self._take_message(self._type, True)) is not None:
+            taken.append(pair)
+        before = len(waiting)
+        spacing_ns = spacing_ns if self.kind is InputKind.SENSOR else 0
         for message, info in taken:
             received_ns = info.get("received_timestamp", 0)
             if spacing_ns and 0 < received_ns - self._taken_ns < spacing_ns:
@@ -123,23 +146,21 @@ class NodeInputs:
     def __iter__(self) -> Iterator[NodeInput]:
         return iter(self._inputs)
 
-    @property
-    def counters(self) -> list[InputCounter]:
-        """Counters of the received messages, by input."""
-        return [node_input.counter for node_input in self._inputs]
-
     def add(self, node: Node, message_type: type, topic: str, take: Take, kind: InputKind) -> NodeInput:
         """Subscribe; see `RobotNode.subscribe`."""
-        profiles = {
-            InputKind.SENSOR: self.sensor_qos,
-            InputKind.COMMAND: COMMAND_INPUT,
-            InputKind.LATCHED: LATCHED,
-        }
-        # rclpy's own events warn of a publisher that does not match, which with a latched input is likely
-        quiet = kind is not InputKind.LATCHED
-        how = overridable(node, topic, profiles[kind], "subscription", quiet=quiet)
-        queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
-        node_input = NodeInput(topic, queue, take, kind)
+        qos = {InputKind.COMMAND: COMMAND_INPUT, InputKind.LATCHED: LATCHED}.get(kind, self.sensor_qos)
+        woken = self.woken
+
+        def brought(message: bytes, info: Mapping[str, Any]) -> None:
+            node_input.brought.append((message, info))
+            if woken is not None:
+                woken()
+
+        alone = not hasattr(Subscription, "CallbackType")  # Humble's callbacks get only the message
+        callback = (lambda message: brought(message, {})) if alone else brought
+        group = _Unwaited() if woken is None else None
+        subscription = create_input(node, message_type, topic, callback, qos, callback_group=group)
+        node_input = NodeInput(subscription, topic, take, kind)
         self._inputs.append(node_input)
         return node_input
 
@@ -155,45 +176,34 @@ class NodeInputs:
     def read(self, on_message: Callable[[], None]) -> None:
         """Read all received messages in the order of their reception, across all topics.
 
+        A message that arrives while the queues are emptied may be later than one in a queue that is already
+        empty. It is therefore kept for the next round.
+
         Args:
             on_message: Called when one message has been pushed.
         """
-        until = time.monotonic() + LONGEST_READING_S
         for rounds_left in reversed(range(MOST_ROUNDS)):
-            if not self._read_round(on_message, last=not rounds_left):
+            begin_ns = time.time_ns()
+            waiting = self._take()
+            for index, message in enumerate(waiting):
+                received_ns, node_input, content = message
+                if rounds_left and begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS:
+                    self._kept.append(message)
+                elif self.delay.is_backlog(received_ns):
+                    self._drop_backlog(waiting[index:])
+                    break
+                else:
+                    self.received_ns = received_ns
+                    node_input.read(content, self.arrival(received_ns))
+                    on_message()
+            if waiting:
+                self.delay.note(self.received_ns)
+            if not self._kept:
                 return
-            if self.woken is None and time.monotonic() >= until:
-                return  # what is kept is read when the owner polls next
 
     def drop(self) -> None:
         """Take all received messages and discard them."""
         self._take()
-        self._kept = []
-
-    def _read_round(self, on_message: Callable[[], None], *, last: bool) -> bool:
-        """Read one queue after the other; return whether messages arrived during the reading.
-
-        A message that arrives during the reading may be later than one in a queue that has already been read.
-        It is therefore kept for the next round, unless there is none.
-        """
-        begin_ns = time.time_ns()
-        waiting = self._take()
-        self._kept = []
-        waiting.sort(key=itemgetter(0))
-        for index, message in enumerate(waiting):
-            received_ns, node_input, content = message
-            if begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS and not last:
-                self._kept.append(message)
-            elif self.delay.is_backlog(received_ns):
-                self._drop_backlog(waiting[index:])
-                break
-            else:
-                self.received_ns = received_ns
-                node_input.read(content, self.arrival(received_ns))
-                on_message()
-        if waiting:
-            self.delay.note(self.received_ns)
-        return bool(self._kept)
 
     def _drop_backlog(self, unread: "list[tuple[int, NodeInput, bytes]]") -> None:
         """Discard the sensor readings that wait, and read commands, which are sent once.
@@ -202,7 +212,6 @@ class NodeInputs:
             unread: What has been taken from the queues and not been read yet.
         """
         backlog = [*unread, *self._take()]
-        self._kept = []
         commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
         self.delay.dropped += len(backlog) - len(commands)
         self.delay.shorten()
@@ -210,8 +219,9 @@ class NodeInputs:
             node_input.read(content, self.arrival(received_ns))
 
     def _take(self) -> list[tuple[int, NodeInput, bytes]]:
-        """Return the kept and the waiting messages: time of reception [ns], input, message."""
-        waiting = self._kept
+        """Return the kept and the waiting messages in order: time of reception [ns], input, message."""
+        waiting, self._kept = self._kept, []
         for node_input in self._inputs:
             self.delay.dropped += node_input.take_into(waiting, self.delay.spacing_ns)
+        waiting.sort(key=itemgetter(0))
         return waiting

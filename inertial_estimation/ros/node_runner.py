@@ -124,7 +124,7 @@ def run_node(
     from rclpy.signals import SignalHandlerOptions
 
     from inertial_estimation.compilation import warm_up
-    from inertial_estimation.ros.rclpy_internals import NodeExecutor
+    from inertial_estimation.ros.node_executor import NodeExecutor
     from inertial_estimation.ros.real_time import CycleCollector
 
     try:

@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from inertial_estimation.configuration.node_options import ARRIVAL, TIMER, PipelineNodeOptions
+from inertial_estimation.configuration.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.payload.config import TrunkPayloadConfig
@@ -20,40 +19,23 @@ from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
-from inertial_estimation.ros.rclpy_internals import take_clock
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.separate_process import SeparateProcess
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 if TYPE_CHECKING:  # a node imports the pipeline that it has alone
+    from inertial_estimation.control.controller_pipeline import ControllerPipeline
     from inertial_estimation.diagnosis.live import LiveChecks
+    from inertial_estimation.inertial.pipeline import InertialPipeline
+    from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
+    from inertial_estimation.tilt.pipeline import TiltPipeline
+
+    Pipeline: TypeAlias = TiltPipeline | InertialPipeline | TrunkPayloadPipeline | ControllerPipeline
 
 PipelineConfig: TypeAlias = (
     TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig
 )
-
-
-class Pipeline(Protocol):
-    """What a node needs of its pipeline."""
-
-    inputs: RobotInputs
-
-    def tick(self, now_ns: int) -> list[Any]:
-        """Return the results that are ready and fresh at a time [ns]."""
-        ...
-
-    def health(self, now_ns: int) -> list[Health]:
-        """Return the health of its parts at a time [ns]."""
-        ...
-
-    def reset(self) -> None:
-        """Return to the state at the start."""
-        ...
-
-    def set_parameter(self, name: str, value: Any) -> None:
-        """Change a parameter while running."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -70,45 +52,11 @@ class PipelineNodeConfig(NodeConfig):
 
 
 ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
-HANDOVER = 0.0002  # that subscribers have to take the results, where they run on the same processor [s]
-REGULAR = 10  # periods with a step each, after which one that has none looks for its inputs again
-LOOKS, LOOK_SHARE = 4, 0.1  # how often, and after which share of a period
-TOLD_AGAIN_S = 10.0  # that a topic has another type than expected
+REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
-DELAY_SHARE, LONGEST_DELAY = (
-    0.1,
-    0.0003,
-)  # of a tick after the message that completes a step: of a period, [s]
+LONGEST_DELAY = 0.0003  # of a tick after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
-
-
-class PhaseLock:
-    """Keeps a timer at a fixed delay behind the messages that complete a step.
-
-    A timer at the rate of the inputs drifts against them: where it fires at about the time of their arrival,
-    one tick gives no estimate and the next one two; where it fires long after, every estimate waits.
-
-    Attributes:
-        period: Nominal period of the timer [s].
-        delay: Desired time from the arrival of the message that completes a step to the timer [s].
-    """
-
-    def __init__(self, period: float) -> None:
-        self.period, self.delay = period, min(DELAY_SHARE * period, LONGEST_DELAY)
-        self._shift = 0.0  # of the period that has begun
-
-    def next_period(self, waited: float) -> float:
-        """Return the length of the period that begins with the next tick [s].
-
-        Args:
-            waited: Time from the arrival of the message that completed a step to this tick [s].
-        """
-        at_next_tick, half = waited - self.delay + self._shift, 0.5 * self.period
-        late = (at_next_tick + half) % self.period - half  # waits are known but for whole periods
-        largest = LARGEST_SHIFT * self.period
-        self._shift = min(max(-LOCK_GAIN * late, -largest), largest)
-        return self.period + self._shift
 
 
 class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
@@ -125,8 +73,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         pipeline: The pipeline, once the node is configured.
     """
 
-    pipeline: Pipeline
-    _report_due = _simulated = False
+    pipeline: "Pipeline"
 
     @abstractmethod
     def _build(self, urdf: str) -> None:
@@ -146,15 +93,17 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
         self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
-        self._regular = 0  # periods in a row that have had a step
         self._steady_now_ns, self._looked_ns = time.monotonic_ns, 0
         self._build(urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
         checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if polled else self._take_inputs
+        simulated = self.get_parameter("use_sim_time").value
         # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
-        self._inputs.arrival = lambda at: self._now_ns if self._simulated or not at else at
+        self._inputs.arrival = lambda at: self._now_ns if simulated or not at else at
+        # A simulation in lockstep waits for the answer to each reading: none is too old, or dropped.
+        self._answered = simulated and not polled
         self._limit_delay()
         self._inputs.sensor_qos = sensor_input(period=period if polled else 0.0)
         self._advertise()
@@ -164,8 +113,9 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self.add_trigger("~/check_data", partial(self._check_data, checks))
         self._subscribe()
         if polled:
-            self._inputs.delay.period = period
-            self._timer, self._lock = self.add_timer(period, self._on_timer), PhaseLock(period)
+            self._inputs.delay.period = self._period = period
+            self._shift = 0.0  # of the period that has begun [s]
+            self._timer = self.add_timer(period, self._on_timer)
 
     def _subscribe(self) -> None:
         """Subscribe to every input of the pipeline."""
@@ -184,7 +134,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             try:
                 inputs.connect(name, published[0])
             except ConfigurationError as error:  # says which types it may have, and perhaps what to set
-                self.get_logger().warning(str(error), throttle_duration_sec=TOLD_AGAIN_S)
+                self.get_logger().warning(str(error), throttle_duration_sec=REPEATED_S)
         known = self._connected.get(name)
         if known is not None:
             if known[0] == chosen or known[1].counter.received:
@@ -200,27 +150,28 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _on_timer(self) -> None:
         begin_ns, self._completed_ns = time.time_ns(), 0
         self._take_inputs()
-        looks = LOOKS if self._regular >= REGULAR else 0
-        while looks and not self._completed_ns:  # a step is late: its inputs come soon
-            time.sleep(LOOK_SHARE * self._lock.period)
-            self._take_inputs()
-            looks -= 1
-        self._regular = self._regular + 1 if self._completed_ns else 0
         if self._completed_ns:
-            period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
-            self._timer.timer_period_ns = round(NANOSECONDS * period)
-        if self._report_due:  # takes longer than a step: it waits for the results of this one
-            self._report_due = False
-            time.sleep(HANDOVER)
-            self._diagnostics.publish()
+            self._follow_inputs(seconds(begin_ns - self._completed_ns))
+
+    def _follow_inputs(self, waited_s: float) -> None:
+        """Shift the timer to a fixed delay behind the messages that complete a step.
+
+        A timer at the rate of the inputs drifts against them: where it fires at about the time of their
+        arrival, one tick gives no estimate and the next one two; where it fires long after, every one waits.
+
+        Args:
+            waited_s: Time from the arrival of the message that completed a step to this tick [s].
+        """
+        half, largest = 0.5 * self._period, LARGEST_SHIFT * self._period
+        late = waited_s - min(0.1 * self._period, LONGEST_DELAY) + self._shift  # but for whole periods
+        self._shift = min(max(-LOCK_GAIN * ((late + half) % self._period - half), -largest), largest)
+        self._timer.timer_period_ns = round(NANOSECONDS * (self._period + self._shift))
 
     def _on_report_due(self) -> None:
         if self._configured:
             for name in self._connected:
                 self._connect(name)
-        self._report_due = self._configured and self.config.options.trigger == TIMER
-        if not self._report_due:
-            super()._on_report_due()
+        super()._on_report_due()
 
     def _take_inputs(self) -> None:
         self._look_at_clock()
@@ -228,10 +179,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _look_at_clock(self) -> None:
         if not self._answered:
-            take_clock(self)
+            self.take_clock()
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
-        self._simulated = self.get_clock().ros_time_is_active
-        self._inputs.delay.follow_clock(self._now_ns, self._looked_ns)
 
     def _on_message(self) -> None:
         # A backlog takes so long to read that inputs fresh at its beginning are stale at its end.
@@ -263,11 +212,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._limit_delay()
 
     def _limit_delay(self) -> None:
-        """Set the age of a backlog which is dropped unread; no result is as old as that, either.
-
-        There is none where a simulation may wait for the answer to each reading.
-        """
-        self._answered = self.config.options.trigger == ARRIVAL and self.get_parameter("use_sim_time").value
+        """Set the age of a backlog which is dropped unread; no result is as old as that, either."""
         timeout = self.config.pipeline.robot.inputs.timeout
         self._inputs.delay.timeout = math.inf if self._answered else timeout
         self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for

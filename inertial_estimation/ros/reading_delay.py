@@ -10,7 +10,6 @@ PATIENCE_S = 0.5  # for which a node may read a backlog of stale messages, to ca
 CALM_S = 10.0  # without a dropped backlog, after which more messages are read again
 FIRST_SPACING_NS = 4_000_000  # between messages of an input that an overloaded node reads
 LARGEST_SPACING = 0.25  # of these messages, as a share of the timeout
-FASTEST = 100.0  # times the machine's clock; what seems to be faster has jumped
 REMEDY = "the node gets too little processor time: lower 'rate', the rates of its inputs or what it estimates"
 
 
@@ -24,38 +23,20 @@ class ReadingDelay:
 
     Attributes:
         period: Time between two readings, by which a message may wait [s].
-        timeout: Wait beyond which a message is stale, in addition to two periods, by the clock of the data
-            [s]; infinite: never.
-        pace: How many times as fast that clock goes as the machine's; at least 1.
+        timeout: Wait beyond which a message is stale, in addition to two periods [s]; infinite: never.
         spacing_ns: Time between the messages of an input that are read, where more arrive [ns]; 0: all.
         dropped: Messages that have not been read.
     """
 
     def __init__(self) -> None:
         """Begin without a reading."""
-        self.period = 0.0
-        self.timeout = math.inf
-        self.pace = 1.0
-        self._followed = (0, 0)  # times of both clocks between which it is measured [ns]
+        self.period, self.timeout = 0.0, math.inf
+        self.spacing_ns = self.dropped = 0
+        self._reported = 0  # dropped messages
         self._shortest_ns: int | None = None
         self._was_long = False
         self._stale_since_ns: int | None = None
         self._calm_ns = 0  # when a backlog is one of a stall again
-        self.spacing_ns = 0
-        self.dropped = self._reported = 0
-
-    def follow_clock(self, now_ns: int, machine_ns: int) -> None:
-        """Measure how fast the clock of the data goes, once a second.
-
-        Args:
-            now_ns: Its time [ns].
-            machine_ns: That of the machine's steady clock [ns].
-        """
-        data_ns, passed_ns = now_ns - self._followed[0], machine_ns - self._followed[1]
-        if passed_ns >= NANOSECONDS:
-            pace = data_ns / passed_ns
-            self.pace = pace if 1.0 < pace < FASTEST else 1.0
-            self._followed = now_ns, machine_ns
 
     def is_backlog(self, received_ns: int) -> bool:
         """Return whether a message that is to be read belongs to a backlog that must be dropped.
@@ -64,8 +45,7 @@ class ReadingDelay:
             received_ns: When it arrived, on the machine's wall clock [ns]; 0 where unknown.
         """
         now_ns = time.time_ns()
-        longest_s = self.timeout / self.pace + 2.0 * self.period
-        if not received_ns or seconds(now_ns - received_ns) <= longest_s:
+        if not received_ns or seconds(now_ns - received_ns) <= self.timeout + 2.0 * self.period:
             self._stale_since_ns = None
             return False
         if self._stale_since_ns is None:
@@ -76,7 +56,7 @@ class ReadingDelay:
         """Read fewer messages from now on: a backlog is dropped."""
         self._stale_since_ns = None
         self._calm_ns = time.time_ns() + round(CALM_S * NANOSECONDS)
-        longest_ns = round(LARGEST_SPACING * self.timeout / self.pace * NANOSECONDS)
+        longest_ns = round(LARGEST_SPACING * self.timeout * NANOSECONDS)
         self.spacing_ns = min(max(2 * self.spacing_ns, FIRST_SPACING_NS), longest_ns)
 
     def note(self, received_ns: int) -> None:
@@ -86,11 +66,12 @@ class ReadingDelay:
             received_ns: When the newest one arrived, on the machine's wall clock [ns]; 0 where the middleware
                 does not report it.
         """
-        if self.spacing_ns and time.time_ns() >= self._calm_ns:
-            self._calm_ns = time.time_ns() + round(CALM_S * NANOSECONDS)
+        now_ns = time.time_ns()
+        if self.spacing_ns and now_ns >= self._calm_ns:
+            self._calm_ns = now_ns + round(CALM_S * NANOSECONDS)
             self.spacing_ns = self.spacing_ns // 2 if self.spacing_ns > FIRST_SPACING_NS else 0
         if received_ns:
-            wait_ns = max(time.time_ns() - received_ns, 0)
+            wait_ns = max(now_ns - received_ns, 0)
             self._shortest_ns = wait_ns if self._shortest_ns is None else min(self._shortest_ns, wait_ns)
 
     def health(self) -> Health:
@@ -105,12 +86,13 @@ class ReadingDelay:
         is_long = wait_s > LONGEST_S + 2.0 * self.period
         overloaded, self._was_long = is_long and self._was_long, is_long
         values = {"dropped unread": str(self.dropped)}
+        level, message = HealthLevel.OK, "no message" if shortest_ns is None else "in time"
         if shortest_ns is not None:
             values["shortest wait [s]"] = f"{wait_s:.4f}"
         if fresh:
+            level = HealthLevel.WARN
             message = f"{fresh} message(s) dropped unread, so that the others are not stale: {REMEDY}"
-            return Health("reading", HealthLevel.WARN, message, values)
-        if overloaded:
+        elif overloaded:
+            level = HealthLevel.WARN
             message = f"messages wait for {wait_s:.2f} s and longer before they are read: {REMEDY}"
-            return Health("reading", HealthLevel.WARN, message, values)
-        return Health("reading", HealthLevel.OK, "no message" if shortest_ns is None else "in time", values)
+        return Health("reading", level, message, values)

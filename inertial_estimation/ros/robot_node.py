@@ -1,6 +1,5 @@
 """Base of all nodes: parameters, robot description, inputs and diagnostics."""
 
-import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +19,7 @@ from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
-from inertial_estimation.ros.parameters import NodeParameters, warn_of_lost
-from inertial_estimation.ros.qos import unused_overrides
+from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -73,7 +71,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
         super().__init__(self.name, **node_arguments)
-        warn_of_lost(self, sys.argv)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
             self, self.config_class, all_parameters()
         )
@@ -81,9 +78,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._configured = False
         self._description = DescriptionInput(self)
         self._inputs = NodeInputs(self._take_inputs)
-        self._diagnostics = Diagnostics(
-            self, self._all_health, self._waits_for, lambda: self.housekeeping(), self._on_report_due
-        )
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, self._on_report_due)
         urdf = self._robot_config(self.config).urdf
         if not urdf:
             self._description.subscribe(self._on_description)
@@ -172,12 +167,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self.get_logger().warning(sentence)
         self._start(text)
         self._configured = True
-        for name in unused_overrides(self):
-            self.get_logger().warning(f"'{name}' has no effect: the node has no such topic")
         for sentence in apply_real_time(self.config.options.realtime):
             self.get_logger().warning(sentence)
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
-        counters = self._inputs.counters
+        counters = [node_input.counter for node_input in self._inputs]
         for counter in counters:
             counter.required = counter.required or counter.topic in awaited
         self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
@@ -206,8 +199,18 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self._set_parameter(name, value)
 
     def _on_report_due(self) -> None:
-        """Publish the health of the node now or, if time is needed for something else, soon."""
         self._diagnostics.publish()
+        self.housekeeping()
+
+    def take_clock(self) -> None:
+        """Take the waiting messages of ``/clock``, which the executor brings after a due timer, or a message.
+
+        A process that was stopped and goes on would take an old time for now.
+        """
+        source = self._time_source
+        if (subscription := source._clock_sub) is not None:  # with use_sim_time
+            while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+                source.clock_callback(taken[0])
 
     def _all_health(self) -> list[Health]:
         graph = _graph_health(self, [publisher.topic_name for publisher in self._outputs])
@@ -222,7 +225,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
         parts += [*self._description.health(), self._inputs.delay.health()]
-        return [*parts, graph, *(counter.health() for counter in self._inputs.counters)]
+        return [*parts, graph, *(one.counter.health() for one in self._inputs)]
 
     def _waits_for(self) -> list[str]:
         if self.finalized:
@@ -232,9 +235,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
                 return []
             return [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
-            f"{self.resolve_topic_name(counter.topic)}{counter.waited_in_vain()}"
-            for counter in self._inputs.counters
-            if counter.required and not counter.received
+            f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}"
+            for one in self._inputs
+            if one.counter.required and not one.counter.received
         ]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append(self.resolve_topic_name("/clock"))

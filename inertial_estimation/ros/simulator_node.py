@@ -1,31 +1,111 @@
 """Node `simulator`: a robot in simulation on the robot's topics, with /clock and ground truth."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sensor_msgs.msg import JointState
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.messages import (
+    base_state_to_msg,
+    imu_to_msg,
+    inertia_to_msg,
+    joints_to_msg,
+    wrench_to_msg,
+)
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.command_messages import torque_command_from_msg
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
-from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
-from inertial_estimation.signals import NANOSECONDS, Health, seconds
-from inertial_estimation.simulation.config import SimulationConfig
+from inertial_estimation.signals import NANOSECONDS, Health, StampedInertia, seconds
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
-from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.config import SimulationConfig
+from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.viewer import RobotViewer
 
+AddOutput = Callable[[type[Any], str], Publisher]
 FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
 LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
 VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]
+
+
+class SensorOutputs:
+    """Publishes the readings of the sensors on the topics of a robot."""
+
+    def __init__(self, add_output: AddOutput, robot: RobotConfig, *, wrenches: bool) -> None:
+        """Create the publishers.
+
+        Args:
+            add_output: Creates a publisher of a type on a topic.
+            robot: IMU and contacts of the robot.
+            wrenches: Whether the contacts have force sensors.
+        """
+        wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
+        self._imu_frame = robot.imus.get(IMU_TOPIC, "")
+        self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
+        self._joints = add_output(JointState, "joint_states")
+        self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
+        self._wrenches = {
+            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
+            for contact in (robot.contacts if wrenches else ())
+        }
+
+    def publish(self, readings: SensorReadings) -> None:
+        """Publish the readings that are not lost: wrenches, joints, then the IMU."""
+        for contact, wrench in readings.wrenches.items():
+            msg = wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact])
+            self._wrenches[contact].publish(msg)
+        if readings.joints is not None:
+            self._joints.publish(joints_to_msg(readings.joints, JointState()))
+        if readings.imu is not None and self._imu is not None:
+            self._imu.publish(imu_to_msg(readings.imu, Imu(), self._imu_frame))
+
+
+class GroundTruthOutputs:
+    """Publishes the true base state and the true inertias of links while they have subscribers."""
+
+    def __init__(
+        self, add_output: AddOutput, options: SimulatorOptions, simulation: Simulation, links: Sequence[str]
+    ) -> None:
+        """Create the publishers.
+
+        Args:
+            add_output: Creates a publisher of a type on a topic.
+            options: Names of the frames.
+            simulation: The robot.
+            links: Links whose inertias are published.
+        """
+        self._simulation = simulation
+        self._world_frame = options.world_frame
+        self._base_frame = options.base_frame or simulation.robot.base_link
+        self._odometry = add_output(Odometry, "ground_truth/odom")
+        self._inertias = {
+            link: add_output(InertiaStamped, f"ground_truth/link_inertias/{topic_token(link)}")
+            for link in links
+        }
+
+    def publish(self) -> None:
+        """Publish the present state."""
+        publishers = (self._odometry, *self._inertias.values())
+        if not any(publisher.get_subscription_count() for publisher in publishers):
+            return
+        truth = self._simulation.truth(tuple(self._inertias))
+        odometry = base_state_to_msg(truth.base, Odometry(), self._world_frame, self._base_frame)
+        self._odometry.publish(odometry)
+        for link, publisher in self._inertias.items():
+            inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
+            publisher.publish(inertia_to_msg(inertia, InertiaStamped()))
 
 
 @dataclass(frozen=True)
@@ -56,8 +136,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self.simulation = Simulation(config, urdf, disturbances)
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
-        stamp_ns, clock_rate = self.simulation.stamp_ns, self._options.clock_rate
-        self._clock_output = SimulationClock(self.add_output, clock_rate, stamp_ns)
+        self._clock, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot, wrenches=config.sensors.wrenches)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
@@ -98,7 +177,9 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             self.get_logger().info(f"commands arrive again {now}: the brakes are released")
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
-        self._clock_output.publish(self.simulation.stamp_ns)
+        if self.simulation.stamp_ns >= self._next_clock_ns:
+            self._clock.publish(clock_to_msg(self.simulation.stamp_ns))
+            self._next_clock_ns += round(NANOSECONDS / self._options.clock_rate)
         self._truth_outputs.publish()
         for readings in arrived:
             self._sensor_outputs.publish(readings)
@@ -127,7 +208,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
     def _reset(self) -> str:
         self.driver.reset()
-        self._clock_output.restart(self.simulation.stamp_ns)
+        self._next_clock_ns = self.simulation.stamp_ns
         self._set_timer()
         return "the robot hangs from the hoist again"
 

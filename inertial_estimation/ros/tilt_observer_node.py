@@ -13,10 +13,9 @@ from inertial_estimation.inputs.messages import orientation_to_msg
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
-from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import base_state_to_transform
+from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
-from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
 from inertial_estimation.telemetry import TiltTelemetry
 from inertial_estimation.tilt.config import TiltPipelineConfig

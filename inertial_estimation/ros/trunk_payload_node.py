@@ -20,11 +20,10 @@ from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
-from inertial_estimation.ros.markers import MarkerOutput
-from inertial_estimation.ros.messages import event_to_array, hold_to_msg
+from inertial_estimation.ros.messages import event_to_array
+from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseReference, HealthLevel, StampedInertia
 
 
@@ -107,7 +106,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
 
     def _set_hold(self, held: bool) -> None:
         self._held = held
-        self.publish(self._hold, hold_to_msg(held))
+        self.publish(self._hold, Bool(data=held))
 
     def _identify(self) -> str:
         answer = self.pipeline.identify()

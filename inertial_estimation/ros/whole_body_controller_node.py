@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped
 from sensor_msgs.msg import JointState
@@ -17,14 +18,13 @@ from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.ros.command_messages import (
+from inertial_estimation.ros.messages import (
     base_reference_from_msg,
-    effort_array_bytes,
-    torque_command_bytes,
+    hold_from_msg,
     torque_command_from_msg,
+    torque_command_to_msg,
     walk_command_from_msg,
 )
-from inertial_estimation.ros.messages import hold_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.signals import Health, HealthLevel, StampedInertia, TorqueCommand
@@ -76,11 +76,11 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self._create_command_output(self.config.options)
 
     def _create_command_output(self, options: ControllerNodeOptions) -> None:
-        self._serialise: Callable[[TorqueCommand], bytes]
+        self._convert: Callable[[TorqueCommand], Any]
         names = tuple(self.pipeline.robot.joint_names)
         if options.command == "joint_state":
             self._command = self.add_output(JointState, "joint_torque_commands")
-            self._serialise = torque_command_bytes(names)
+            self._convert = partial(torque_command_to_msg, msg=JointState(name=list(names)))
             return
         joints = options.command_joints
         left_out = _check_command_joints(joints, names)
@@ -89,7 +89,8 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
                 f"no torque is sent for {listing(left_out)}: not in 'command_joints', but taken to be driven"
             )
         self._command = self.add_output(Float64MultiArray, "joint_effort_commands")
-        self._serialise = effort_array_bytes(names, tuple(joints))
+        places = [names.index(joint) for joint in joints]
+        self._convert = lambda command: Float64MultiArray(data=command.tau[places].tolist())
 
     def _on_message(self) -> None:
         """Tick after all inputs have been read, so that a command uses the newest of them."""
@@ -123,7 +124,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         for command in results:
-            self.send(self._command, partial(self._serialise, command))
+            self.send(self._command, partial(self._convert, command))
 
     def _push_inertia(self, link: str, stamped: StampedInertia) -> None:
         """Take the link from the topic, since the frame in the message may carry a prefix."""

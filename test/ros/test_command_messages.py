@@ -18,7 +18,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.ros import command_messages as messages
+from inertial_estimation.ros import messages
 from inertial_estimation.signals import BaseReference, TorqueCommand
 
 stamps = st.integers(min_value=0, max_value=2**31 * 10**9 - 1)
@@ -36,10 +36,6 @@ def test_torque_command_there_and_back(stamp_ns, torques):
     back = messages.torque_command_from_msg(over_the_wire(messages.torque_command_to_msg(command)))
     assert (back.stamp_ns, back.names) == (stamp_ns, tuple(torques))
     np.testing.assert_array_equal(back.tau, command.tau)
-    serialise = messages.torque_command_bytes(command.names)
-    again = messages.torque_command_from_msg(deserialize_message(serialise(command), JointState))
-    assert (again.stamp_ns, again.names) == (stamp_ns, tuple(torques))
-    np.testing.assert_array_equal(again.tau, command.tau)
 
 
 def test_torques_without_names_are_refused():
@@ -47,18 +43,6 @@ def test_torques_without_names_are_refused():
         messages.torque_command_from_msg(JointState(name=["knee"], effort=[1.0, 2.0]))
     with pytest.raises(MeasurementError, match="expected \\(1,\\)"):
         messages.torque_command_from_msg(JointState(name=["knee"], position=[1.0]))
-
-
-@given(stamps, st.dictionaries(st.text("abc_", min_size=1), st.floats(width=64)), st.randoms())
-@settings(max_examples=50)
-def test_effort_array_has_the_torques_in_any_order_of_joints(stamp_ns, torques, random):
-    command = TorqueCommand(stamp_ns, tuple(torques), list(torques.values()))
-    joints = tuple(random.sample(command.names, random.randint(0, len(torques))))
-    msg = over_the_wire(messages.effort_array_to_msg(command, joints))
-    np.testing.assert_array_equal(msg.data, [torques[joint] for joint in joints])
-    serialise = messages.effort_array_bytes(command.names, joints)
-    again = deserialize_message(serialise(command), Float64MultiArray)
-    np.testing.assert_array_equal(again.data, msg.data)
 
 
 @given(st.floats(0.0, 2.0), angles, angles)
@@ -85,11 +69,8 @@ def test_a_base_reference_that_is_none_is_refused(z, w):
         messages.base_reference_from_msg(msg)
 
 
-@given(st.integers(0, 1000), st.floats(-1.0, 1.0))
-@settings(max_examples=20)
-def test_walk_command_there_and_back(steps, length):
-    command = WalkCommand(steps, length)
-    assert messages.walk_command_from_msg(over_the_wire(messages.walk_command_to_msg(command))) == command
+def test_a_walk_command_has_steps_and_their_length():
+    assert messages.walk_command_from_msg(Float64MultiArray(data=[3.0, 0.1])) == WalkCommand(3, 0.1)
 
 
 @pytest.mark.parametrize("data", [[], [3.0], [2.5, 0.1], [-1.0, 0.1], [math.nan, 0.1], [2.0, math.inf]])

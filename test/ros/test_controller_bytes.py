@@ -16,7 +16,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
-from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.messages import (
     base_state_to_msg,
@@ -25,12 +24,12 @@ from inertial_estimation.inputs.messages import (
     wrench_to_msg,
 )
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.ros.command_messages import (
+from inertial_estimation.ros.messages import (
     base_reference_from_msg,
+    hold_from_msg,
+    message_reader,
     walk_command_from_msg,
-    walk_command_to_msg,
 )
-from inertial_estimation.ros.messages import hold_from_msg, message_reader
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
@@ -52,7 +51,7 @@ def topics(pipeline, stamp_ns):
     torso = StampedInertia(stamp_ns, LinkInertia(TORSO, 17.0, np.zeros(3), 0.3 * np.eye(3)))
     wrench = wrench_to_msg(WrenchSample(stamp_ns, [0, 0, 400, 0, 0, 0]), WrenchStamped(), "sole")
     reference = base_reference_to_msg(BaseReference(0.9), PoseStamped())
-    walk = walk_command_to_msg(WalkCommand(2, 0.1))
+    walk = Float64MultiArray(data=[2.0, 0.1])
     take_inertia = lambda s: pipeline.push_inertia(s.stamp_ns, replace(s.inertia, link=TORSO))  # noqa: E731
     return [
         (message_reader(kind, convert), push, bytes(serialize_message(good)))

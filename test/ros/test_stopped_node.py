@@ -13,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.messages import stamp_from_msg
-from inertial_estimation.ros.command_messages import clock_to_msg
+from inertial_estimation.ros.messages import clock_to_msg
 
 STOPPED_S = (0.4, 1.0, 1.6)
 SCHEDULING_S = 0.1  # between the look at the clock and the middleware, on a busy machine

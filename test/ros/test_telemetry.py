@@ -17,10 +17,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
-from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
+from inertial_estimation.recordings.estimate_messages import figures_from_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers, tilt_markers
-from inertial_estimation.ros.markers import MarkerOutput
-from inertial_estimation.ros.telemetry import TelemetryOutput, figure_message
+from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -39,8 +38,7 @@ class Publisher:
         return self.listeners
 
     def publish(self, msg):
-        data = msg if isinstance(msg, bytes) else serialize_message(msg)
-        self.sent.append(deserialize_message(data, self.message_type))
+        self.sent.append(deserialize_message(serialize_message(msg), self.message_type))
 
 
 class Clock:
@@ -96,24 +94,6 @@ def test_nothing_is_computed_while_nobody_listens():
     (msg,) = node.publisher.sent
     assert figures_from_msg(msg) == (12_000_000_000, {"value [m]": 1.5, AGE: 0.5})
     assert (len(msg.velocity), len(msg.effort)) == (0, 0)
-
-
-@pytest.mark.parametrize("names", [("a",), ("mass/a [kg]", "b"), COVARIANCE_NAMES])
-@pytest.mark.parametrize("frame_id", ["", "left_sole_link"])
-def test_the_serialised_message_is_that_of_the_message(names, frame_id):
-    rng, msg = np.random.default_rng(0), figure_message(names, frame_id)
-    for stamp_ns in (0, 1, 1_700_000_000_123_456_789):
-        values = rng.normal(size=len(names)).tolist()
-        expected = figures_to_msg(stamp_ns, values, JointState(name=list(names)))
-        expected.header.frame_id = frame_id
-        assert deserialize_message(msg.filled(stamp_ns, values), JointState) == expected
-
-
-def test_figures_that_are_infinite_or_unknown_arrive_as_such():
-    data = figure_message(("a", "b")).filled(5, [np.inf, np.nan])
-    _stamp, values = figures_from_msg(deserialize_message(data, JointState))
-    assert values["a"] == np.inf
-    assert np.isnan(values["b"])
 
 
 def test_markers_come_ten_times_a_second_and_again_after_a_jump_back():

@@ -25,7 +25,6 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.ros import pipeline_node, rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
@@ -175,19 +174,6 @@ def test_bursts_did_make_steps_give_up_waiting(recording):
     assert int(estimator.values["steps with an input missing"]) > 3
 
 
-def test_without_the_internals_of_rclpy_messages_come_through_the_executor(recording, replayed, monkeypatch):
-    monkeypatch.setattr(rclpy_internals, "_can_take", lambda: False)
-    live = LiveNode("tilt_observer", "timer", recording)
-    try:
-        for sent, entry in enumerate(recording.entries(recording.topics), start=1):
-            live.send(entry)
-            live.wait(lambda sent=sent: live.received >= sent, lambda: live.executor.spin_once(0.01))
-        live.node._take_inputs()
-    finally:
-        live.close()
-    np.testing.assert_array_equal(numbers(live.estimates), numbers(replayed("tilt_observer")))
-
-
 def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recording):
     """The machine is busy: half a second of readings waits, and each takes 20 ms to process."""
     live = LiveNode("tilt_observer", "timer", recording)
@@ -244,7 +230,7 @@ def test_an_overloaded_node_goes_on_with_fresh_readings(recording, monkeypatch):
         )
         queues = {f"/{one.counter.topic}": Arrivals(live) for one in node._inputs}
         for one in node._inputs:
-            one._queue = queues[f"/{one.counter.topic}"]
+            one._take_message = queues[f"/{one.counter.topic}"].take
         for received_ns, entry in entries:
             queues[entry.topic].coming.append((serialize_message(message(entry)), received_ns))
         while live.now_ns < entries[-1][0]:
@@ -265,94 +251,24 @@ def test_an_overloaded_node_goes_on_with_fresh_readings(recording, monkeypatch):
 def test_with_simulated_time_and_on_arrival_every_reading_is_read(recording, monkeypatch, trigger, dropping):
     """A simulation in lockstep that is slower than real time waits for the answer to every reading."""
     live = LiveNode("tilt_observer", trigger, recording, "-p", "use_sim_time:=true")
-    inputs, clock_ns = live.node._inputs, time.time_ns()
+    inputs, clock_ns, queues = live.node._inputs, time.time_ns(), {}
     monkeypatch.setattr(time, "time_ns", lambda: clock_ns)
     try:
         entries = list(recording.entries(recording.topics))[:40]
         messages = [(serialize_message(message(e)), clock_ns - 500_000_000) for e in entries]
         for one in inputs:
-            one._queue = Arrivals(live)
+            queues[f"/{one.counter.topic}"] = Arrivals(live)
+            one._take_message = queues[f"/{one.counter.topic}"].take
         live.now_ns = clock_ns
         for k in range(2):
             for entry, item in zip(entries[20 * k :], messages[20 * k : 20 * k + 20], strict=False):
-                next(i for i in inputs if f"/{i.counter.topic}" == entry.topic)._queue.coming.append(item)
+                queues[entry.topic].coming.append(item)
             live.node._take_inputs()
             clock_ns += 700_000_000
             live.now_ns = clock_ns
     finally:
         live.close()
     assert (inputs.delay.dropped > 0) is dropping
-
-
-class SteppedNode:
-    """A tilt observer whose timer and time are those of a test; all messages of an instant arrive at once."""
-
-    def __init__(self, recording, monkeypatch, late_ns):
-        self.live = LiveNode("tilt_observer", "timer", recording, "-p", "tilt_observer:rate:=250.0")
-        self.node, entries = self.live.node, list(recording.entries(recording.topics))
-        queues = {f"/{one.counter.topic}": Arrivals(self.live) for one in self.node._inputs}
-        for one in self.node._inputs:
-            one._queue = queues[f"/{one.counter.topic}"]
-        self.stamps = sorted({entry.sample.stamp_ns for entry in entries})
-        arrivals = {stamp: stamp + late_ns(k) for k, stamp in enumerate(self.stamps)}
-        for entry in sorted(entries, key=lambda entry: entry.sample.stamp_ns):
-            arrived_ns = arrivals[entry.sample.stamp_ns]
-            queues[entry.topic].coming.append((serialize_message(message(entry)), arrived_ns))
-        monkeypatch.setattr(time, "time_ns", lambda: self.live.now_ns)
-        monkeypatch.setattr(time, "sleep", self.sleep)
-        self.node._steady_now_ns = lambda: self.live.now_ns
-
-    def sleep(self, duration_s):
-        self.live.now_ns += round(duration_s * 1e9)
-
-    def tick(self, stamp_ns):
-        """Let the timer call, a tenth of a period after all messages are due."""
-        self.live.now_ns = stamp_ns + 400_000
-        before = len(self.live.estimates)
-        self.node._on_timer()
-        return len(self.live.estimates) - before
-
-
-@pytest.mark.parametrize("looks", [True, False])
-def test_a_step_whose_inputs_are_late_is_published_in_the_same_period(recording, monkeypatch, looks):
-    if not looks:
-        monkeypatch.setattr(pipeline_node, "LOOKS", 0)
-    stepped = SteppedNode(recording, monkeypatch, lambda k: 1_000_000 if k % 25 == 24 else 0)
-    try:
-        steps = [stepped.tick(stamp) for stamp in stepped.stamps]
-    finally:
-        stepped.live.close()
-    assert sum(steps) > 300
-    without = steps[120:].count(0)  # it has begun
-    assert without == 0 if looks else without > 5
-
-
-def test_a_node_that_never_has_a_step_does_not_look_again(recording, monkeypatch):
-    stepped, slept = SteppedNode(recording, monkeypatch, lambda _k: 10**12), []
-    monkeypatch.setattr(time, "sleep", slept.append)
-    try:
-        assert sum(stepped.tick(stamp) for stamp in stepped.stamps[:50]) == 0
-    finally:
-        stepped.live.close()
-    assert slept == []
-
-
-def test_what_takes_long_waits_until_the_results_are_published(recording, monkeypatch):
-    stepped, told = SteppedNode(recording, monkeypatch, lambda _k: 0), []
-    node = stepped.node
-    monkeypatch.setattr(node, "_publish", lambda _results: told.append("published"))
-    monkeypatch.setattr(node._diagnostics, "publish", lambda: told.append("reported"))
-    try:
-        for stamp in stepped.stamps[:120]:  # it has begun
-            stepped.tick(stamp)
-        told.clear()
-        node._on_report_due()
-        assert told == []
-        stepped.tick(stepped.stamps[120])
-        stepped.tick(stepped.stamps[121])
-    finally:
-        stepped.live.close()
-    assert told == ["published", "reported", "published"]
 
 
 class Arrivals:
@@ -362,9 +278,8 @@ class Arrivals:
         self.coming = deque()
         self._live = live
 
-    def take(self):
-        taken = []
-        while self.coming and self.coming[0][1] <= self._live.now_ns:
-            content, received_ns = self.coming.popleft()
-            taken.append((content, {"received_timestamp": received_ns}))
-        return taken
+    def take(self, _type, _raw):
+        if not self.coming or self.coming[0][1] > self._live.now_ns:
+            return None
+        content, received_ns = self.coming.popleft()
+        return content, {"received_timestamp": received_ns}

@@ -1,0 +1,135 @@
+"""Outputs for plots and viewers: named figures as sensor_msgs/JointState, covariances and markers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from geometry_msgs.msg import Point
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+
+from inertial_estimation.inertial.link_estimates import parameter_covariance
+from inertial_estimation.recordings.estimate_messages import figures_to_msg
+from inertial_estimation.recordings.marker_messages import MarkerPace, MarkerTypes
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.robot_node import RobotNode
+from inertial_estimation.signals import InertialEstimate, seconds
+from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+from inertial_estimation.telemetry import Telemetry
+
+TELEMETRY, MARKERS, COVARIANCES = "~/telemetry", "~/markers", "link_covariances"
+ASK_PERIOD_NS = 100_000_000
+
+EstimateT = TypeVar("EstimateT")
+
+
+class Figures:
+    """A topic of named figures, with the query whether it has subscribers.
+
+    The query is too expensive for each of a thousand steps per second. It is made ten times per second of the
+    stamps: the first figures are up to 0.1 s late, and figures are computed for up to 0.1 s after the last
+    subscriber has left.
+    """
+
+    def __init__(self, publisher: Publisher, names: Sequence[str], frame_id: str = "") -> None:
+        """Take a publisher.
+
+        Args:
+            publisher: Of sensor_msgs/JointState.
+            names: Of the figures.
+            frame_id: Frame of the messages.
+        """
+        self._publisher, self._msg = publisher, JointState(name=list(names))
+        self._msg.header.frame_id = frame_id
+        self._asked_ns: int | None = None
+        self._heard = False
+
+    def send(self, stamp_ns: int, values: Callable[[], list[float]]) -> None:
+        """Compute and publish the figures of a stamp [ns] if there were subscribers at the last query."""
+        if self._asked_ns is None or not 0 <= stamp_ns - self._asked_ns < ASK_PERIOD_NS:
+            self._asked_ns = stamp_ns
+            self._heard = self._publisher.get_subscription_count() > 0
+        if self._heard:
+            self._publisher.publish(figures_to_msg(stamp_ns, values(), self._msg))
+
+
+class TelemetryOutput(Generic[EstimateT]):
+    """The telemetry of one node, computed only while it has subscribers."""
+
+    def __init__(self, node: RobotNode[Any], telemetry: Telemetry[EstimateT]) -> None:
+        """Create the publisher.
+
+        Args:
+            node: Node that publishes.
+            telemetry: Converts estimates to named figures.
+        """
+        self._telemetry, self._clock = telemetry, node.get_clock()
+        self._figures = Figures(node.add_output(JointState, TELEMETRY), telemetry.names)
+
+    def send(self, estimate: EstimateT, stamp_ns: int) -> None:
+        """Publish an estimate if the topic has subscribers.
+
+        Args:
+            estimate: The estimate.
+            stamp_ns: Its stamp [ns]; the age is the time since then on the node's clock.
+        """
+
+        def values() -> list[float]:
+            age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
+            return list(self._telemetry.values(estimate, age_s))
+
+        self._figures.send(stamp_ns, values)
+
+
+class CovarianceOutputs:
+    """Publishes the covariance of the ten parameters of every estimated link, one topic per link."""
+
+    def __init__(self, node: RobotNode[Any], links: Sequence[str]) -> None:
+        """Create the publishers.
+
+        Args:
+            node: Node that publishes.
+            links: Estimated links, in the order of the estimates.
+        """
+        self._outputs = [
+            Figures(node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
+            for link in links
+        ]
+
+    def send(self, estimate: InertialEstimate) -> None:
+        """Publish the covariances whose topics have subscribers."""
+        for figures, link in zip(self._outputs, estimate.links, strict=True):
+            figures.send(
+                estimate.stamp_ns,
+                lambda link=link: upper_triangle(parameter_covariance(link)).tolist(),  # type: ignore[misc]
+            )
+
+
+class MarkerOutput:
+    """The markers of one node, for RViz and Foxglove, at 10 Hz of the stamps of its estimates.
+
+    Without visualization_msgs it logs this once and does nothing.
+    """
+
+    def __init__(self, node: RobotNode[Any]) -> None:
+        """Create the publisher."""
+        self._pace, self._publisher = MarkerPace(), None
+        try:
+            from visualization_msgs.msg import Marker, MarkerArray
+        except ImportError:
+            node.get_logger().info("visualization_msgs is missing: no markers are published")
+            return
+        self._publisher = node.add_output(MarkerArray, MARKERS)
+        self._array, self._new = MarkerArray(), MarkerTypes(Marker, Point)
+
+    def send(self, stamp_ns: int, markers: Callable[[MarkerTypes], Sequence[Any]]) -> None:
+        """Publish if the topic has subscribers and the last markers are at least 0.1 s older.
+
+        Args:
+            stamp_ns: Stamp of the measurement [ns].
+            markers: Builds the markers from empty messages.
+        """
+        if self._publisher is None or not self._pace.due(stamp_ns):
+            return
+        if self._publisher.get_subscription_count():
+            self._array.markers = list(markers(self._new))
+            self._publisher.publish(self._array)
