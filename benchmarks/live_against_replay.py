@@ -25,7 +25,7 @@ LINGER_S = 2.0  # of listening after the end of the bag, for the last messages
 
 def live(args: argparse.Namespace, nodes: list[str], links: list[str]) -> LiveRecord:
     """Play the bag to the nodes and return what they published."""
-    from inertial_estimation.ros.demo_monitor import listen
+    from inertial_estimation.ros.monitors import listen
 
     ros = ["--ros-args", "--params-file", str(find_config(args.config)), "--log-level", "warn"]
     ros += ["-p", "use_sim_time:=true", *(["-p", f"urdf:={Path(args.urdf).resolve()}"] if args.urdf else [])]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
-from inertial_estimation.commands.terminal import drawing, print_warnings
+from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder, write_text
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
-WIDEST = 32  # characters of a column there
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         (name, *(_shown(row, place) for place in range(len(row.values))))
         for name, row in zip(names, comparison.rows, strict=True)
     ]
-    _print_table([("", *comparison.names), *rows])
+    print("\n".join(table_lines([("", *comparison.names), *rows])))
     _print_differences(comparison)
     if folder is not None:
         with result_folder(folder, (TABLE_FILE, PAGE_FILE, *FIGURES)) as partial:
@@ -67,25 +66,9 @@ def _print_differences(comparison: Comparison) -> None:
         return
     print()
     rows = [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]]
-    _print_table([("what differs", *comparison.names), *rows], left=True)
+    print("\n".join(table_lines([("what differs", *comparison.names), *rows], left=True)))
     if len(found) > MOST_DIFFERENCES:
         print(f"... {len(found) - MOST_DIFFERENCES} more (compare.html of --output has all)")
-
-
-def _print_table(rows: list[tuple[str, ...]], *, left: bool = False) -> None:
-    """Print rows of texts in columns; a text that is too wide is cut."""
-    cut = [(row[0], *map(_cut, row[1:])) for row in rows]
-    widths = [max(len(row[k]) for row in cut) for k in range(len(cut[0]))]
-    for row in cut:
-        texts = [
-            text.ljust(width) if left or not k else text.rjust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        print("  ".join(texts).rstrip())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
 
 
 def _shown(row: Row, place: int) -> str:

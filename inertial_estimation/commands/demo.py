@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
     from inertial_estimation.commands.demo_display import Display
-    from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
-    from inertial_estimation.commands.demo_run import DemoRun
+    from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
     from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
     from inertial_estimation.commands.viewer_files import demo_view
     from inertial_estimation.configuration.config_lookup import load_configs
@@ -94,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
             for _ in _watch(together, viewer=args.viewer):
                 display.show(runs)
     display.finish(runs)
-    responses = [_response(demo_run) for demo_run in runs]
+    responses = [response for demo_run in runs if (response := demo_run.response()) is not None]
+    if len(responses) < len(runs):
+        raise RecordingError("no joint state of the robot was received after its release")
     with result_folder(output, (NUMBERS, FIGURE)) as partial:
         drawn = _write(partial, scene, runs, responses)
     if drawn:
@@ -123,7 +124,10 @@ def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
 def _check_packages() -> None:
     for package in ("rclpy", "mujoco", "proxsuite"):
         if importlib.util.find_spec(package) is None:
-            raise _missing(package)
+            raise MissingDependencyError(
+                f"the demo needs live nodes and a simulation, and '{package}' is not importable: "
+                "pip install 'inertial_estimation[standalone,sim,tools]'"
+            )
 
 
 def _compile() -> None:
@@ -134,26 +138,14 @@ def _compile() -> None:
     warm_up()
 
 
-def _missing(package: str | None) -> MissingDependencyError:
-    return MissingDependencyError(
-        f"the demo needs live nodes and a simulation, and '{package}' is not importable: "
-        "pip install 'inertial_estimation[standalone,sim,tools]'"
-    )
-
-
 def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
     """Start the nodes of some runs and listen until all are over; yields after every poll."""
     with ExitStack() as stack:
         for demo_run in runs:
             stack.enter_context(demo_run.nodes(viewer=viewer))
-        yield  # before the import, which takes as long as that of a node
-        try:
-            from inertial_estimation.ros.demo_monitor import listen
-        except ModuleNotFoundError as error:
-            raise _missing(error.name) from error
         for demo_run in runs:
-            yield
-            demo_run.listen(listen)
+            yield  # before the import of rclpy, which takes as long as that of a node
+            demo_run.listen()
         while not all(demo_run.over for demo_run in runs):
             time.sleep(POLL_PERIOD_S)
             for demo_run in runs:
@@ -178,10 +170,3 @@ def _write(
 
         write_demo_figure(output / FIGURE, scene, responses)
     return (output / FIGURE).is_file()
-
-
-def _response(demo_run: DemoRun) -> PayloadResponse:
-    response = demo_run.response()
-    if response is None:
-        raise RecordingError("no joint state of the robot was received after its release")
-    return response

@@ -1,16 +1,19 @@
 """One run of the demo: four nodes as processes on a separate ROS domain, and their messages."""
 
+import json
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from inertial_estimation.commands.demo_nodes import NODES, node_command
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import InertialEstimationError, RecordingError, listing
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
@@ -18,21 +21,42 @@ from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 
 if TYPE_CHECKING:
+    from inertial_estimation.ros.monitors import DemoMonitor
     from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
+SIMULATOR = "simulator"
+ANSWERING = ("tilt_observer", "inertial_ekf", "whole_body_controller")
+NODES = (*ANSWERING, SIMULATOR)
+IN_LOCKSTEP = ("tilt_observer", "whole_body_controller", SIMULATOR)  # the filter may be late, and catches up
+PARAMETER_FILES = ("talos", "payload_demo")
+LOCKSTEP_TIMEOUT_S = 10.0  # for the controller's answer, wall clock: other programs may use the machine
 STARTUP_TIMEOUT_S = 90.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
 FILTER_TIMEOUT_S = 10.0  # wall time in which the filter has to reach the end of the run
-IN_LOCKSTEP = (
-    "tilt_observer",
-    "whole_body_controller",
-    "simulator",
-)  # the filter may be late, and catches up
-SIMULATOR = "simulator"
-ANSWERING = tuple(node for node in NODES if node != SIMULATOR)
 HANG_S = 20.0  # wall time without diagnostics, which every node sends once a second
 SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
+
+
+def node_command(node: str, *, adaptation: bool, viewer: bool) -> list[str]:
+    """Return the command that starts a node in lockstep.
+
+    Args:
+        node: Name of the node.
+        adaptation: Whether the controller uses the estimated inertias.
+        viewer: Whether the robot is shown, in real time.
+    """
+    values: dict[str, Any] = {"use_sim_time": True, "trigger": ARRIVAL}  # by timer every tick would wait
+    if node == SIMULATOR:
+        values = {"lockstep": True, "lockstep_timeout": LOCKSTEP_TIMEOUT_S, "viewer": viewer}
+        values["real_time_factor"] = 1.0 if viewer else 0.0
+    elif node == "whole_body_controller":
+        values["inertias.applied"] = adaptation
+    files = [word for name in PARAMETER_FILES for word in ("--params-file", str(find_config(name)))]
+    given = [f"{node}:{name}:={json.dumps(value)}" for name, value in values.items()]
+    options = [word for text in given for word in ("-p", text)]
+    call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
+    return [sys.executable, "-c", call, "--ros-args", *files, *options, "--log-level", "warn"]
 
 
 class DemoPhase(Enum):
@@ -43,61 +67,6 @@ class DemoPhase(Enum):
     RELEASED = "released"
     LOADED = "loaded"
     OVER = "over"
-
-
-class Listener(Protocol):
-    """Receives the messages of the nodes of one domain."""
-
-    def take(self) -> None:
-        """Take all messages that have arrived."""
-        ...
-
-    def get_node_names(self) -> list[str]:
-        """Return the nodes found so far."""
-        ...
-
-    def contested(self) -> list[str]:
-        """Return the topics that more than one node publishes."""
-        ...
-
-
-class Listen(Protocol):
-    """Opens a listener, as `ros.demo_monitor.listen` does."""
-
-    def __call__(
-        self,
-        record: LiveRecord,
-        links: list[str],
-        *,
-        orientation: bool,
-        joints: list[str],
-        domain_id: int | None,
-    ) -> AbstractContextManager[Listener]:
-        """Listen on a domain."""
-        ...
-
-
-class RunDeadlines:
-    """Wall times at which a run is ended [s]."""
-
-    def __init__(self, begin_s: float) -> None:
-        """Allow the nodes some time to start, from the beginning of the run on."""
-        self.begin_s = begin_s
-        self._deadline_s = begin_s + STARTUP_TIMEOUT_S
-        self._reached_end_s: float | None = None
-
-    def released(self, now_s: float, duration_s: float) -> None:
-        """Allow time for a simulation of this length from the release on."""
-        self._deadline_s = now_s + MAX_SLOWDOWN * duration_s
-
-    def reached_end(self, now_s: float) -> None:
-        """Record that the simulation has ended; only the first call has an effect."""
-        self._reached_end_s = now_s if self._reached_end_s is None else self._reached_end_s
-
-    def passed(self, now_s: float) -> bool:
-        """Return whether the time of the run, or of the filter after the simulation, has expired."""
-        filter_late = self._reached_end_s is not None and now_s >= self._reached_end_s + FILTER_TIMEOUT_S
-        return filter_late or now_s > self._deadline_s
 
 
 class DemoRun:
@@ -127,17 +96,19 @@ class DemoRun:
         self._view = view
         self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
-        self._deadlines = RunDeadlines(0.0)
+        self._begin_s = time.monotonic()
+        self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
         self._reports: dict[str, tuple[int, float]] = {}  # of each node: how many, and when the last came [s]
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
-        self._let_down: Callable[[], None] | None = None  # starts the simulator
-        self._listener: Listener | None = None
+        self._start_simulator: Callable[[], None] | None = None
+        self._listener: DemoMonitor | None = None
 
     @contextmanager
     def nodes(self, *, viewer: bool) -> Iterator[None]:
         """Run the nodes as processes; they are told to end with the run, and have ended with the context."""
-        self._deadlines = RunDeadlines(time.monotonic())
+        self._begin_s = time.monotonic()
+        self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             self._processes = processes = stack.enter_context(ProcessGroup(folder))
@@ -149,21 +120,16 @@ class DemoRun:
 
             for node in ANSWERING:
                 start(node)
-            self._let_down = partial(start, SIMULATOR)
+            self._start_simulator = partial(start, SIMULATOR)
             yield
 
-    def listen(self, listen: Listen) -> None:
+    def listen(self) -> None:
         """Start receiving the messages of the nodes."""
-        scene = self._scene
-        self._listener = self._open.enter_context(
-            listen(
-                self._record,
-                [scene.link],
-                orientation=False,
-                joints=[scene.joint],
-                domain_id=self._domain_id,
-            )
-        )
+        from inertial_estimation.ros.monitors import listen
+
+        links, joints, domain_id = [self._scene.link], [self._scene.joint], self._domain_id
+        monitor = listen(self._record, links, orientation=False, joints=joints, domain_id=domain_id)
+        self._listener = self._open.enter_context(monitor)
 
     def poll(self) -> None:
         """Take the messages that have arrived, and tell the nodes to end when the run is over.
@@ -176,19 +142,20 @@ class DemoRun:
         """
         if self.over or self._listener is None or self._processes is None:
             return
+        now_s = time.monotonic()
         self._processes.check()
         self._listener.take()
-        self._check_alone(self._listener)
-        self._check_reports()
-        if self._let_down is not None and all(self._record.reports[node] for node in ANSWERING):
-            self._let_down()  # a filter that started later would learn the weight as part of the robot
-            self._let_down = None
-        self.wall_s = time.monotonic() - self._deadlines.begin_s
-        self._advance()
+        self._check_alone(self._listener.contested())
+        self._check_reports(now_s)
+        if self._start_simulator is not None and all(self._record.reports[node] for node in ANSWERING):
+            self._start_simulator()  # a filter that started later would learn the weight as part of the robot
+            self._start_simulator = None
+        self.wall_s = now_s - self._begin_s
+        self._advance(now_s)
         if self._view is not None and self._released_ns is not None:
             self._view.show(self._record, self._released_ns)
         if self.over:
-            self._check_begun()
+            self._check_begun(self._processes.output())
             self._processes.terminate()
 
     def response(self) -> PayloadResponse | None:
@@ -200,10 +167,10 @@ class DemoRun:
         )
 
     @property
-    def found(self) -> frozenset[str]:
-        """Nodes found so far."""
-        names = () if self.over or self._listener is None else self._listener.get_node_names()
-        return frozenset(names) & frozenset(NODES)
+    def awaited(self) -> list[str]:
+        """Nodes that have not been found yet."""
+        found = () if self._listener is None else self._listener.get_node_names()
+        return [node for node in NODES if node not in found]
 
     @property
     def over(self) -> bool:
@@ -244,21 +211,21 @@ class DemoRun:
     def _fallen(self) -> bool:
         return self._record.facts.get((SIMULATION, FALLEN)) == "true"
 
-    def _advance(self) -> None:
-        now = time.monotonic()
-        if self._released_ns is None and (SIMULATION, RELEASED_AT) in self._record.facts:
-            self._released_ns = round(float(self._record.facts[SIMULATION, RELEASED_AT]) * NANOSECONDS)
-            self._deadlines.released(now, self._scene.duration_s)
+    def _advance(self, now_s: float) -> None:
+        released_at = self._record.facts.get((SIMULATION, RELEASED_AT))
+        if self._released_ns is None and released_at is not None:
+            self._released_ns = round(float(released_at) * NANOSECONDS)
+            self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
         if self._released_ns is not None:
             # diagnostics tell of the release up to a second late: the weight may be on already
             reported = self.phase in (DemoPhase.RELEASED, DemoPhase.LOADED)
             loaded = reported and self.simulated_s >= self._scene.time_s
             self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
+            if self.simulated_s >= self._scene.duration_s:
+                self._deadline_s = min(self._deadline_s, now_s + FILTER_TIMEOUT_S)
         elif self._record.joints.get(self._scene.joint):
             self.phase = DemoPhase.HOISTED
-        if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
-            self._deadlines.reached_end(now)
-        if self._fallen or self._filter_reached_end() or self._deadlines.passed(now):
+        if self._fallen or self._filter_reached_end() or now_s > self._deadline_s:
             self.phase = DemoPhase.OVER
 
     def _filter_reached_end(self) -> bool:
@@ -266,32 +233,26 @@ class DemoRun:
         if self._released_ns is None or self.simulated_s < self._scene.duration_s:
             return False
         inertias = self._record.inertias.get(self._scene.link)
-        end_ns = self._released_ns + round(self._scene.duration_s * 1e9)
+        end_ns = self._released_ns + round(self._scene.duration_s * NANOSECONDS)
         return bool(inertias and inertias[-1][0] >= end_ns)
 
-    def _check_alone(self, listener: Listener) -> None:
-        contested = listener.contested()
+    def _check_alone(self, contested: list[str]) -> None:
         if contested:
             raise InertialEstimationError(
                 f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
                 "end it, or set ROS_DOMAIN_ID to another one"
             )
 
-    def _check_reports(self) -> None:
-        now = time.monotonic()
+    def _check_reports(self, now_s: float) -> None:
         for node in IN_LOCKSTEP:
             count = self._record.reports[node]
-            before, at_s = self._reports.get(node, (0, now))
+            before, at_s = self._reports.get(node, (0, now_s))
             if count > before:
-                self._reports[node] = count, now
-            elif now - at_s > HANG_S:
+                self._reports[node] = count, now_s
+            elif now_s - at_s > HANG_S:
                 raise InertialEstimationError(f"{node} hangs: it has not reported for {HANG_S:g} s")
 
-    def _check_begun(self) -> None:
-        if self._released_ns is not None and self.simulated_s > 0.0:
-            return
-        complaints = "; ".join(self.complaints)
-        raise RecordingError(
-            "the simulation did not begin; output of the nodes: "
-            f"{(self._processes and self._processes.output()) or complaints or 'none'}"
-        )
+    def _check_begun(self, output: str) -> None:
+        if self._released_ns is None or self.simulated_s <= 0.0:
+            said = output or "; ".join(self.complaints) or "none"
+            raise RecordingError(f"the simulation did not begin; output of the nodes: {said}")

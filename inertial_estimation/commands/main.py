@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from inertial_estimation import __version__
-from inertial_estimation.commands.termination import Terminated, prevailing_signals, unwound_by_signals
-from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, did_you_mean, one_line
+from inertial_estimation.commands.termination import Terminated, unwound_by_signals
+from inertial_estimation.errors import InertialEstimationError, did_you_mean, one_line
 
 WRONG_USE = 2  # exit code
 
@@ -128,23 +128,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _without_command(given)
     if chosen in SINGLE_THREADED:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when numpy is imported
+    args, begin_ns = argparse.Namespace(), time.time_ns()
     try:
         with unwound_by_signals():
-            return _run(chosen, given[1:])
-    except InertialEstimationError as error:
-        print(f"{PROGRAM} {chosen}: {one_line(error, limit=4000)}", file=sys.stderr)
+            command_parser(chosen).parse_args(given[1:], args)
+            code = int(_load(chosen).run(args))
+            sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
+            return code
+    except (InertialEstimationError, OSError, ModuleNotFoundError) as error:
+        if not isinstance(error, BrokenPipeError):
+            print(f"{PROGRAM} {chosen}: {_in_one_line(chosen, error)}", file=sys.stderr)
+        if isinstance(error, OSError):  # a folder without rights, a full disk, a file deleted meanwhile
+            _discard_output()
         return 1
-    except BrokenPipeError:
-        _discard_output()
-        return 1
-    except OSError as error:  # a folder without rights, a full disk, a file that is deleted meanwhile
-        print(f"{PROGRAM} {chosen}: {one_line(error)}", file=sys.stderr)
-        _discard_output()
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    except Terminated as ended:
-        return int(ended.code or 0)
+    except (KeyboardInterrupt, Terminated) as ended:
+        _print_written(getattr(args, "output", None), begin_ns)
+        return 128 + ended.number if isinstance(ended, Terminated) else 130
 
 
 def _without_command(given: list[str]) -> int:
@@ -155,21 +154,6 @@ def _without_command(given: list[str]) -> int:
         return 0
     parser.print_help()
     return WRONG_USE
-
-
-def _run(chosen: str, arguments: list[str]) -> int:
-    args = command_parser(chosen).parse_args(arguments)
-    begin_ns = time.time_ns()
-    try:
-        with prevailing_signals():  # which the import of a library may discard
-            code = int(_load(chosen).run(args))
-        sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
-        return code
-    except (KeyboardInterrupt, Terminated):
-        _tell_written(getattr(args, "output", None), begin_ns)
-        raise
-    except ModuleNotFoundError as error:  # what a command imports only when it comes to it
-        raise _missing(chosen, error) from error
 
 
 def command_parser(command: str) -> CommandParser:
@@ -187,7 +171,7 @@ def command_parser(command: str) -> CommandParser:
     return parser
 
 
-def _tell_written(folder: Path | None, begin_ns: int) -> None:
+def _print_written(folder: Path | None, begin_ns: int) -> None:
     """Print which results an interrupted command has written; each of them is complete."""
     if folder is None:
         return
@@ -222,18 +206,17 @@ def _parser() -> CommandParser:
 
 def _load(command: str) -> ModuleType:
     """Import the module of a command; it imports no library until `run`, so that help answers at once."""
-    try:
-        with prevailing_signals():
-            return importlib.import_module(f"inertial_estimation.commands.{command}")
-    except ModuleNotFoundError as error:
-        raise _missing(command, error) from error
+    return importlib.import_module(f"inertial_estimation.commands.{command}")
 
 
-def _missing(command: str, error: ModuleNotFoundError) -> MissingDependencyError:
+def _in_one_line(command: str, error: Exception) -> str:
+    """Return what went wrong; of a package that is missing, what has it."""
+    if not isinstance(error, ModuleNotFoundError):
+        return one_line(error, limit=4000)
     missing = error.name or ""
     if missing.startswith("inertial_estimation"):
-        return MissingDependencyError(f"this installation lacks {missing}")
-    return MissingDependencyError(
+        return f"this installation lacks {missing}"
+    return (
         f"the command '{command}' needs the Python package '{missing}'; "
         f"pip install 'inertial_estimation[{EXTRAS.get(missing, 'standalone,sim,tools')}]' has all of them"
     )

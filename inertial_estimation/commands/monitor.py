@@ -10,6 +10,7 @@ import argparse
 import math
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -43,53 +44,49 @@ def run(args: argparse.Namespace) -> int:
 
     from inertial_estimation.commands.monitor_view import monitor_view
     from inertial_estimation.recordings.watch_record import WatchRecord
-    from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
+    from inertial_estimation.ros.monitors import watched  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     record, console = WatchRecord(), Console()
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     title = f"inertial_estimation   namespace {args.namespace}   ROS_DOMAIN_ID {domain}"
+    on_screen = console.is_terminal and not args.once
+    live = Live(console=console, screen=True, auto_refresh=False) if on_screen else None
+    times = watched(record, args.namespace)
     try:
         if args.once:
-            console.print(monitor_view(record, _listened(args, record), title))
+            console.print(monitor_view(record, _listened(times, record, args), title))
             return 0
-        live = Live(console=console, screen=True, auto_refresh=False) if console.is_terminal else None
-
-        def show(now_s: float) -> None:
-            if live is None:
-                console.print(monitor_view(record, now_s, title), "\n", sep="")
-            else:
-                live.update(monitor_view(record, now_s, title), refresh=True)
-
+        next_s = 0.0
         with live or nullcontext():
-            of, endless = args.namespace, lambda _now_s: False
-            watch(record, namespace=of, show=show, done=endless, period_s=args.period)
+            for now_s in times:
+                if now_s < next_s:
+                    continue
+                next_s = now_s + args.period
+                if live is None:
+                    console.print(monitor_view(record, now_s, title), "\n", sep="")
+                else:
+                    live.update(monitor_view(record, now_s, title), refresh=True)
     except KeyboardInterrupt:
         pass
     return 0
 
 
-def _listened(args: argparse.Namespace, record: WatchRecord) -> float:
+def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namespace) -> float:
     """Receive messages until every node has reported for some time, and return the time then [s]."""
-    from inertial_estimation.ros.watch_monitor import watch
-
-    begun: float | None = None
-    found, known, last = 0.0, 0, 0.0
-
-    def done(now_s: float) -> bool:
-        nonlocal begun, found, known, last
-        last = now_s
-        begun = now_s if begun is None else begun
+    begin_s = found_s = now_s = next(times)
+    known = 0
+    while now_s - begin_s <= args.wait:
         if len(record.nodes) > known:  # another one may follow
-            found, known = now_s, len(record.nodes)
+            found_s, known = now_s, len(record.nodes)
         reported = known > 0 and all(node.reported_s is not None for node in record.nodes.values())
-        return (reported and now_s - found > ENOUGH_S) or now_s - begun > args.wait
-
-    watch(record, namespace=args.namespace, show=lambda _now_s: None, done=done, period_s=args.wait)
+        if reported and now_s - found_s > ENOUGH_S:
+            break
+        now_s = next(times)
     if not record.nodes:
         raise InertialEstimationError(
             f"no node found in namespace '{args.namespace}' within {args.wait:g} s; do the nodes run with "
             f"the same ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?"
         )
-    return last
+    return now_s

@@ -112,8 +112,10 @@ def _warnings(record: WatchRecord, now_s: float) -> list[RenderableType]:
         if silence:
             lines.append(f"! {name}: no report for {silence:.0f} s\n", STYLES[HealthLevel.ERROR])
             continue
-        for part in node.health.values():
-            if part.level != HealthLevel.OK:
+        wrong = [part for part in node.health.values() if part.level != HealthLevel.OK]
+        said = {f"topic {part.name}" for part in wrong}  # a missing input is said once
+        for part in wrong:
+            if part.name not in said and part.name not in MAIN_PARTS:  # those are in the line of the node
                 lines.append(f"! {name}: {part.name}: {part.message}\n", STYLES[part.level])
     lines.rstrip()
     return [lines, Text()] if lines else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inertial_estimation.recordings.recording import BagRecording
 
+NAME_WIDTH = 22  # of the column of names before values
+WIDEST = 32  # characters of a column in a table
 LINE_PERIOD_S = 10.0  # between two lines; what takes less prints none
 
 
@@ -89,6 +91,35 @@ def progress_words(title: str) -> Iterator[Callable[[str], None]]:
     finally:
         if live:
             print(f"\r{' ' * (len(title) + 42)}\r", end="", file=sys.stderr, flush=True)
+
+
+def print_values(values: Mapping[str, str]) -> None:
+    """Print a line for each value, its name in a column before it."""
+    for name, value in values.items():
+        print(f"{name:<{NAME_WIDTH}}{value}")
+
+
+def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:
+    """Return rows of texts as lines with columns of equal width, of which a text that is too wide is cut.
+
+    Args:
+        rows: Texts, of the header first.
+        left: Whether all columns are aligned to the left, not the first alone.
+        indent: Blanks before each line.
+    """
+    cut = [
+        [row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:])]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
+    lines = []
+    for row in cut:
+        texts = [
+            text.ljust(width) if left or not k else text.rjust(width)
+            for k, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(" " * indent + "  ".join(texts).rstrip())
+    return lines
 
 
 def print_warnings(sentences: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -26,25 +26,50 @@ class Terminated(SystemExit):
 def unwound_by_signals() -> Iterator[None]:
     """Raise `Terminated` on SIGTERM and SIGHUP within the context, so that resources are released.
 
-    A signal that is ignored on entry (nohup) stays ignored. Python delivers signals to the main thread only;
-    in another thread nothing is changed. Where Python discards the exception of a signal, Ctrl-C included, as
-    it was raised in a finaliser or in a callback of fork, the signal is sent again.
+    The exception of a signal, Ctrl-C included, leaves the context whatever the code in it makes of it: a
+    compiler and the import of libraries convert or discard it. Where Python itself discards it, as in a
+    finaliser or a callback of fork, the signal is sent again. A signal that is ignored on entry (nohup) stays
+    ignored. Python delivers signals to the main thread only; in another thread nothing is changed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    taken = [number for number, handler in before.items() if handler == signal.SIG_DFL]
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *SIGNALS)}
+    raised: list[BaseException] = []
     hook = sys.unraisablehook
-    sys.unraisablehook = _again(hook)
+
+    def unwind(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            raised.append(KeyboardInterrupt())
+        elif not raised:  # once is enough: a second one must not break the way out
+            raised.append(Terminated(number))
+        else:
+            return
+        raise raised[-1]
+
+    def discarded(unraisable: Any) -> None:
+        error = unraisable.exc_value
+        if not any(error is one for one in raised):
+            hook(unraisable)
+            return
+        raised.clear()
+        number = error.number if isinstance(error, Terminated) else signal.SIGINT
+        timer = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))  # raised here, it is lost again
+        timer.daemon = True
+        timer.start()
+
+    taken = [n for n, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    sys.unraisablehook = discarded
+    for number in taken:
+        signal.signal(number, unwind)
     try:
-        for number in taken:
-            signal.signal(number, _raise)
         yield
     finally:
         sys.unraisablehook = hook
         for number in taken:
             signal.signal(number, before[number])
+        if raised:
+            raise raised[-1]
 
 
 @contextmanager
@@ -69,65 +94,3 @@ def held_signals() -> Iterator[None]:
             signal.signal(number, handlers[number])
         for arrived_number in dict.fromkeys(arrived):
             signal.raise_signal(arrived_number)
-
-
-@contextmanager
-def prevailing_signals() -> Iterator[None]:
-    """Let the exception of a signal leave the context, whatever the code in it makes of it.
-
-    For code that converts or discards exceptions, as a compiler does, and the import of libraries: the
-    exception is raised at once, and raised again where another one, or none, leaves the context.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handlers = {
-        number: handler
-        for number in (signal.SIGINT, *SIGNALS)
-        if callable(handler := signal.getsignal(number))
-    }
-    raised: list[BaseException] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        try:
-            handlers[signal.Signals(number)](number, frame)
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    for number in handlers:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            if signal.getsignal(number) is handle:
-                signal.signal(number, handler)
-        if raised:
-            raise raised[-1]
-
-
-def _raise(number: int, _frame: FrameType | None) -> None:
-    for other in SIGNALS:  # once is enough: a second one must not break the way out
-        signal.signal(other, signal.SIG_IGN)
-    raise Terminated(number)
-
-
-def _again(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a hook for discarded exceptions which sends the signal again that raised one."""
-
-    def discarded(unraisable: Any) -> None:
-        error = unraisable.exc_value
-        if isinstance(error, Terminated):
-            number = error.number
-            signal.signal(number, _raise)
-        elif isinstance(error, KeyboardInterrupt):
-            number = signal.SIGINT
-        else:
-            hook(unraisable)
-            return
-        timer = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))  # raised here, it is lost again
-        timer.daemon = True
-        timer.start()
-
-    return discarded

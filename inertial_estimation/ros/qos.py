@@ -87,9 +87,7 @@ def create_input(
     Raises:
         ConfigurationError: If an override has a bad value.
     """
-    if (
-        qos.durability is not QoSDurabilityPolicy.TRANSIENT_LOCAL
-    ):  # rclpy warns of others
+    if qos.durability is not QoSDurabilityPolicy.TRANSIENT_LOCAL:  # rclpy warns of others
         more["event_callbacks"] = NO_INPUT_EVENTS
     return _overridden(node.create_subscription, qos, message_type, topic, callback, raw=True, **more)
 

@@ -136,7 +136,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self.simulation = Simulation(config, urdf, disturbances)
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
-        self._clock, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
+        self._clock_output, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot, wrenches=config.sensors.wrenches)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
@@ -178,7 +178,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
         if self.simulation.stamp_ns >= self._next_clock_ns:
-            self._clock.publish(clock_to_msg(self.simulation.stamp_ns))
+            self._clock_output.publish(clock_to_msg(self.simulation.stamp_ns))
             self._next_clock_ns += round(NANOSECONDS / self._options.clock_rate)
         self._truth_outputs.publish()
         for readings in arrived:

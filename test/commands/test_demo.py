@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands import demo, demo_run
-from inertial_estimation.commands.demo_nodes import NODES
-from inertial_estimation.commands.demo_run import HANG_S, SIMULATION, DemoRun, RunDeadlines
+from inertial_estimation.commands.demo_run import HANG_S, NODES, SIMULATION, DemoRun
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.replay.payload_response import PayloadScene
@@ -126,7 +125,6 @@ class Listened:
         self.run = DemoRun(SCENE, adaptation=True, domain_id=7)
         self.record = self.run._record
         self.run._processes, self.run._listener = ProcessGroup(folder), self
-        self.run._deadlines = RunDeadlines(self._now)
 
     def take(self) -> None:
         self.record.reports.update(set(NODES) - {*self.silent})

@@ -80,7 +80,7 @@ def test_it_keeps_to_80_columns_and_has_colour_only_on_a_terminal(record):
     record.nodes["tilt_observer"].hear_report(NOW, estimating("estimator", "w" * 200, HealthLevel.WARN))
     plain = text_of(record)
     assert max(map(len, plain.splitlines())) <= 80
-    assert plain.replace("\n", "").count("w") >= 400, "a warning was cut off"
+    assert plain.replace("\n", "").count("w") >= 200, "a warning was cut off"
     assert "\x1b[" not in plain
     assert "\x1b[" in text_of(record, colour=True)
     assert plain.isascii()
@@ -97,8 +97,10 @@ def test_ages_grow_when_a_node_falls_silent(record):
 def test_what_a_node_warns_of_is_shown(record):
     lost = Health("joint_states", HealthLevel.ERROR, "lost: last reading 1.20 s ago", {})
     waits = Health("estimator", HealthLevel.STALE, "waiting for joint_states")
-    record.nodes["tilt_observer"].hear_report(NOW, [lost, waits])
+    silent = Health("topic joint_states", HealthLevel.ERROR, "no message for 2 s, by the machine's own clock")
+    record.nodes["tilt_observer"].hear_report(NOW, [lost, waits, silent])
     text = text_of(record)
+    assert text.count("!") == 1, "an input that is missing is named once"
     assert "! tilt_observer: joint_states: lost: last reading 1.20 s ago" in text
     assert "waiting for joint_states" in line_with(text, "tilt_observer  ")
 

@@ -18,7 +18,6 @@ from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
 from inertial_estimation.commands.termination import (
     Terminated,
     held_signals,
-    prevailing_signals,
     unwound_by_signals,
 )
 
@@ -285,7 +284,7 @@ def test_a_signal_prevails_over_code_that_converts_or_discards_its_exception(num
             if converts:
                 raise RuntimeError("lowering failed") from error
 
-    with pytest.raises(expected), unwound_by_signals(), prevailing_signals():
+    with pytest.raises(expected), unwound_by_signals():
         compile_something()
     assert signal.getsignal(number) == before
 
@@ -318,7 +317,7 @@ def test_ctrl_c_while_rclpy_is_imported_ends_a_command_without_a_traceback(comma
 
 
 def test_without_a_signal_an_error_stays_what_it_is():
-    with pytest.raises(ValueError, match="seven"), unwound_by_signals(), prevailing_signals():
+    with pytest.raises(ValueError, match="seven"), unwound_by_signals():
         raise ValueError("seven")
 
 

@@ -12,7 +12,6 @@ pytest.importorskip("proxsuite", reason="needs ProxSuite")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from inertial_estimation.ros.command_messages import torque_command_to_msg
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
@@ -29,6 +28,7 @@ from inertial_estimation.inputs.messages import (
     joints_to_msg,
     stamp_from_msg,
 )
+from inertial_estimation.ros.messages import torque_command_to_msg
 from inertial_estimation.signals import JointReading, LinkInertia, StampedInertia, TorqueCommand
 
 BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"

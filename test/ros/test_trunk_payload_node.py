@@ -20,19 +20,18 @@ from support.standing_quadruped import CONFIG, StandingQuadruped
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
+    stamp_from_msg,
 )
 from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
-from inertial_estimation.payload.report import PayloadEvent
-from inertial_estimation.recordings.estimate_messages import figures_from_msg
+from inertial_estimation.payload.report import KIND, PayloadEvent
+from inertial_estimation.recordings.estimate_messages import figures_from_msg, health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.ros.messages import event_to_array, load_change_from_msg
 from inertial_estimation.signals import HealthLevel
 
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
@@ -75,7 +74,14 @@ def numbers(inertia):
 
 
 def events_of(received):
-    return [load_change_from_msg(msg) for msg in received]
+    return [event_of(msg) for msg in received]
+
+
+def event_of(msg):
+    (status,) = msg.status
+    values = health_from_msg(status)[1].values
+    kind = values.pop(KIND)
+    return PayloadEvent(stamp_from_msg(msg.header.stamp), kind, status.message, values)
 
 
 def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
@@ -186,12 +192,3 @@ def test_a_wrong_name_ends_with_one_line(world, wrong, expected):
     assert len(errors) == 1, node.output
     assert expected in errors[0]
     assert "Traceback" not in node.output
-
-
-def test_what_is_told_is_read_again():
-    told = PayloadEvent(7_000_000_001, "loaded", "loaded: ...", {"mass measured [kg]": "71"})
-    msg = event_to_array(told.health, told.stamp_ns, "trunk_payload")
-    assert load_change_from_msg(msg) == told
-    assert msg.status[0].name == "trunk_payload: load"
-    with pytest.raises(MeasurementError, match="expected one with the value 'kind'"):
-        load_change_from_msg(DiagnosticArray())

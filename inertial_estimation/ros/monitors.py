@@ -1,0 +1,250 @@
+"""Listeners of the commands `demo` and `monitor`: messages are polled at low cost, without an executor."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from inertial_estimation.recordings.estimate_messages import health_from_msg
+from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.recordings.watch_record import WatchRecord
+from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
+from inertial_estimation.signals import Health, JointReading
+
+SIGMA_KEY = "mass sigma "
+OWN_NODES = frozenset(
+    {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
+)
+JOINT_STATE = "sensor_msgs/msg/JointState"
+TELEMETRY = "/telemetry"
+TAKE_PERIOD = 0.05  # [s]
+FIND_PERIOD = 1.0  # [s]
+
+
+class PolledNode(Node):
+    """A node whose owner takes the messages that have arrived."""
+
+    def __init__(self, name: str, context: Context | None = None) -> None:
+        """Create the node and subscribe to `/diagnostics`."""
+        super().__init__(name, context=context, start_parameter_services=False, enable_rosout=False)
+        self._hear(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE_OUTPUT, raw=False)
+
+    def take(self) -> None:
+        """Take all messages that have arrived."""
+        for subscription in self.subscriptions:
+            handle = subscription.handle
+            while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+                subscription.callback(taken[0])
+
+    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+        """Take the reports of a node."""
+        raise NotImplementedError
+
+    def _hear(
+        self,
+        message_type: type,
+        topic: str,
+        heard: Callable[[Any], None],
+        qos: QoSProfile = SENSOR_INPUT,
+        *,
+        raw: bool = True,
+    ) -> None:
+        quiet = {"event_callbacks": NO_INPUT_EVENTS}
+        self.create_subscription(message_type, topic, lambda msg: heard(msg), qos, raw=raw, **quiet)
+
+
+class DemoMonitor(PolledNode):
+    """Records the messages that the nodes of a demo publish.
+
+    Attributes:
+        record: The messages received so far.
+    """
+
+    def __init__(
+        self,
+        record: LiveRecord,
+        links: Sequence[str],
+        *,
+        orientation: bool,
+        joints: Sequence[str],
+        context: Context | None = None,
+    ) -> None:
+        super().__init__("demo_monitor", context)
+        self.record = record
+        self._awaited: list[str] = []
+        for link in links:
+            token = topic_token(link)
+            payloads, inertias = record.payloads.setdefault(link, []), record.inertias.setdefault(link, [])
+            self._listen(InertiaStamped, f"payloads/{token}", payloads.append)
+            self._listen(InertiaStamped, f"link_inertias/{token}", inertias.append)
+            record.sigmas[link] = []
+        if orientation:
+            self._listen(QuaternionStamped, "base_orientation", record.orientations.append)
+        if joints:
+            record.joints = {joint: [] for joint in joints}
+            self._listen(JointState, "joint_states", self._on_joints)
+        if record.robot is not None:
+            self._listen_to_robot(record.robot)
+
+    @property
+    def listening(self) -> bool:
+        """Whether the nodes have been found, so that nothing they publish from now on is missed."""
+        return all(self.count_publishers(topic) for topic in self._awaited)
+
+    def contested(self) -> list[str]:
+        """Return the topics that more than one node publishes: another program talks in this domain."""
+        topics = dict.fromkeys([*self._awaited, "/clock", "joint_torque_commands"])
+        return [topic for topic in topics if self.count_publishers(topic) > 1]
+
+    def _listen_to_robot(self, robot: HeardRobot) -> None:
+        self._listen(Odometry, "base_state", robot.bases.append)
+        for contact in robot.contacts:
+            heard = partial(robot.wrenches.__setitem__, contact)
+            self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", heard)
+
+    def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
+        self._awaited.append(topic)
+        read = message_reader(message_type)
+        self._hear(message_type, topic, lambda data: heard(read(data)))
+
+    def _on_joints(self, reading: JointReading) -> None:
+        if self.record.robot is not None:
+            self.record.robot.joints.append(reading)
+        for joint, series in self.record.joints.items():
+            if joint in reading.names:
+                series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
+
+    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+        self.record.reports.update({status.name.partition(":")[0] for status in msg.status})
+        for status in msg.status:
+            if health_from_msg(status)[1].level:
+                self.record.complaints[status.name] = status.message
+            else:
+                self.record.complaints.pop(status.name, None)
+            for item in status.values:
+                self.record.facts[status.name, item.key] = item.value
+                link = item.key.removeprefix(SIGMA_KEY).split(" ")[0]
+                if item.key.startswith(SIGMA_KEY) and link in self.record.sigmas and self.record.newest_ns:
+                    self.record.sigmas[link].append((self.record.newest_ns, float(item.value)))
+
+
+@contextmanager
+def listen(
+    record: LiveRecord,
+    links: Sequence[str],
+    *,
+    orientation: bool = True,
+    joints: Sequence[str] = (),
+    domain_id: int | None = None,
+) -> Iterator[DemoMonitor]:
+    """Create a monitor in a separate context, so that several can monitor different domains.
+
+    Args:
+        record: Record of the messages.
+        links: Estimated links.
+        orientation: Whether the tilt observer is among the nodes.
+        joints: Joints whose position is kept.
+        domain_id: ROS domain; None takes that of the environment.
+
+    Yields:
+        The monitor; call its `take` often.
+    """
+    context = Context()
+    rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = DemoMonitor(record, links, orientation=orientation, joints=joints, context=context)
+        yield node
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown(context=context)
+
+
+class WatchMonitor(PolledNode):
+    """Keeps the newest telemetry and reports of all nodes in a namespace."""
+
+    def __init__(self, record: WatchRecord, namespace: str) -> None:
+        """Subscribe to `/diagnostics`; telemetry is subscribed to when nodes are found.
+
+        Args:
+            record: Where to keep what is heard.
+            namespace: Nodes in it and below are watched.
+        """
+        super().__init__(f"inertial_estimation_monitor_{os.getpid()}")
+        self._record = record
+        self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
+        self._newest: dict[str, tuple[bytes, int]] = {}  # telemetry since the last poll, and how many
+        self._known: set[str] = set()  # nodes with telemetry
+        self._read = message_reader(JointState)
+
+    def find(self) -> None:
+        """Find nodes that have appeared since the last call, and subscribe to their telemetry."""
+        for name, namespace in self.get_node_names_and_namespaces():
+            node = f"{namespace.strip('/')}/{name}".lstrip("/")
+            if name in OWN_NODES and node.startswith(self._inside):
+                self._record.node(node)
+        for topic, types in self.get_topic_names_and_types():
+            node = topic.removesuffix(TELEMETRY).lstrip("/")
+            ours = topic.endswith(TELEMETRY) and JOINT_STATE in types and node.startswith(self._inside)
+            if ours and node not in self._known:
+                self._known.add(node)
+                self._record.node(node)
+                self._hear(JointState, topic, partial(self._keep, node))
+
+    def poll(self, now_s: float) -> None:
+        """Take all messages that have arrived; of the telemetry only the newest is read."""
+        self._now_s = now_s
+        self._newest.clear()
+        self.take()
+        for node, (data, count) in self._newest.items():
+            reading = self._read(data)
+            figures = dict(zip(reading.names, reading.position.tolist(), strict=True))
+            self._record.node(node).hear_figures(now_s, figures, count)
+
+    def _keep(self, node: str, data: bytes) -> None:
+        self._newest[node] = data, self._newest.get(node, (b"", 0))[1] + 1
+
+    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+        parts: dict[str, list[Health]] = {}
+        for status in msg.status:
+            node, separator, _part = status.name.partition(": ")
+            ours = node in self._known or node.rpartition("/")[2] in OWN_NODES
+            if separator and node.startswith(self._inside) and ours:
+                parts.setdefault(node, []).append(health_from_msg(status)[1])
+        for node, report in parts.items():
+            self._record.node(node).hear_report(self._now_s, report)
+
+
+def watched(record: WatchRecord, namespace: str) -> Iterator[float]:
+    """Monitor the nodes of a namespace and below; yields the time of the steady clock [s] after every poll.
+
+    Args:
+        record: Where to keep what is heard.
+        namespace: Nodes in it and below are watched.
+    """
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node, next_find = WatchMonitor(record, namespace), 0.0
+        while True:
+            now_s = time.monotonic()
+            if now_s >= next_find:
+                node.find()
+                next_find = now_s + FIND_PERIOD
+            node.poll(now_s)
+            yield now_s
+            time.sleep(TAKE_PERIOD)
+    finally:
+        rclpy.try_shutdown()
