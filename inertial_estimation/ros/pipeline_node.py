@@ -25,7 +25,7 @@ from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 if TYPE_CHECKING:  # a node imports the pipeline that it has alone
-    from inertial_estimation.control.controller_pipeline import ControllerPipeline
+    from inertial_estimation.control.pipeline import ControllerPipeline
     from inertial_estimation.diagnosis.live import LiveChecks
     from inertial_estimation.inertial.pipeline import InertialPipeline
     from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
