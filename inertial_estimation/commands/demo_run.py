@@ -1,10 +1,12 @@
 """One run of the demo: four nodes as processes on a separate ROS domain, and their messages."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -69,6 +71,14 @@ class DemoPhase(Enum):
     OVER = "over"
 
 
+@dataclass
+class WallTimes:
+    """Wall times of a run: begin, and when it is ended at the latest [s]."""
+
+    begin_s: float
+    deadline_s: float
+
+
 class DemoRun:
     """One run, from the start of its nodes to their end.
 
@@ -96,8 +106,7 @@ class DemoRun:
         self._view = view
         self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
-        self._begin_s = time.monotonic()
-        self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
+        self._wall = WallTimes(0.0, math.inf)
         self._reports: dict[str, tuple[int, float]] = {}  # of each node: how many, and when the last came [s]
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
@@ -107,8 +116,8 @@ class DemoRun:
     @contextmanager
     def nodes(self, *, viewer: bool) -> Iterator[None]:
         """Run the nodes as processes; they are told to end with the run, and have ended with the context."""
-        self._begin_s = time.monotonic()
-        self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
+        now_s = time.monotonic()
+        self._wall = WallTimes(now_s, now_s + STARTUP_TIMEOUT_S)
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             self._processes = processes = stack.enter_context(ProcessGroup(folder))
@@ -150,7 +159,7 @@ class DemoRun:
         if self._start_simulator is not None and all(self._record.reports[node] for node in ANSWERING):
             self._start_simulator()  # a filter that started later would learn the weight as part of the robot
             self._start_simulator = None
-        self.wall_s = now_s - self._begin_s
+        self.wall_s = now_s - self._wall.begin_s
         self._advance(now_s)
         if self._view is not None and self._released_ns is not None:
             self._view.show(self._record, self._released_ns)
@@ -215,17 +224,17 @@ class DemoRun:
         released_at = self._record.facts.get((SIMULATION, RELEASED_AT))
         if self._released_ns is None and released_at is not None:
             self._released_ns = round(float(released_at) * NANOSECONDS)
-            self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
+            self._wall.deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
         if self._released_ns is not None:
             # diagnostics tell of the release up to a second late: the weight may be on already
             reported = self.phase in (DemoPhase.RELEASED, DemoPhase.LOADED)
             loaded = reported and self.simulated_s >= self._scene.time_s
             self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
             if self.simulated_s >= self._scene.duration_s:
-                self._deadline_s = min(self._deadline_s, now_s + FILTER_TIMEOUT_S)
+                self._wall.deadline_s = min(self._wall.deadline_s, now_s + FILTER_TIMEOUT_S)
         elif self._record.joints.get(self._scene.joint):
             self.phase = DemoPhase.HOISTED
-        if self._fallen or self._filter_reached_end() or now_s > self._deadline_s:
+        if self._fallen or self._filter_reached_end() or now_s > self._wall.deadline_s:
             self.phase = DemoPhase.OVER
 
     def _filter_reached_end(self) -> bool:

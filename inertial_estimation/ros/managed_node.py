@@ -161,21 +161,13 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
             service: Relative name (``~/reset``).
             call: Executes the request and returns the message of the response.
         """
-        self._serve(Trigger, service, lambda _request: call())
+        made = self.create_service(Trigger, service, _answering(lambda _request: call()))
+        self._undo.append(partial(self.destroy_service, made))
 
     def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
         """Offer a SetBool service; an exception of the call is returned as the message of a failure."""
-        self._serve(SetBool, service, lambda request: call(bool(request.data)))
-
-    def _serve(self, kind: type, service: str, call: Callable[[Any], str]) -> None:
-        def answer(request: Any, response: Any) -> Any:
-            try:
-                response.message, response.success = call(request), True
-            except (InertialEstimationError, OSError) as error:
-                response.message, response.success = str(error), False
-            return response
-
-        self._undo.append(partial(self.destroy_service, self.create_service(kind, service, answer)))
+        made = self.create_service(SetBool, service, _answering(lambda request: call(bool(request.data))))
+        self._undo.append(partial(self.destroy_service, made))
 
     def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
         """Convert and publish a value if the topic has subscribers."""
@@ -186,3 +178,16 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
         if self.active:
             publisher.publish(message)
+
+
+def _answering(call: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
+    """Return the callback of a service whose response is a message and whether the request succeeded."""
+
+    def answer(request: Any, response: Any) -> Any:
+        try:
+            response.message, response.success = call(request), True
+        except (InertialEstimationError, OSError) as error:
+            response.message, response.success = str(error), False
+        return response
+
+    return answer

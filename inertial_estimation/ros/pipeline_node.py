@@ -151,21 +151,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         begin_ns, self._completed_ns = time.time_ns(), 0
         self._take_inputs()
         if self._completed_ns:
-            self._follow_inputs(seconds(begin_ns - self._completed_ns))
-
-    def _follow_inputs(self, waited_s: float) -> None:
-        """Shift the timer to a fixed delay behind the messages that complete a step.
-
-        A timer at the rate of the inputs drifts against them: where it fires at about the time of their
-        arrival, one tick gives no estimate and the next one two; where it fires long after, every one waits.
-
-        Args:
-            waited_s: Time from the arrival of the message that completed a step to this tick [s].
-        """
-        half, largest = 0.5 * self._period, LARGEST_SHIFT * self._period
-        late = waited_s - min(0.1 * self._period, LONGEST_DELAY) + self._shift  # but for whole periods
-        self._shift = min(max(-LOCK_GAIN * ((late + half) % self._period - half), -largest), largest)
-        self._timer.timer_period_ns = round(NANOSECONDS * (self._period + self._shift))
+            self._shift = next_shift(seconds(begin_ns - self._completed_ns), self._shift, self._period)
+            self._timer.timer_period_ns = round(NANOSECONDS * (self._period + self._shift))
 
     def _on_report_due(self) -> None:
         if self._configured:
@@ -179,7 +166,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _look_at_clock(self) -> None:
         if not self._answered:
-            self.take_clock()
+            take_clock(self)
         self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
 
     def _on_message(self) -> None:
@@ -219,3 +206,31 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _health(self, now_ns: int) -> list[Health]:
         return self.pipeline.health(now_ns)
+
+
+def next_shift(waited_s: float, shift: float, period: float) -> float:
+    """Return by how much the next period of a timer is longer than the nominal one [s].
+
+    The timer keeps a fixed delay behind the messages that complete a step. At the rate of the inputs it would
+    drift against them: where it fires at about the time of their arrival, one tick gives no estimate and the
+    next one two; where it fires long after, every estimate waits.
+
+    Args:
+        waited_s: Time from the arrival of the message that completed a step to the tick [s].
+        shift: By how much the period that has begun is longer [s].
+        period: The nominal period [s].
+    """
+    half, largest = 0.5 * period, LARGEST_SHIFT * period
+    late = waited_s - min(0.1 * period, LONGEST_DELAY) + shift  # known but for whole periods
+    return min(max(-LOCK_GAIN * ((late + half) % period - half), -largest), largest)
+
+
+def take_clock(node: Any) -> None:
+    """Take the waiting messages of ``/clock``, which the executor brings after a due timer, or a message.
+
+    A process that was stopped and goes on would take an old time for now.
+    """
+    source = node._time_source
+    if (subscription := source._clock_sub) is not None:  # with use_sim_time
+        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+            source.clock_callback(taken[0])

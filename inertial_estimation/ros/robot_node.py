@@ -202,16 +202,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._diagnostics.publish()
         self.housekeeping()
 
-    def take_clock(self) -> None:
-        """Take the waiting messages of ``/clock``, which the executor brings after a due timer, or a message.
-
-        A process that was stopped and goes on would take an old time for now.
-        """
-        source = self._time_source
-        if (subscription := source._clock_sub) is not None:  # with use_sim_time
-            while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
-                source.clock_callback(taken[0])
-
     def _all_health(self) -> list[Health]:
         graph = _graph_health(self, [publisher.topic_name for publisher in self._outputs])
         if not self._configured:

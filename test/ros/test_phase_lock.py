@@ -1,31 +1,27 @@
 """A timer finds its place behind the messages, from anywhere, and keeps it while they jitter and drift."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
-from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, PipelineNode
+from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, next_shift
 
 PERIOD, TICKS = 0.003, 6000
 
 
 def ticked(arrivals, begin):
     """Simulate the node's timer; return the latency of every step [s] and the steps of every tick."""
-    node = SimpleNamespace(_period=PERIOD, _shift=0.0, _timer=SimpleNamespace(timer_period_ns=PERIOD * 1e9))
-    latencies, steps, done, now, period = [], [], 0, begin, PERIOD
+    latencies, steps, done, now, period, shift = [], [], 0, begin, PERIOD, 0.0
     for _ in range(TICKS - 100):
         newest = int(np.searchsorted(arrivals, now))
         if newest > done:
-            PipelineNode._follow_inputs(node, now - arrivals[done])
-        following = 1e-9 * node._timer.timer_period_ns
-        assert abs(following - PERIOD) <= LARGEST_SHIFT * PERIOD + 1e-9
+            shift = next_shift(now - arrivals[done], shift, PERIOD)
+        assert abs(shift) <= LARGEST_SHIFT * PERIOD
         latencies += (now - arrivals[done:newest]).tolist()
         steps.append(newest - done)
-        done, now, period = newest, now + period, following  # a period takes effect one tick later
+        done, now, period = newest, now + period, PERIOD + shift  # a period takes effect one tick later
     return np.array(latencies), np.array(steps)
 
 
