@@ -26,12 +26,12 @@ from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_m
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, StampedInertia, seconds
+from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.viewer import RobotViewer
 
 AddOutput = Callable[[type[Any], str], Publisher]
