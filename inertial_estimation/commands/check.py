@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    import numpy as np
+
     from inertial_estimation.diagnosis.description import description_doubts
     from inertial_estimation.diagnosis.diagnose import diagnose
     from inertial_estimation.diagnosis.finding import Verdict, as_json
@@ -73,7 +75,7 @@ def _run(args: argparse.Namespace) -> int:
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
     diagnosis = diagnose(_streams(args, config, setup), setup, config)
-    print_warnings(description_doubts(setup.robot))
+    print_warnings(description_doubts(setup.robot, np.random.default_rng(0)))
     _print(diagnosis.findings)
     if args.output:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:

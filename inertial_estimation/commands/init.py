@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     wishes = Wishes(args.kind, args.imu, *names)
     survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(SEED))
     print("\n".join(findings(survey)))
-    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot)]:
+    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(SEED))]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
     said, simulated = _accepted(text, survey, trial=not args.no_trial)

@@ -1,11 +1,15 @@
 """What the numbers of a description say against it before anything is recorded."""
 
+from typing import Any
+
 import numpy as np
-import pinocchio as pin
+from numpy.random import Generator
 
 from inertial_estimation.errors import listing
 from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
+from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.standing_posture import gravity_torques
 from inertial_estimation.spatial import linear_algebra
 
 LIGHT = 0.02  # of the robot's mass: what is wrong with lighter bodies hardly changes a torque
@@ -15,13 +19,14 @@ INNER = 3  # joints before a body that is not expected to outweigh the rest of t
 POSTURES = 100  # that are drawn within the position limits
 
 
-def description_doubts(robot: RobotModel) -> list[str]:
+def description_doubts(robot: RobotModel, rng: Generator) -> list[str]:
     """Return what no robot of these joints has, a sentence for each kind.
 
     Args:
         robot: The robot as it is estimated, with its locked joints.
+        rng: Draws postures.
     """
-    return [*_body_doubts(robot), *_effort_doubts(robot)]
+    return [*_body_doubts(robot), *_effort_doubts(robot, rng)]
 
 
 def _body_doubts(robot: RobotModel) -> list[str]:
@@ -31,7 +36,7 @@ def _body_doubts(robot: RobotModel) -> list[str]:
         body = model.inertias[joint]
         if body.mass <= LIGHT * total:
             continue
-        name = next(f.name for f in model.frames if f.parentJoint == joint and f.type == pin.FrameType.BODY)
+        name = body_links(robot, joint)[0]
         gyration = float(np.sqrt(max(linear_algebra.eigvalsh(body.inertia)[2], 0.0) / body.mass))
         sphere = np.sqrt(0.4) * (0.75 * body.mass / (np.pi * DENSEST)) ** (1.0 / 3.0)
         size = _size(model, joint)
@@ -48,7 +53,7 @@ def _body_doubts(robot: RobotModel) -> list[str]:
     return [f"{said}: {listing(bodies, limit=6)}" for said, bodies in found.items()]
 
 
-def _size(model: pin.Model, joint: int) -> float:
+def _size(model: Any, joint: int) -> float:
     """Return the largest distance of a body's frames and joints from its centre of mass [m]."""
     points = [np.zeros(3), *(f.placement.translation for f in model.frames if f.parentJoint == joint)]
     points += [
@@ -58,12 +63,11 @@ def _size(model: pin.Model, joint: int) -> float:
     return max(SMALLEST, *(float(np.linalg.norm(point - centre)) for point in points))
 
 
-def _effort_doubts(robot: RobotModel) -> list[str]:
+def _effort_doubts(robot: RobotModel, rng: Generator) -> list[str]:
     """Find joints whose limits do not hold the weight in most postures, the base level, feet in the air."""
     limits, effort = joint_limits(robot), urdf_limits(robot).effort
-    drawn = np.random.default_rng(0).uniform(limits.lower, limits.upper, (POSTURES, robot.n_joints))
-    data = robot.model.createData()
-    torques = [pin.computeGeneralizedGravity(robot.model, data, robot.configuration(q)) for q in drawn]
+    drawn = rng.uniform(limits.lower, limits.upper, (POSTURES, robot.n_joints))
+    torques = gravity_torques(robot, drawn)
     median = np.median(np.abs(torques)[:, robot.n_base :], axis=0)
     weak = [
         f"'{robot.joint_names[j]}' ({median[j]:.3g} of {effort[j]:.3g} Nm)"

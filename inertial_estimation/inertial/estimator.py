@@ -77,10 +77,15 @@ class StepOutcome:
 
 
 class HandOverPace:
-    """Largest rate of change of published masses: faster for a load that has been located."""
+    """Largest rate of change of published masses: faster for a load that has been located.
+
+    Attributes:
+        since: Time since the last measurement [s].
+    """
 
     def __init__(self) -> None:
         """Begin without a load."""
+        self.since = math.inf
         self._fast_until, self._loads = -math.inf, 0
 
     def rate(self, usual: float, time_ns: int, supervisor: Supervisor | None) -> float:
@@ -202,7 +207,7 @@ class InertialEstimator:
             self.supervisor.reset()
         self._links.reset()
         self.steps.clear()
-        self._since, self._pace = math.inf, HandOverPace()  # time since the last measurement [s]
+        self._pace = HandOverPace()
         self._last: InertialEstimate | None = None  # the last one that followed a measurement
         self.directions = InformedDirections(self.model.unknowns.n_inferred)
 
@@ -258,7 +263,7 @@ class InertialEstimator:
             )
         assert equation.state is not None
         speed = float(np.abs(equation.state.v).max(initial=0.0))
-        dt, self._since = min(self._since + step.dt, self.config.window), 0.0
+        dt, self._pace.since = min(self._pace.since + step.dt, self.config.window), 0.0
         block = self.model.block(equation, self.believed(), dt, step.time_ns)
         if self.bias.active:
             return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, dt))
@@ -268,22 +273,12 @@ class InertialEstimator:
             return self._outcome(block, Decision.DISABLED)
         if isinstance(self.filter, LogCholeskyEkf):
             outcome = self._outcome(block, Decision.ACCEPTED)
-            return self._counted(replace(outcome, decision=self.filter.update(block)))
+            return _counted(self.steps, replace(outcome, decision=self.filter.update(block)))
         assert self.supervisor is not None
-        outcome = self._outcome(block, self._decision())
+        outcome = self._outcome(block, _decision(self.supervisor, self.located))
         causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
         self.supervisor.feed(BankBlock(block, causes, equation))
-        return self._counted(outcome)
-
-    def _counted(self, outcome: StepOutcome) -> StepOutcome:
-        self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
-        return outcome
-
-    def _decision(self) -> Decision:
-        assert self.supervisor is not None
-        if self.supervisor.phase is Phase.LEARNING:
-            return Decision.ACCEPTED
-        return Decision.PUSHED if self.located is not None else Decision.FROZEN
+        return _counted(self.steps, outcome)
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
@@ -333,7 +328,7 @@ class InertialEstimator:
             time_ns: Time of the step [ns].
             dt: Time since the step before [s].
         """
-        self._since += dt
+        self._pace.since += dt
         if self._last is None:
             return None
         links = self._handed_over(time_ns, dt)
@@ -384,6 +379,17 @@ class InertialEstimator:
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
         self._links.set_estimated(self.model.bodies)
+
+
+def _counted(steps: dict[Decision, int], outcome: StepOutcome) -> StepOutcome:
+    steps[outcome.decision] = steps.get(outcome.decision, 0) + 1
+    return outcome
+
+
+def _decision(supervisor: Supervisor, located: LocatedCause | None) -> Decision:
+    if supervisor.phase is Phase.LEARNING:
+        return Decision.ACCEPTED
+    return Decision.PUSHED if located is not None else Decision.FROZEN
 
 
 def built_filter(

@@ -170,7 +170,7 @@ def free_posture(robot: RobotModel, rng: Generator) -> Array:
     drawn = rng.uniform(*near, size=(POSTURES, robot.n_joints))
     tried = np.vstack((rest, *(rest + share * (drawn - rest) for share in SHARES)))
     effort = urdf_limits(robot).effort
-    torques = _gravity_torques(robot, tried)
+    torques = gravity_torques(robot, tried)
     loads = np.array([float((np.abs(tau) / effort).max(initial=0.0)) for tau in torques])
     distance = np.linalg.norm(tried - rest, axis=1)
     score = distance + 10.0 * np.maximum(loads - LOAD_SHARE, 0.0) * robot.n_joints
@@ -178,8 +178,8 @@ def free_posture(robot: RobotModel, rng: Generator) -> Array:
     return best
 
 
-def _gravity_torques(robot: RobotModel, postures: Array) -> Array:
-    """Return the torques that hold a robot with a fixed base in some postures [Nm], shape (N, n_joints)."""
+def gravity_torques(robot: RobotModel, postures: Array) -> Array:
+    """Return the generalised forces that hold a robot in some postures [N, Nm], shape (N, nv)."""
     model, data = robot.model, robot.model.createData()
     return np.array([pin.computeGeneralizedGravity(model, data, robot.configuration(q)) for q in postures])
 
