@@ -158,3 +158,14 @@ def test_a_numba_that_does_not_load_is_said_once_and_not_used(monkeypatch, tmp_p
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, check=True, timeout=60, env=environment, capture_output=True, text=True)
     assert ran.stderr == "numba does not load, so nothing is compiled: Numba needs NumPy 2.2 or less\n"
+
+
+@pytest.mark.parametrize("observer", ["filter", "two_stage"])
+def test_a_tilt_pipeline_leaves_nothing_to_compile_at_its_first_step(numba, observer):
+    code = f"""
+from inertial_estimation import build_pipelines, compilation, find_config, load_config_file
+file = load_config_file(find_config("talos")).overridden([("tilt_observer", "observer", "{observer}")])
+build_pipelines(file, only=["tilt_observer"])
+assert not compilation._waiting
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

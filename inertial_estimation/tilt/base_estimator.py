@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
@@ -293,6 +293,7 @@ class BaseEstimator:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
+        warm_up()
         self.config, self.feet = config, FeetSensing(config, setup, sources)
         self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius
