@@ -129,8 +129,8 @@ def in_closed_form(
             found.append(arriving("base_state", noisy(base, rng)))
         up = _vertical(np.array([state.q[3:7] for state in truth.states]))
     masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
-    if truth.payload is not None and truth.payload.inertia.link in masses:
-        masses[truth.payload.inertia.link] += truth.payload.inertia.mass
+    if truth.payload is not None and truth.payload.body.link in masses:
+        masses[truth.payload.body.link] += truth.payload.body.mass
     found.sort(key=lambda message: message.arrival_ns)
     return Recorded(tuple(found), truth.stamps_ns, up, masses)
 

@@ -106,7 +106,7 @@ def talos(**changes: object) -> Any:
 
 def true_masses(truth: Any, links: Sequence[str]) -> np.ndarray:
     """Return the masses of bodies once the weight is attached [kg]."""
-    load = {truth.payload.inertia.link: truth.payload.inertia.mass}
+    load = {truth.payload.body.link: truth.payload.body.mass}
     return np.array([truth.robot.link_body(link).nominal_J.mass + load.get(link, 0.0) for link in links])
 
 

@@ -148,14 +148,13 @@ def _truth(args: argparse.Namespace, robot: RobotConfig, urdf: str, rng: Any) ->
 
 def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any]:
     from inertial_estimation.recordings.truth_file import inertias_as_json
-    from inertial_estimation.synthetic.true_inertias import true_inertias
 
     payload = None
     if truth.payload is not None:
-        inertia = truth.payload.inertia
+        inertia = truth.payload.body
         payload = {
             "link": inertia.link,
-            "time_s": truth.payload.time_s,
+            "time_s": truth.payload.start,
             "mass": inertia.mass,
             "com": inertia.com_L.tolist(),
             "inertia_about_com": inertia.inertia_Lcm.tolist(),
@@ -165,5 +164,5 @@ def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any
         "mass_without_payload": truth.robot.total_mass,
         "payload": payload,
         "sensors": asdict(noise),
-        "inertias": inertias_as_json(true_inertias(truth)),
+        "inertias": inertias_as_json(truth.inertias()),
     }

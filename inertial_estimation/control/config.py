@@ -50,13 +50,6 @@ class PostureConfig:
         upper=1e4,
         runtime=True,
     )
-    damping_ratio: float = parameter(
-        1.0,
-        "Damping ratio of the posture task: the damping of a joint with stiffness k is d = 2 ratio sqrt(k).",
-        lower=0.05,
-        upper=10.0,
-        runtime=True,
-    )
     weight: float = parameter(
         1.0,
         "Weight of the squared acceleration error of a joint that carries no contact, in the quadratic "
@@ -182,14 +175,6 @@ class WalkingConfig:
         "two steps.",
         unit="s",
         lower=0.02,
-        upper=5.0,
-        runtime=True,
-    )
-    start_duration: float = parameter(
-        1.0,
-        "Duration of the first weight transfer, before the first step.",
-        unit="s",
-        lower=0.05,
         upper=5.0,
         runtime=True,
     )
@@ -384,13 +369,6 @@ class AdaptationConfig:
 class StateLimitsConfig:
     """Limits of a plausible state of the robot; beyond them the controller only damps the joints."""
 
-    speed_scale: float = parameter(
-        3.0,
-        "Factor on the URDF's velocity limits that gives the joint speeds beyond which the controller only "
-        "damps the joints.",
-        lower=1.0,
-        upper=100.0,
-    )
     tilt: float = parameter(
         1.0,
         "Inclination of the base against the vertical beyond which the robot counts as fallen and the "

@@ -2,7 +2,6 @@
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -67,53 +66,36 @@ class ControlState(Enum):
     DAMPING = "damping"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ControlResult:
+NO_VECTOR = np.zeros(0)
+
+
+class ControlResult(NamedTuple):
     """Torques, with the quantities that show whether they can be trusted.
 
     Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
     what is needed of it, not all of them.
-
-    Attributes:
-        stamp_ns: Stamp of the joint state answered [ns].
-        state: Whether the torques control the robot, are kept, or only damp its joints.
-        reason: Why they do not control; empty in control.
-        tau: Joint torques [Nm], shape (n_joints,).
-        acceleration: Wanted acceleration (base, joints), shape (nv,).
-        wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
-            shape (n_contacts, 6).
-        tasks: What was wanted; empty where nothing was.
-        qp_status: Status the solver reported.
-        qp_iterations: Its iterations.
-        height_ref: Reference of the height of the base [m].
-        q_ref: Reference of the joints [rad], shape (n_joints,).
-        phase: Phase of the gait; None where there is none: a fixed base, or damping.
-        activity: The phase with its foot, for people; empty where there is none.
-        com: Centre of mass [m], shape (3,).
-        dcm: Divergent component of motion [m], shape (2,).
-        dcm_ref: Its reference [m], shape (2,).
-        cop: Wanted centre of pressure [m], shape (2,).
-        height: Height of the base above the support [m].
     """
 
-    stamp_ns: int
-    state: ControlState
-    reason: str
-    tau: Array
-    acceleration: Array
-    wrenches_C: Array
-    tasks: tuple[Task, ...] = ()
-    qp_status: str = "not run"
+    stamp_ns: int  # stamp of the joint state answered [ns]
+    state: ControlState  # whether the torques control the robot, are kept, or only damp its joints
+    reason: str  # why they do not control; empty in control
+    tau: Array  # joint torques [Nm], shape (n_joints,)
+    acceleration: Array  # wanted acceleration (base, joints), shape (nv,)
+    wrenches_C: (
+        Array  # wanted wrench of each contact, in its frame (a point: world axes) [N, Nm], shape (m, 6)
+    )
+    tasks: tuple[Task, ...] = ()  # what was wanted
+    qp_status: str = "not run"  # as the solver reported it
     qp_iterations: int = 0
-    height_ref: float = 0.0
-    q_ref: Array = field(default_factory=lambda: np.zeros(0))
-    phase: GaitPhase | None = None
-    activity: str = ""
-    com: Array = field(default_factory=lambda: np.zeros(3))
-    dcm: Array = field(default_factory=lambda: np.zeros(2))
-    dcm_ref: Array = field(default_factory=lambda: np.zeros(2))
-    cop: Array = field(default_factory=lambda: np.zeros(2))
-    height: float = 0.0
+    height_ref: float = 0.0  # reference of the height of the base [m]
+    q_ref: Array = NO_VECTOR  # reference of the joints [rad], shape (n_joints,)
+    phase: GaitPhase | None = None  # None where there is no gait: a fixed base, or damping
+    activity: str = ""  # the phase with its foot, for people
+    com: Array = NO_VECTOR  # centre of mass [m], shape (3,)
+    dcm: Array = NO_VECTOR  # divergent component of motion [m], shape (2,)
+    dcm_ref: Array = NO_VECTOR  # its reference [m], shape (2,)
+    cop: Array = NO_VECTOR  # wanted centre of pressure [m], shape (2,)
+    height: float = 0.0  # of the base above the support [m]
 
 
 class PostureGains(NamedTuple):
@@ -150,7 +132,7 @@ class PostureGains(NamedTuple):
                 )
             k[found] = stiffness
         weight = np.where(legs, config.leg_weight, config.weight)
-        return cls(k, 2.0 * config.damping_ratio * np.sqrt(k), weight)
+        return cls(k, 2.0 * np.sqrt(k), weight)  # critically damped
 
 
 def inner_points(contact: Contact, margin: float) -> Array:
@@ -310,8 +292,7 @@ class WholeBodyController:
         result = self._solve(joints, state, tasks, motions, loads)
         if target.R_WG is not None:
             result.wrenches_C[:, :3] = result.wrenches_C[:, :3] @ target.R_WG.T
-        return replace(
-            result,
+        return result._replace(
             phase=target.phase,
             activity=target.activity,
             com=state.com,

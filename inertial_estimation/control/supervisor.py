@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
 POSITION_MARGIN = 0.3  # beyond the URDF's limits, from which a position is not trusted [rad]
+SPEED_SCALE = 3.0  # of the URDF's limits of speed
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 FREE_SPEED = 50.0  # limit of joints without one in the URDF [rad/s]
 BASE_SPEED, BASE_RATE = 10.0, 20.0  # largest plausible [m/s], [rad/s]
@@ -58,14 +59,14 @@ class StateLimits:
         """Derive the limits of the joints.
 
         Args:
-            config: Limits of speed and tilt.
+            config: Limit of the tilt.
             robot: The robot.
             position_limits: Lowest and highest joint positions of the URDF, shape (2, n_joints); infinite
                 where there is none.
         """
         self._tilt, self._names = config.tilt, robot.joint_names
         rated = np.array(robot.model.velocityLimit[robot.n_base :])
-        scaled = np.maximum(config.speed_scale * rated, LEAST_SPEED_LIMIT)
+        scaled = np.maximum(SPEED_SCALE * rated, LEAST_SPEED_LIMIT)
         self.speed: Array = np.where((rated > 0.0) & (rated < 1e6), scaled, FREE_SPEED)
         self._low = np.maximum(position_limits[0] - POSITION_MARGIN, -LARGEST_POSITION)
         self._high = np.minimum(position_limits[1] + POSITION_MARGIN, LARGEST_POSITION)
@@ -152,31 +153,18 @@ class TorqueReturn:
 
 @dataclass(slots=True)
 class ControllerStepCounts:
-    """What became of the joint states since the start.
+    """What became of the joint states since the start."""
 
-    Attributes:
-        steps: Joint states answered.
-        damped: Of them, those answered by damping alone.
-        held: Of them, those answered by the torques of the last solution.
-        gaps: Times that control began anew after a gap of the inputs.
-        unmatched: Joint states whose base orientation or base state never came.
-        faults: Joint states not answered by control, by cause.
-        last_fault: The last fault, for people.
-        last_fault_ns: Stamp of the last fault [ns]; None before the first.
-        take_overs: Times that control has begun: at the start, after damping, after a gap.
-        take_over: How the controller found the robot when it last took over, for people.
-    """
-
-    steps: int = 0
-    damped: int = 0
-    held: int = 0
-    gaps: int = 0
-    unmatched: int = 0
-    faults: Counter[FaultCause] = field(default_factory=Counter)
-    last_fault: str = ""
-    last_fault_ns: int | None = None
-    take_overs: int = 0
-    take_over: str = ""
+    steps: int = 0  # joint states answered
+    damped: int = 0  # of them, those answered by damping alone
+    held: int = 0  # of them, those answered by the torques of the last solution
+    gaps: int = 0  # times that control began anew after a gap of the inputs
+    unmatched: int = 0  # joint states whose base orientation or base state never came
+    faults: Counter[FaultCause] = field(default_factory=Counter)  # joint states not answered by control
+    last_fault: str = ""  # for people
+    last_fault_ns: int | None = None  # its stamp [ns]
+    take_overs: int = 0  # times that control has begun: at the start, after damping, after a gap
+    take_over: str = ""  # how the controller found the robot when it last took over, for people
 
 
 class ControlSupervisor:
@@ -286,7 +274,7 @@ class ControlSupervisor:
         if taking_over:
             self.counts.take_overs += 1
             self.counts.take_over = self._description(result, joints, forces)
-        return result if tau is result.tau else replace(result, tau=tau)
+        return result if tau is result.tau else result._replace(tau=tau)
 
     def _description(self, result: ControlResult, joints: JointSample, forces: Sequence[float | None]) -> str:
         """Describe how far from its posture the robot is, and whether it stands on its feet."""

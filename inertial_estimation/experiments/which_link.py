@@ -36,7 +36,6 @@ from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball
-from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, stance_truth
@@ -110,12 +109,11 @@ class LinkScene:
         timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=rest_s, fade_s=0.5)
         pipelines, inertial, _ = _built()
         setup = robot_from_config(inertial.config.robot, pipelines.urdf)
-        self._contacts = {contact.name: contact.frame for contact in setup.contacts}
         self._truth = stance_truth(
             setup.robot,
             timing,
             motion,
-            contacts=self._contacts,
+            contacts={contact.name: contact.frame for contact in setup.contacts},
             imu=setup.imu,
             motion=synthetic_robot(TALOS).motion,
         )
@@ -162,7 +160,7 @@ class LinkScene:
         n = int(np.searchsorted(self._truth.times_s, until_s))
         names = ("times_s", "stamps_ns", "states", "readings")
         first = replace(self._truth, **{name: getattr(self._truth, name)[:n] for name in names})
-        truth = disturbed_truth(first, self._contacts, disturbances)
+        truth = first.disturbed(disturbances)
         _, pipeline, topics = _built()
         start_ns, pause = int(truth.stamps_ns[0]), None
         if paused is not None:

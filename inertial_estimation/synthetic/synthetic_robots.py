@@ -11,9 +11,8 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, ball
 from inertial_estimation.synthetic.synthetic_truth import (
-    Payload,
     StanceMotion,
     Timing,
     Truth,
@@ -149,7 +148,7 @@ def synthetic_truth(
     robot.link_body(link)
     payload = None
     if payload_time_s is not None:
-        payload = Payload(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
+        payload = Attachment(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
     if trajectory is not None:
         return followed_truth(robot, trajectory, timing, payload=payload)
     if not spec.floating_base:

@@ -9,47 +9,41 @@ from scipy.interpolate import CubicHermiteSpline
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
+from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState, PointForce
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion, random_sines
+from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
-from inertial_estimation.spatial.rotations import quaternion_from_rotation
+from inertial_estimation.simulation.disturbances import Attachment, Push
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+
+POSITION_SHARE, SPEED_SHARE = 0.6, 0.5  # of each joint's range and of its speed limit, used by an arm
+AT_REST = 1e-6  # [rad/s]
 
 
 def joint_limits_motion(
-    robot: RobotModel,
-    rng: np.random.Generator,
-    *,
-    fraction: float = 0.6,
-    speed_fraction: float = 0.5,
-    rest_s: float = 1.0,
-    fade_s: float = 1.0,
+    robot: RobotModel, rng: np.random.Generator, *, rest_s: float, fade_s: float
 ) -> SineMotion:
-    """Draw an exciting motion of all joints about the middle of their limits.
+    """Draw an exciting motion of all joints about the middle of their limits, within them by construction.
 
     Args:
         robot: Model of a fixed-base arm (or of any robot whose joints all move freely).
         rng: Source of frequencies and phases.
-        fraction: Share of each position range that is used.
-        speed_fraction: Share of each speed limit that is used.
         rest_s: Rest before the motion [s].
         fade_s: Time to fade in [s].
-
-    Returns:
-        The motion, within the limits by construction.
     """
     limits = joint_limits(robot)
     centre = 0.5 * (limits.lower + limits.upper)
-    reach = 0.5 * fraction * (limits.upper - limits.lower)
+    reach = 0.5 * POSITION_SHARE * (limits.upper - limits.lower)
     motion = random_sines(centre, reach, rng, rest_s=rest_s, fade_s=fade_s)
     omega = 2.0 * np.pi * motion.frequencies
     # The fade-in adds at most (15/8)/fade of the reach to the speed.
     fastest = (motion.amplitudes * (omega + 1.875 / fade_s)).sum(1)
-    scale = np.minimum(1.0, speed_fraction * limits.velocity / np.maximum(fastest, 1e-12))
-    amplitudes = motion.amplitudes * scale[:, None]
-    return SineMotion(centre, amplitudes, motion.frequencies, motion.phases, rest_s, fade_s)
+    scale = np.minimum(1.0, SPEED_SHARE * limits.velocity / np.maximum(fastest, 1e-12))
+    return replace(motion, amplitudes=motion.amplitudes * scale[:, None])
 
 
 def base_motion(motion: SineMotion, t: float) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -67,7 +61,7 @@ def base_motion(motion: SineMotion, t: float) -> tuple[tuple[Array, Array], tupl
     """
     x, x1, x2 = motion.at(t)
     roll, pitch, yaw = x[3:]
-    R = _rpy(roll, pitch, yaw)
+    R = rotation_from_roll_pitch_yaw(roll, pitch, yaw)
     cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
     r1, p1 = x1[3], x1[4]
     E = np.array([[1.0, 0.0, -sp], [0.0, cr, sr * cp], [0.0, -sr, cr * cp]])
@@ -82,20 +76,6 @@ def base_motion(motion: SineMotion, t: float) -> tuple[tuple[Array, Array], tupl
     v_B = R.T @ x1[:3]
     v1_B = R.T @ x2[:3] - np.cross(w, v_B)  # of the components, as Pinocchio's acceleration wants them
     return (x[:3], quaternion_from_rotation(R)), (np.concatenate([v_B, w]), np.concatenate([v1_B, w1]))
-
-
-def _rpy(roll: float, pitch: float, yaw: float) -> Array:
-    cr, sr, cp, sp, cy, sy = (f(angle) for angle in (roll, pitch, yaw) for f in (np.cos, np.sin))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-AT_REST = 1e-6  # [rad/s]
 
 
 @dataclass(frozen=True)
@@ -122,19 +102,6 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Payload:
-    """A weight attached rigidly to a link at a given time.
-
-    Attributes:
-        inertia: Mass, centre of mass and inertia about it, in the link frame.
-        time_s: When it is attached [s].
-    """
-
-    inertia: LinkInertia
-    time_s: float
-
-
-@dataclass(frozen=True)
 class StanceMotion:
     """How a standing robot moves.
 
@@ -155,27 +122,93 @@ class Truth:
 
     Attributes:
         robot: The model without payload.
-        base_frame: Link whose pose is the ground truth.
         imu: The IMU; None for none.
-        contacts: Names of the contacts.
+        contacts: Frame of each contact by the contact's name.
         times_s: Time since the start [s], shape (n,).
         stamps_ns: Stamps [ns], shape (n,).
         states: Configurations, velocities and accelerations.
         readings: Ideal readings.
-        payload: What is attached, None for nothing.
+        payload: What is attached from a time on, None for nothing.
         points: Frames of those contacts that transmit no torque.
     """
 
     robot: RobotModel
-    base_frame: str
     imu: ImuMount | None
-    contacts: tuple[str, ...]
+    contacts: Mapping[str, str]
     times_s: Array
     stamps_ns: "np.ndarray[tuple[int], np.dtype[np.int64]]"
     states: tuple[MotionState, ...]
     readings: tuple[IdealReadings, ...]
-    payload: Payload | None = None
+    payload: Attachment | None = None
     points: tuple[str, ...] = ()
+
+    @property
+    def base_frame(self) -> str:
+        """Link whose pose is the ground truth."""
+        return self.robot.base_link
+
+    def disturbed(self, disturbances: Sequence[Attachment | Push]) -> "Truth":
+        """Return it with loads and pushes, whose effect joints and contacts carry without giving way.
+
+        Args:
+            disturbances: Loads and pushes; their times count from the first sample [s].
+
+        Raises:
+            ConfigurationError: If it has a payload already, or a push is in axes of its link.
+        """
+        if self.payload is not None:
+            raise ConfigurationError("a truth with a payload cannot be disturbed, expected one without")
+        loads = [d for d in disturbances if isinstance(d, Attachment)]
+        pushes = [d for d in disturbances if isinstance(d, Push)]
+        if any(push.frame != "world" for push in pushes):
+            raise ConfigurationError("a push in axes of its link is not supported here, expected 'world'")
+        return replace(self, readings=self._read(loads, pushes))
+
+    def _read(self, loads: Sequence[Attachment], pushes: Sequence[Push] = ()) -> tuple[IdealReadings, ...]:
+        sensors: dict[tuple[bool, ...], IdealSensors] = {}
+        readings = []
+        for t, state in zip(self.times_s.tolist(), self.states, strict=True):
+            present = tuple(load.present(t) for load in loads)
+            if present not in sensors:
+                sensors[present] = IdealSensors(
+                    self.robot,
+                    imu=self.imu,
+                    contact_frames=list(self.contacts.values()),
+                    point_contacts=self.points,
+                    payloads=[load.body for load, here in zip(loads, present, strict=True) if here],
+                )
+            forces = [
+                PointForce(push.link, np.asarray(push.force), np.asarray(push.point_L))
+                for push in pushes
+                if push.start <= t < push.start + push.duration
+            ]
+            readings.append(sensors[present].read(state, forces))
+        return tuple(readings)
+
+    def inertias(self) -> list[InertiaStep]:
+        """Return the inertia of the body of every moving link, from the start and from when it is loaded.
+
+        A body is a link with all that is fixed to it, so a load changes all links of its body.
+        """
+        robot, steps = self.robot, []
+        for link in robot.link_names:
+            body = robot.link_body(link)
+            if body.joint_id == 0:
+                continue  # fixed to the world
+            empty = InertialParameters.from_pinocchio(body.nominal_J).expressed_in(body.T_JL.inverse())
+            steps.append(InertiaStep(0.0, _link_inertia(link, empty)))
+            payload = self.payload
+            if payload is not None and robot.link_body(payload.link).joint_id == body.joint_id:
+                load = payload.body
+                added = InertialParameters(load.mass, load.com_L, load.inertia_Lcm)
+                moved = added.expressed_in(robot.fixed_transform(link, load.link))
+                loaded = InertialParameters.from_vector(empty.vector + moved.vector)
+                steps.append(InertiaStep(payload.start, _link_inertia(link, loaded)))
+        return steps
+
+
+def _link_inertia(link: str, value: InertialParameters) -> LinkInertia:
+    return LinkInertia(link, value.mass, value.com_F, value.inertia_Fcm)
 
 
 def arm_truth(
@@ -183,7 +216,7 @@ def arm_truth(
     timing: Timing,
     rng: np.random.Generator,
     *,
-    payload: Payload | None = None,
+    payload: Attachment | None = None,
 ) -> Truth:
     """Move a fixed-base arm through an exciting motion within its limits.
 
@@ -215,7 +248,7 @@ def followed_truth(
     trajectory: JointTrajectory,
     timing: Timing,
     *,
-    payload: Payload | None = None,
+    payload: Attachment | None = None,
 ) -> Truth:
     """Let a fixed-base arm follow a trajectory exactly, with a rest before and after.
 
@@ -267,7 +300,7 @@ def stance_truth(
     contacts: Mapping[str, str],
     imu: ImuMount | None = None,
     motion: StanceMotion | None = None,
-    payload: Payload | None = None,
+    payload: Attachment | None = None,
 ) -> Truth:
     """Move base and arms of a standing robot, its feet exactly fixed to the ground.
 
@@ -319,30 +352,10 @@ def _truth(
     imu: ImuMount | None,
     contacts: Mapping[str, str],
     points: Sequence[str] = (),
-    payload: Payload | None,
+    payload: Attachment | None,
 ) -> Truth:
-    frames = list(contacts.values())
-
-    def sensors(load: Sequence[LinkInertia]) -> IdealSensors:
-        return IdealSensors(robot, imu=imu, contact_frames=frames, point_contacts=points, payloads=load)
-
-    bare = sensors(())
-    loaded = bare if payload is None else sensors((payload.inertia,))
     times = np.arange(round(timing.duration_s * timing.rate_hz)) / timing.rate_hz
+    stamps = timing.start_ns + np.round(times * NANOSECONDS).astype(np.int64)
     states = tuple(state(t) for t in times.tolist())
-    readings = tuple(
-        (loaded if payload is not None and t >= payload.time_s else bare).read(moment)
-        for t, moment in zip(times.tolist(), states, strict=True)
-    )
-    return Truth(
-        robot=robot,
-        base_frame=robot.base_link,
-        imu=imu,
-        contacts=tuple(contacts),
-        times_s=times,
-        stamps_ns=timing.start_ns + np.round(times * NANOSECONDS).astype(np.int64),
-        states=states,
-        readings=readings,
-        payload=payload,
-        points=tuple(points),
-    )
+    truth = Truth(robot, imu, contacts, times, stamps, states, (), payload, tuple(points))
+    return replace(truth, readings=truth._read([] if payload is None else [payload]))

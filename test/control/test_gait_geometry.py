@@ -109,9 +109,8 @@ def test_feet_step_rear_to_front_on_the_left_then_on_the_right_or_as_asked() -> 
 def test_a_walk_ends_in_the_nominal_stance_a_length_further_for_every_round(steps, length, rounds) -> None:
     plan, places, swung = CrawlPlan(NAMES, ()), HOME.copy(), []
     plan.stand(places)
-    plan.asked = WalkCommand(steps, length)
-    plan.take_command(places)
-    while plan.walking:
+    plan.walk(places, WalkCommand(steps, length))
+    while plan.swings_left:
         landing = plan.landing(places, plan.foot)
         assert np.abs(landing - places[plan.foot, :2]).max() <= abs(length) + 1e-12
         places[plan.foot, :2] = landing
@@ -125,8 +124,7 @@ def test_feet_that_landed_elsewhere_return_to_the_line() -> None:
     plan, places = CrawlPlan(NAMES, ()), HOME.copy()
     plan.stand(HOME)
     places[LH, :2] += (0.05, -0.04)
-    plan.asked = WalkCommand(4, 0.2)
-    plan.take_command(places)
+    plan.walk(places, WalkCommand(4, 0.2))
     np.testing.assert_allclose(plan.landing(places, LH), HOME[LH, :2] + [0.2, 0.0], atol=1e-12)
 
 

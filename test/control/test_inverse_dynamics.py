@@ -1,7 +1,5 @@
 """The inverse-dynamics program against oracles: KKT, recursive Newton-Euler, the limits it states."""
 
-from dataclasses import replace
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -251,7 +249,7 @@ def test_feet_without_capacity_get_no_force_though_the_robot_falls_to_their_side
     def target(tick):
         found = standing(tick)
         capacity = tuple(0.0 if i in lifted else c for i, c in enumerate(found.capacity))
-        return replace(found, capacity=capacity)
+        return found._replace(capacity=capacity)
 
     monkeypatch.setattr(gait, "target", target)
     push_state(pipeline, TICK_NS, home(pipeline))

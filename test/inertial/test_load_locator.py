@@ -12,8 +12,7 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Push, attached_ball
-from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
@@ -42,7 +41,7 @@ def at_rest():
 
 def estimates_of(truth, *disturbances, **changes):
     """Times, estimates and health of a pipeline that reads the disturbed robot."""
-    disturbed = disturbed_truth(truth, synthetic_robot("talos").contacts, disturbances)
+    disturbed = truth.disturbed(disturbances)
     recording = measure(disturbed, REALISTIC, np.random.default_rng(4))
     config = build_config(InertialPipelineConfig, {**VALUES, **changes})
     pipeline = InertialPipeline(config, read_urdf("example-robot-data:talos_reduced"))

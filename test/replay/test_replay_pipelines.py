@@ -79,7 +79,7 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
     evaluation = replay_results(run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0))
     assert evaluation.metrics["tilt_error_deg"]["max"] < 0.05
-    truth = talos.robot.total_mass + talos.payload.inertia.mass
+    truth = talos.robot.total_mass + talos.payload.body.mass
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
 
 

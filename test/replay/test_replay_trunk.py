@@ -19,9 +19,9 @@ from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.simulation.disturbances import ball
+from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("rosbags")
@@ -42,7 +42,7 @@ def truth() -> Truth:
         contacts={contact: contact for contact in shared["contacts"]},
         imu=ImuMount.on(robot, shared["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.0,) * 6),
-        payload=Payload(LOAD, LOADED_AT_S),
+        payload=Attachment(LOAD, LOADED_AT_S),
     )
 
 

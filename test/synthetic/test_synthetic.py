@@ -38,7 +38,7 @@ def panda() -> Truth:
 
 
 def loaded_model(truth: Truth) -> pin.Model:
-    payload = truth.payload.inertia
+    payload = truth.payload.body
     body = truth.robot.link_body(payload.link)
     model = truth.robot.model.copy()
     inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))

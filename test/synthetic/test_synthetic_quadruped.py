@@ -14,10 +14,9 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.simulation.disturbances import Push, attached_ball, ball
-from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
+from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
 
 pytest.importorskip("example_robot_data")
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
@@ -26,7 +25,7 @@ PAYLOAD_TIME_S = 3.0
 
 
 def standing(
-    pipelines: Pipelines, rng: np.random.Generator, timing: Timing, payload: Payload | None
+    pipelines: Pipelines, rng: np.random.Generator, timing: Timing, payload: Attachment | None
 ) -> Truth:
     values = pipelines.values
     robot = RobotModel.from_urdf(read_urdf(values["urdf"]), floating_base=True)
@@ -51,7 +50,7 @@ def session() -> tuple[Truth, ReplayRun]:
     rng = np.random.default_rng(11)
     pipelines = build_pipelines(load_config_file(CONFIG))
     timing = Timing(duration_s=6.0, rate_hz=250.0)
-    truth = standing(pipelines, rng, timing, Payload(PAYLOAD, PAYLOAD_TIME_S))
+    truth = standing(pipelines, rng, timing, Attachment(PAYLOAD, PAYLOAD_TIME_S))
     topics = replay_topics(pipelines.values, {})
     recording = measure(truth, REALISTIC, rng)
     return truth, replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
@@ -84,7 +83,7 @@ def test_point_feet_carry_a_load_and_a_push_without_torque() -> None:
     truth = standing(pipelines, np.random.default_rng(0), timing, None)
     contacts = {contact: contact for contact in pipelines.values["contacts"]}
     disturbances = [attached_ball("trunk", 2.0), Push("trunk", (0.0, 0.0, -30.0), 0.05, 1.0)]
-    disturbed = disturbed_truth(truth, contacts, disturbances)
+    disturbed = truth.disturbed(disturbances)
     assert not np.array([reading.wrenches_C[:, 3:] for reading in disturbed.readings]).any()
     added = ground_force(disturbed, tuple(contacts)) - ground_force(truth, tuple(contacts))
     weight = -2.0 * truth.robot.model.gravity.linear

@@ -19,6 +19,7 @@ from inertial_estimation.control.walking.gait import (
     EARLY_TOUCHDOWN,
     LATE_TOUCHDOWN_S,
     Gait,
+    GaitContext,
     GaitPhase,
     SupportTarget,
     SwingPath,
@@ -32,6 +33,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
 
 HORIZON_STEPS = 3  # planned ahead; further ones have no effect: e^{-omega T} of them is below 1 %
+START_S = 1.0  # duration of the transfer before the first step, and of that after the last one
 LEVEL_M = 0.02  # by which a foot counts as ahead of the other
 LEAST_CAPACITY = 0.05  # of a foot on the ground in a transfer
 LOAD_RAMP = 0.3  # share of a transfer in which a landed foot is loaded and one about to leave is unloaded
@@ -39,19 +41,15 @@ SHIFT_RATE, SHIFT_ACCELERATION = 1.5, 20.0  # of the place of landing [m/s], [m/
 LAST_CHANGE_S = 0.08  # before the touchdown, in which the place is kept
 
 
-@dataclass(slots=True, eq=False)
-class BipedContext:
+@dataclass(slots=True, eq=False, kw_only=True)
+class BipedContext(GaitContext):
     """Data that outlive a phase.
 
     Attributes:
         contacts: The contacts; the left one has the index 0.
         reach: How far the centre of pressure can move from the centre of each sole [m], shape (2,) each.
-        walking: Durations and heights.
         home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
-        asked: Requested walk that starts from standing.
-        held: Whether the robot is requested to stand, even during an unfinished walk.
         kept: Steps that remain for after the hold.
-        made: Steps landed since the last reset.
         length: Distance of a step forward [m].
         width: Distance between the feet [m].
         left: Steps still to be made, the one under way included.
@@ -60,12 +58,8 @@ class BipedContext:
 
     contacts: tuple[Contact, ...]
     reach: list[Array]
-    walking: WalkingConfig
     home: Array = field(default_factory=lambda: np.zeros((0, 2)))
-    asked: WalkCommand | None = None
-    held: bool = False
     kept: int = 0
-    made: int = 0
     length: float = 0.0
     width: float = 0.2
     left: int = 0
@@ -112,7 +106,7 @@ class BipedContext:
             x, y, shift = x + shift[0], y + shift[1], (0.0, 0.0)
             landing = (stance[0] + c * x - s * y, stance[1] + s * x + c * y)
             if left <= 1:
-                segments.append(PressureSegment(stance, between(stance, landing), walking.start_duration))
+                segments.append(PressureSegment(stance, between(stance, landing), START_S))
                 break
             segments.append(PressureSegment(stance, landing, walking.transfer_duration))
             stance, swing, remaining = landing, 1 - swing, walking.swing_duration
@@ -228,7 +222,7 @@ class Standing(BipedPhase):
         context.width = context.walking.width or abs(float(apart @ (-s, c)))
         context.length, context.left = command.length, command.steps
         stance = 0 if apart @ (c, s) > LEVEL_M else 1
-        return _Transfer(context, None, stance, context.walking.start_duration)
+        return _Transfer(context, None, stance, START_S)
 
     def target(self, tick: Tick) -> SupportTarget:
         """Return a support in the middle of the feet."""
@@ -257,7 +251,7 @@ class _Transfer(BipedPhase):
         if self._to is None:
             return Standing(context)
         if context.left == 0:
-            return _Transfer(context, self._to, None, context.walking.start_duration)
+            return _Transfer(context, self._to, None, START_S)
         return _Swing(context, self._to, tick.state)
 
     def target(self, tick: Tick) -> SupportTarget:
@@ -328,7 +322,7 @@ class _Swing(BipedPhase):
         context.made += 1
         if context.left > 0:
             return _Transfer(context, self._stance, self._foot, walking.transfer_duration + spare)
-        return _Transfer(context, self._stance, None, walking.start_duration + spare)
+        return _Transfer(context, self._stance, None, START_S + spare)
 
     def target(self, tick: Tick) -> SupportTarget:
         """Return a support on the standing foot, and the way of the other."""
@@ -379,6 +373,8 @@ def _point(centre: Array) -> Point:
 class BipedGait(Gait):
     """Steps with two soles; on any other contacts it stands and refuses to walk."""
 
+    _context: BipedContext
+
     def __init__(self, contacts: Sequence[Contact], walking: WalkingConfig, margin: float) -> None:
         """Stand.
 
@@ -389,7 +385,7 @@ class BipedGait(Gait):
         """
         sides = [0.5 * np.ptp(contact.points_C[:, :2], axis=0) for contact in contacts]
         reach = [np.maximum(side - margin, 0.0) for side in sides]
-        self._context = BipedContext(tuple(contacts), reach, walking)
+        self._context = BipedContext(contacts=tuple(contacts), reach=reach, walking=walking)
         self._state: BipedPhase = Standing(self._context)
 
     @property
@@ -397,20 +393,10 @@ class BipedGait(Gait):
         """The phase under way."""
         return self._state.phase
 
-    @property
-    def steps_made(self) -> int:
-        """Steps landed since the last reset."""
-        return self._context.made
-
-    @property
-    def held(self) -> bool:
-        """Whether the robot is requested to stand, even during an unfinished walk."""
-        return self._context.held
-
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
         context = self._context
-        self._context = BipedContext(context.contacts, context.reach, context.walking)
+        self._context = BipedContext(contacts=context.contacts, reach=context.reach, walking=context.walking)
         self._state = Standing(self._context)
 
     def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from inertial_estimation.control.walking.gait import (
     EARLY_TOUCHDOWN,
     LATE_TOUCHDOWN_S,
     Gait,
+    GaitContext,
     GaitPhase,
     SupportTarget,
     SwingPath,
@@ -43,19 +44,11 @@ CATCH_DURATION_S = 0.1  # in which a foot is put down that was caught in the air
 STAY_MARGIN_SHARE = 0.9  # of the margin: where it has that much, the body does not move again
 
 
-class CrawlTick(NamedTuple):
-    """Measurements of one tick, and the pose of the ground frame."""
-
-    frame: GroundFrame
-    now: Tick
-
-
-@dataclass(slots=True, eq=False)
-class CrawlContext:
+@dataclass(slots=True, eq=False, kw_only=True)
+class CrawlContext(GaitContext):
     """Data that outlive a phase.
 
     Attributes:
-        walking: Heights, touchdown.
         crawl: Durations, sequence, margin.
         plan: What is left of the walk.
         ground: Places of the feet.
@@ -64,7 +57,6 @@ class CrawlContext:
         tipping: Whether the robot is about to tip over according to the model.
     """
 
-    walking: WalkingConfig
     crawl: CrawlConfig
     plan: CrawlPlan
     ground: WalkingGround
@@ -76,6 +68,17 @@ class CrawlContext:
     def dwell_duration(self) -> float:
         """Duration of the rest: a landed foot takes its load in it, and one gives it up at its end [s]."""
         return max(self.crawl.dwell, 2.0 * LOAD_S)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another swing is to be made now."""
+        return self.plan.swings_left > 0 and not self.held
+
+    def take_command(self) -> None:
+        """Plan the walk requested since the last call, if any."""
+        if self.asked is not None:
+            self.plan.walk(self.ground.places, self.asked)
+            self.asked = None
 
     def share_load(self, h: float, *, unloading: int | None = None, airborne: int | None = None) -> None:
         """Move all loads towards the full one.
@@ -123,7 +126,7 @@ class CrawlPhase(ABC):
         return self
 
     @abstractmethod
-    def next(self, tick: CrawlTick) -> "CrawlPhase":
+    def next(self, frame: GroundFrame, tick: Tick) -> "CrawlPhase":
         """Return the phase of this tick."""
 
     def share_load(self, h: float) -> None:
@@ -145,28 +148,28 @@ class Standing(CrawlPhase):
         """The phase, for people."""
         return self.phase.value
 
-    def next(self, tick: CrawlTick) -> CrawlPhase:
+    def next(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         """Start walking if a walk is requested."""
         context = self._context
-        context.plan.take_command(context.ground.places)
-        return _set_off(context) if context.plan.walking else self
+        context.take_command()
+        return _set_off(context) if context.goes_on else self
 
 
 class _BetweenSwings(CrawlPhase):
     """All feet stand, and another swing is to come."""
 
-    def next(self, tick: CrawlTick) -> CrawlPhase:
+    def next(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         """Stand where the walk has ended, stay on all feet while the robot tips, else go on."""
         context = self._context
-        context.plan.take_command(context.ground.places)
-        if not context.plan.walking:
+        context.take_command()
+        if not context.goes_on:
             return _stand(context)
         if context.tipping:
             return _Transfer(context)
-        return self._go_on(tick)
+        return self._go_on(frame, tick)
 
     @abstractmethod
-    def _go_on(self, tick: CrawlTick) -> CrawlPhase:
+    def _go_on(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         """Return the phase of this tick of an undisturbed walk."""
 
 
@@ -175,7 +178,7 @@ class _Transfer(_BetweenSwings):
 
     phase = GaitPhase.TRANSFER
 
-    def _go_on(self, tick: CrawlTick) -> CrawlPhase:
+    def _go_on(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         return _Dwell(self._context) if self._context.body.arrived else self
 
 
@@ -193,10 +196,10 @@ class _Dwell(_BetweenSwings):
         leaving = self._elapsed >= self._context.dwell_duration - LOAD_S
         self._context.share_load(h, unloading=self._context.plan.foot if leaving else None)
 
-    def _go_on(self, tick: CrawlTick) -> CrawlPhase:
+    def _go_on(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         if self._elapsed < self._context.dwell_duration:
             return self
-        self._context.ground.relocate(tick.frame, tick.now.centres)
+        self._context.ground.relocate(frame, tick.centres)
         return _lift_off(self._context)
 
 
@@ -222,18 +225,19 @@ class _Swing(CrawlPhase):
         self._path, self._landing = path, landing
         self._caught, self._touched_for = caught_for is not None, caught_for or 0.0
 
-    def next(self, tick: CrawlTick) -> CrawlPhase:
+    def next(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         """End the swing where the ground is felt, in the end by time; catch a robot that tips over."""
         context = self._context
-        self._touched_for = self._touched_for + tick.now.h if self._touches(tick) else 0.0
+        self._touched_for = self._touched_for + tick.h if self._touches(frame, tick) else 0.0
         late = self._elapsed >= self._path.duration + LATE_TOUCHDOWN_S
         if late or self._touched_for >= TOUCH_DURATION_S:
-            context.ground.land(tick.frame, tick.now.centres[self.swing], self.swing)
+            context.ground.land(frame, tick.centres[self.swing], self.swing)
             if self._caught:
                 return _Transfer(context)  # the same foot again, once the robot stands
             context.plan.count_landing()
-            return _set_off(context) if context.plan.walking else _stand(context)
-        return self._come_down(tick) if context.tipping and not self._caught else self
+            context.made += 1
+            return _set_off(context) if context.goes_on else _stand(context)
+        return self._come_down(frame, tick) if context.tipping and not self._caught else self
 
     def share_load(self, h: float) -> None:
         """Keep the load of the foot in the air at its least."""
@@ -243,15 +247,15 @@ class _Swing(CrawlPhase):
         """Return where the foot should be."""
         return self._path.reference(self._elapsed, self._landing, frame.yaw, frame.p_BG_W)
 
-    def _touches(self, tick: CrawlTick) -> bool:
+    def _touches(self, frame: GroundFrame, tick: Tick) -> bool:
         """Return whether the ground is felt.
 
         A force shows it, where there is a sensor; and that the foot does not follow its way down: a light leg
         hardly presses.
         """
         walking, progress = self._context.walking, self._elapsed / self._path.duration
-        foot, wanted = tick.now.state.frames[self.swing], self.swing_reference(tick.frame)
-        force = tick.now.forces[self.swing] if tick.now.forces else None
+        foot, wanted = tick.state.frames[self.swing], self.swing_reference(frame)
+        force = tick.forces[self.swing] if tick.forces else None
         slow = foot.velocity[2] - wanted.velocity[2] > 0.5 * walking.touchdown_speed
         behind = foot.p_BF_W[2] - wanted.p_BF_W[2] > TOUCH_LAG_M
         return bool(
@@ -260,9 +264,9 @@ class _Swing(CrawlPhase):
             or (progress >= 1.0 and slow)
         )
 
-    def _come_down(self, tick: CrawlTick) -> CrawlPhase:
+    def _come_down(self, frame: GroundFrame, tick: Tick) -> CrawlPhase:
         """Put the foot down where it is."""
-        start = tick.frame.to_ground(tick.now.centres[self.swing])
+        start = frame.to_ground(tick.centres[self.swing])
         x, y, z = start.tolist()
         landing = np.array([x, y, self._context.ground.blended_plane().height(x, y)])
         speed = self._context.walking.touchdown_speed
@@ -307,6 +311,8 @@ def _lift_off(context: CrawlContext) -> CrawlPhase:
 class CrawlGait(Gait):
     """One foot swings at a time, with the centre of mass at rest over the others."""
 
+    _context: CrawlContext
+
     def __init__(self, contacts: Sequence[Contact], walking: WalkingConfig, crawl: CrawlConfig) -> None:
         """Stand.
 
@@ -320,8 +326,11 @@ class CrawlGait(Gait):
         """
         self._n_feet = len(contacts)
         plan = CrawlPlan([contact.name for contact in contacts], crawl.sequence)
-        ground, loads = WalkingGround([np.zeros(3)] * self._n_feet, 0.0), np.ones(self._n_feet)
-        self._context = CrawlContext(walking, crawl, plan, ground, BodyMotion(ground.middle), loads)
+        ground = WalkingGround([np.zeros(3)] * self._n_feet, 0.0)
+        body, loads = BodyMotion(ground.middle), np.ones(self._n_feet)
+        self._context = CrawlContext(
+            walking=walking, crawl=crawl, plan=plan, ground=ground, body=body, loads=loads
+        )
         self._state: CrawlPhase = Standing(self._context)
 
     @property
@@ -329,23 +338,15 @@ class CrawlGait(Gait):
         """The phase under way."""
         return self._state.phase
 
-    @property
-    def steps_made(self) -> int:
-        """Swings landed since the last reset."""
-        return self._context.plan.steps_made
-
-    @property
-    def held(self) -> bool:
-        """Whether the robot is requested to stand, even during an unfinished walk."""
-        return self._context.plan.held
-
     def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:
         """Take other durations and heights, from the next phase on."""
         self._context.walking, self._context.crawl = walking, crawl
 
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
-        self._context.plan.reset()
+        context = self._context
+        context.plan.reset()
+        context.asked, context.held, context.made = None, False, 0
         self._state = Standing(self._context)
 
     def start(self, state: DynamicsState) -> None:
@@ -360,11 +361,11 @@ class CrawlGait(Gait):
     def command(self, command: WalkCommand) -> None:
         """Walk from now on, in swings of single feet; see `Gait.command`."""
         check_walk(command, self._context.walking)
-        self._context.plan.asked = command
+        self._context.asked = command
 
     def hold(self, held: bool) -> None:
         """Stand on all feet, or go on with what is left of the walk; see `Gait.hold`."""
-        self._context.plan.held = held
+        self._context.held = held
 
     def target(self, tick: Tick) -> SupportTarget:
         """Return what is wanted of the feet now; see `Gait.target`."""
@@ -381,7 +382,7 @@ class CrawlGait(Gait):
         place, velocity, _ = context.body.reference()
         error = tick.dcm - _horizontal(frame, place + velocity / tick.omega)
         context.tipping = 0.0 < context.crawl.catch < math.hypot(*error.tolist())
-        self._state = self._state.next(CrawlTick(frame, tick))
+        self._state = self._state.next(frame, tick)
         self._state.share_load(h)
         ground.update_lean(context.plan.heading, context.walking.follow_slope, h)
         if self.phase is GaitPhase.STANDING:

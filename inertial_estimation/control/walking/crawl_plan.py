@@ -66,9 +66,6 @@ class CrawlPlan:
     It outlives an interruption of the control. Feet land at their home places, moved forward along the line.
 
     Attributes:
-        held: Whether the robot is requested to stand, even during an unfinished walk.
-        asked: Walk requested that the feet have not begun; None: there is none.
-        steps_made: Swings landed since the last reset.
         swings_left: Swings still to be made, the one under way included.
         heading: Direction of the line in the ground frame [rad].
     """
@@ -88,9 +85,7 @@ class CrawlPlan:
         self.reset()
 
     def reset(self) -> None:
-        """Discard the requested and completed steps and the initial positions of the feet."""
-        self.held, self.steps_made = False, 0
-        self.asked: WalkCommand | None = None
+        """Discard the requested steps and the initial positions of the feet."""
         self._order: list[int] = []  # the feet, the next one first
         self._home: Array | None = None  # places of the feet at heading zero about their middle [m]
         self.stand(np.zeros((len(self._names), 2)))
@@ -112,31 +107,24 @@ class CrawlPlan:
         self._on_line: Array = centre + self._home @ np.array([[c, s], [-s, c]])
         self.swings_left, self._length, self._aim = 0, 0.0, 0.0
 
-    def take_command(self, places: Array) -> None:
-        """Plan the walk requested since the last call, if any, as far as every foot gets with its steps.
+    def walk(self, places: Array, command: WalkCommand) -> None:
+        """Plan a walk, as far as every foot gets with its steps.
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
+            command: Number and length of the swings.
         """
-        if self.asked is None:
-            return
-        command, self.asked = self.asked, None
-        self.swings_left, self._length, n = command.steps, command.length, len(self._order)
-        swings = [(command.steps + n - 1 - k) // n for k in range(n)]
+        steps, length, n = command.steps, command.length, len(self._order)
         reach = [
-            self.advance(places, foot) + command.length * count
-            for foot, count in zip(self._order, swings, strict=True)
+            self.advance(places, foot) + length * ((steps + n - 1 - k) // n)
+            for k, foot in enumerate(self._order)
         ]
-        self._aim = min(reach) if command.length >= 0.0 else max(reach)
+        self.swings_left, self._length = steps, length
+        self._aim = min(reach) if length >= 0.0 else max(reach)
 
     def advance(self, places: Array, foot: int) -> float:
         """Return how far a foot has gone along the line [m]."""
         return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
-
-    @property
-    def walking(self) -> bool:
-        """Whether another swing is to be made now."""
-        return self.swings_left > 0 and not self.held
 
     @property
     def foot(self) -> int:
@@ -167,7 +155,6 @@ class CrawlPlan:
     def count_landing(self) -> None:
         """Go on to the next foot of the sequence."""
         self.swings_left -= 1
-        self.steps_made += 1
         self._order.append(self._order.pop(0))
 
 

@@ -49,38 +49,38 @@ class Tick(NamedTuple):
     forces: Sequence[float | None]  # normal force of each contact [N]; None where there is none
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SupportTarget:
-    """Support, centre of pressure and swing foot; positions relative to the base origin, world axes.
-
-    Attributes:
-        phase: What the gait is doing.
-        activity: The phase with its foot, for people: "standing", "transfer to left_foot" ...
-        capacity: How much of its full force each contact may take, 0 (in the air) to 1.
-        zmp: Centre of pressure of the reference [m], shape (2,).
-        dcm: Divergent component of motion of the reference [m], shape (2,).
-        support_height: Height of the ground under the base [m]: of the soles that carry.
-        yaw: Heading of the feet [rad].
-        swing: Index of the foot in the air, and where it should be; None: all stand.
-        support_motion: Rate [m/s] and acceleration [m/s^2] of the ground's height under the moving base.
-        tilt: Roll and pitch of the ground the base leans with [rad].
-        R_WG: Axes of the ground, z along its normal, in which the force of a point is bounded, shape (3, 3);
-            None: those of the world.
-        fresh: Whether the reference starts anew from where the robot is, so that no error of before counts.
-    """
+class SupportTarget(NamedTuple):
+    """Support, centre of pressure and swing foot; positions relative to the base origin, world axes."""
 
     phase: GaitPhase
-    activity: str
-    capacity: tuple[float, ...]
-    zmp: Array
-    dcm: Array
-    support_height: float
-    yaw: float
-    swing: tuple[int, FootReference] | None = None
-    support_motion: tuple[float, float] = (0.0, 0.0)
-    tilt: tuple[float, float] = (0.0, 0.0)
-    R_WG: Array | None = None
-    fresh: bool = False
+    activity: str  # the phase with its foot, for people: "standing", "transfer to left_foot" ...
+    capacity: tuple[float, ...]  # how much of its full force each contact may take, 0 (in the air) to 1
+    zmp: Array  # centre of pressure of the reference [m], shape (2,)
+    dcm: Array  # divergent component of motion of the reference [m], shape (2,)
+    support_height: float  # height of the ground under the base [m]: of the soles that carry
+    yaw: float  # heading of the feet [rad]
+    swing: tuple[int, FootReference] | None = None  # foot in the air, where it should be; None: all stand
+    support_motion: tuple[float, float] = (0.0, 0.0)  # rate and acceleration of its height [m/s], [m/s^2]
+    tilt: tuple[float, float] = (0.0, 0.0)  # roll and pitch of the ground the base leans with [rad]
+    R_WG: Array | None = None  # axes in which the force of a point is bounded, z normal; None: the world's
+    fresh: bool = False  # whether the reference begins where the robot is, so that no error of before counts
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class GaitContext:
+    """Data of a gait that outlive its phases.
+
+    Attributes:
+        walking: Durations and heights.
+        asked: Walk requested that the feet have not begun; None: there is none.
+        held: Whether the robot is requested to stand, even during an unfinished walk.
+        made: Swings landed since the last reset.
+    """
+
+    walking: WalkingConfig
+    asked: WalkCommand | None = None
+    held: bool = False
+    made: int = 0
 
 
 class Gait(ABC):
@@ -89,20 +89,22 @@ class Gait(ABC):
     Everything is relative to the feet as measured: where the base is in the world plays no part.
     """
 
+    _context: GaitContext
+
     @property
     @abstractmethod
     def phase(self) -> GaitPhase:
         """The phase under way."""
 
     @property
-    @abstractmethod
     def steps_made(self) -> int:
         """Swings landed since the last reset."""
+        return self._context.made
 
     @property
-    @abstractmethod
     def held(self) -> bool:
         """Whether the robot is requested to stand, even during an unfinished walk."""
+        return self._context.held
 
     @abstractmethod
     def reset(self) -> None:
