@@ -30,9 +30,12 @@ def clipped_blend(u: float) -> float:
     return minimum_jerk(min(1.0, max(0.0, u)))
 
 
-def test_standing_recovers_from_a_push() -> None:
-    push = Push(TORSO, np.array([-150.0, 100.0, 0.0]), start=0.5)
-    loop = ClosedLoop(simulation_of("talos", (push,)), pipeline_of("talos"))
+@pytest.mark.parametrize(
+    ("robot", "link", "force"), [("talos", TORSO, (-150.0, 100.0, 0.0)), ("hyq", "trunk", (0.0, 200.0, 0.0))]
+)
+def test_standing_recovers_from_a_push(robot, link, force) -> None:
+    push = Push(link, np.array(force), start=0.5)
+    loop = ClosedLoop(simulation_of(robot, (push,)), pipeline_of(robot))
     assert loop.run(0.5)
     still = loop.simulation.truth().com_W
     farthest = [0.0]
@@ -41,7 +44,7 @@ def test_standing_recovers_from_a_push() -> None:
         farthest[0] = max(farthest[0], np.linalg.norm(loop.simulation.truth().com_W - still))
 
     assert loop.run(3.0, watch)
-    assert farthest[0] > 0.02  # it was a push
+    assert farthest[0] > 0.01  # it was a push
     assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
     assert set(loop.states) == {ControlState.CONTROL}
 
@@ -206,13 +209,6 @@ def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia
     left = abs(loop.simulation.truth().q[joint] - wanted)
     assert sag > 0.3
     assert left < 0.03
-
-
-def test_a_quadruped_on_points_stands_against_a_push() -> None:
-    push = Push("trunk", np.array([0.0, 200.0, 0.0]), start=0.5)
-    loop = ClosedLoop(simulation_of("hyq", (push,)), pipeline_of("hyq"))
-    assert loop.run(2.5)
-    assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
 
 
 def test_an_arm_follows_a_joint_reference() -> None:

@@ -12,6 +12,7 @@ from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import RETURN_S, FaultCause
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
@@ -108,7 +109,9 @@ def test_any_references_inertias_and_wrenches_leave_the_robot_in_control(
     [
         ({"q": 1e30}, FaultCause.IMPOSSIBLE, "joint_states: out of range: position of leg_left_1_joint"),
         ({"v": 1e10}, FaultCause.IMPOSSIBLE, "joint_states: out of range: velocity of leg_left_1_joint"),
+        ({"q": np.nan}, FaultCause.IMPOSSIBLE, "joint_states: not finite"),
         ({"v": 20.0}, FaultCause.JOINT_SPEED, "joint_states"),
+        ({"twist": np.nan}, FaultCause.IMPOSSIBLE, "base_state: not finite"),
         ({"twist": 1e5}, FaultCause.IMPOSSIBLE, "base_state: out of range: velocity x"),
         ({"twist": 15.0}, FaultCause.BASE_SPEED, "base_state"),
         ({"quaternion": 1e-9}, FaultCause.IMPOSSIBLE, "base_state: quaternion without direction"),
@@ -131,6 +134,13 @@ def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, stat
     assert health.level is HealthLevel.ERROR
     assert said in health.message
     assert health.values[f"fault: {cause.value}"] == "1"
+    answer(talos, 2)
+    assert talos.last.state is ControlState.CONTROL
+    assert controller_health(talos, 2).level is HealthLevel.WARN, "diagnostics at 1 Hz show it"
+    later = 2 + 11 * 10**9 // TICK_NS
+    push_state(talos, (later - 1) * TICK_NS, home(talos))
+    answer(talos, later)
+    assert controller_health(talos, later).level is HealthLevel.OK
 
 
 def test_joints_are_damped_by_their_own_speeds_while_impossible_readings_go_on(talos) -> None:
@@ -294,16 +304,27 @@ def test_an_inertia_an_hour_ahead_does_not_shut_out_the_next_ones(talos) -> None
         (lambda p: p.push_base_reference(BaseReference(1e9)), "height 1e+09 m"),
         (lambda p: p.push_base_reference(BaseReference(0.9, pitch=2.0)), "angle of 2 rad"),
         (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "expected at most 1000"),
+        (lambda p: p.push_walk_command(WalkCommand(2, -3.0)), "walking.longest_step"),
+        (lambda p: p.push_joint_reference(JointReading(0, ("wing",), [0.0])), "no joint wing"),
+        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
         (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [1e30])), "beyond 1000 rad"),
         (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",) * 2, [0, 1])), "named twice"),
     ],
 )
 def test_references_out_of_reach_are_refused_and_named(talos, push, expected) -> None:
     answer(talos, 0)
+    talos.push_walk_command(WalkCommand(2, 0.4))
     push(talos)
     values = controller_health(talos, 0).values
     assert values["references refused"] == "1"
     assert expected in values["last refusal"]
+
+
+def test_impossible_references_cannot_be_built() -> None:
+    with pytest.raises(MeasurementError):
+        BaseReference(np.nan)
+    with pytest.raises(MeasurementError):
+        WalkCommand(-1)
 
 
 def test_steps_longer_than_the_period_are_counted_and_shown() -> None:

@@ -9,10 +9,9 @@ from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import QpSolver
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.signals import (
-    BaseReference,
     BaseState,
     HealthLevel,
     JointReading,
@@ -192,28 +191,6 @@ def test_inertias_that_are_not_applied_are_awaited_and_change_nothing(fresh) -> 
     assert (health.level, "inertias.applied" in health.message) == (HealthLevel.OK, True)
 
 
-@pytest.mark.parametrize("where", ["joints", "orientation", "twist"])
-def test_a_state_that_is_not_finite_is_answered_by_damping_and_control_returns(fresh, where) -> None:
-    torques(fresh, 0)
-    q, v = home(fresh), np.full(32, 0.5)
-    state = {"quaternion": UPRIGHT.copy(), "twist": np.zeros(6)}
-    {"joints": q, "orientation": state["quaternion"], "twist": state["twist"]}[where][1] = np.nan
-    push_state(fresh, TICK_NS, q, v, **state)
-    (command,) = fresh.tick(TICK_NS)
-    assert fresh.last.state is ControlState.DAMPING
-    assert "nan" in fresh.last.reason or "direction" in fresh.last.reason
-    assert np.isfinite(command.tau).all()
-    assert (command.tau[2:] * v[2:] < 0.0).all()  # it brakes
-    assert level(fresh, "controller", TICK_NS) == HealthLevel.ERROR
-    torques(fresh, 2 * TICK_NS)
-    assert fresh.last.state is ControlState.CONTROL
-    assert level(fresh, "controller", 2 * TICK_NS) == HealthLevel.WARN, "diagnostics at 1 Hz show it"
-    later = 2 * TICK_NS + 10 * 10**9
-    push_state(fresh, later - TICK_NS, home(fresh))
-    torques(fresh, later)
-    assert level(fresh, "controller", later) == HealthLevel.OK
-
-
 def test_an_unsolved_program_is_answered_by_damping_with_the_reason(fresh, monkeypatch) -> None:
     size = fresh.controller._builder.size
     monkeypatch.setattr(fresh.controller, "_solver", QpSolver(size, 1e-10, (1, 6)))
@@ -308,19 +285,6 @@ def test_unknown_names_raise_at_construction() -> None:
         pipeline_of("talos", **{"posture.joints": ("arm*",)})
 
 
-def test_bad_references_raise_or_are_counted(fresh) -> None:
-    with pytest.raises(MeasurementError):
-        BaseReference(np.nan)
-    with pytest.raises(MeasurementError):
-        WalkCommand(-1)
-    torques(fresh, 0)
-    fresh.push_joint_reference(JointReading(0, ("wing",), np.zeros(1)))
-    fresh.push_joint_reference(JointReading(0, ("torso_2_joint",), np.array([np.nan])))
-    assert next(h for h in fresh.health(0) if h.name == "controller").values["references refused"] == "2"
-    torques(fresh, TICK_NS)
-    assert fresh.last.state is ControlState.CONTROL
-
-
 def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:
     elbow = fresh.robot.joint_index("arm_left_4_joint")
     lowest = float(fresh.robot.model.lowerPositionLimit[7 + elbow])
@@ -342,16 +306,6 @@ def test_walking_on_three_points_is_refused_and_the_reason_says_what_can_walk() 
     assert (
         "3 contacts, expected two with soles (stance.soles), or four or more points" in values["last refusal"]
     )
-
-
-def test_steps_longer_than_the_legs_are_refused(talos) -> None:
-    talos.reset()
-    torques(talos, 0)
-    refused = lambda: next(h for h in talos.health(0) if h.name == "controller").values["references refused"]  # noqa: E731
-    talos.push_walk_command(WalkCommand(2, 0.4))
-    assert refused() == "0"
-    talos.push_walk_command(WalkCommand(2, -3.0))
-    assert refused() == "1"
 
 
 def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> None:

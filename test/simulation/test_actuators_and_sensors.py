@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from support.simulated_robots import (
     PostureHold,
-    block_simulation,
     panda_simulation,
     released,
-    talos_config,
     talos_simulation,
 )
 
@@ -15,7 +13,7 @@ from inertial_estimation.errors import (
     MeasurementError,
     ModelError,
 )
-from inertial_estimation.parameters import build_config
+from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation
 
@@ -26,19 +24,7 @@ ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="spin" type="{{kind}}"><parent link="stand"/><child link="wheel"/><axis xyz="0 0 1"/>
 <limit lower="-0.5" upper="0.8" effort="2" velocity="100"/>
 <dynamics damping="0.4" friction="0.1"/></joint></robot>"""
-REALISTIC_VALUES = {
-    f"sensors.{name}": getattr(REALISTIC, name)
-    for name in (
-        "specific_force",
-        "angular_rate",
-        "angular_rate_bias",
-        "position",
-        "velocity",
-        "effort",
-        "force",
-        "torque",
-    )
-}
+REALISTIC_VALUES = {f"sensors.{name}": value for name, value in parameter_values(REALISTIC).items()}
 
 
 def flywheel(kind="continuous", **values):
@@ -283,11 +269,6 @@ def test_diverged_motion_is_an_error_not_a_number():
     simulation.apply(np.full(simulation.robot.n_joints, 1e7))
     with pytest.raises(InertialEstimationError, match="diverges 0 s after"):
         simulation.advance(30_000_000)
-
-
-def test_block_without_joints_is_a_robot():
-    assert block_simulation({}).robot.n_joints == 0
-    assert talos_config().sensors.rate == pytest.approx(333.333, rel=1e-5)
 
 
 def spin_and_read(simulation):

@@ -28,16 +28,6 @@ def test_a_stone_is_level_and_of_one_height():
         assert normals == pytest.approx(np.tile([0.0, 0.0, 1.0], (len(height), 1)), abs=1e-12)
 
 
-def test_normals_between_stones_are_those_of_the_heights():
-    stones, h = ground(), 1e-6
-    xy = np.random.default_rng(0).uniform(0.8, 3.0, (400, 2))
-    _height, normals = stones.surface(xy)
-    sides = [[stones.surface(xy + sign * h * step)[0] for sign in (1.0, -1.0)] for step in np.eye(2)]
-    slopes = [(ahead - behind) / (2.0 * h) for ahead, behind in sides]
-    assert -normals[:, :2] / normals[:, 2:] == pytest.approx(np.stack(slopes, axis=1), abs=1e-3)
-    assert (normals[:, 2] < 0.95).any()
-
-
 def test_edges_as_wide_as_stones_are_rough_ground_and_the_start_is_flat():
     xy = np.random.default_rng(1).uniform(-1.0, 3.0, (300, 2))
     stones = RoughGround(HEIGHT, CELL, 0.4, np.random.default_rng(0), edge=1.0)
