@@ -76,7 +76,6 @@ setup(
             "jinja2>=3.0",
             "tqdm",
             "rich>=12",
-            "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
         "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]

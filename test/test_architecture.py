@@ -96,7 +96,6 @@ ONLY_IN = {
     "optuna": {"tuning"},
     "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
-    "clarabel": {"identification"},
     "tqdm": {"commands"},
     "rich": {"commands"},
 }

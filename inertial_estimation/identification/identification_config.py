@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.identification.friction_prior import FrictionPrior
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, coulomb_law
 from inertial_estimation.models.robot_config import RobotConfig
@@ -91,25 +92,18 @@ class MethodConfig:
     )
     mass_deviation: float = parameter(
         0.5,
-        "Prior standard deviation of every mass, as a fraction of the nominal mass (methods ridge and "
-        "consistent).",
+        "Prior standard deviation of every mass, as a fraction of the nominal mass, in the methods ridge and "
+        "consistent; centres of mass and second moments deviate as much in units of the body's extent.",
         lower=1e-6,
         upper=1e3,
     )
-    com_deviation: float = parameter(
-        0.1,
-        "Prior standard deviation of every centre of mass, per axis (methods ridge and consistent).",
-        unit="m",
-        lower=1e-6,
-        upper=1e3,
-    )
-    radii_deviation: float = parameter(
-        0.5,
-        "Prior standard deviation of second moments, as a fraction of the mass times the nominal radius of "
-        "gyration squared (methods ridge and consistent).",
-        lower=1e-6,
-        upper=1e3,
-    )
+
+
+@dataclass(frozen=True)
+class IdentifiedFriction(FrictionTerms):
+    """Friction identified along with the inertias."""
+
+    prior: FrictionPrior = section(FrictionPrior)
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,7 @@ class IdentificationConfig:
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     rows: RowsConfig = section(RowsConfig, prefix="")
-    friction: FrictionTerms = section(FrictionTerms)
+    friction: IdentifiedFriction = section(IdentifiedFriction)
     links: tuple[str, ...] = parameter(
         (), "Links whose bodies are identified, by name or shell pattern; empty identifies all bodies."
     )

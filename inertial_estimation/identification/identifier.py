@@ -26,12 +26,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.method_evaluation import MethodEvaluation
 from inertial_estimation.identification.methods import IdentificationMethod, method_named
-from inertial_estimation.identification.priors import (
-    inflated_covariance,
-    posterior_covariance,
-    prior_factor,
-    typical_deviations,
-)
+from inertial_estimation.identification.priors import prior_factor, typical_deviations
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_models import check_base, row_models
 from inertial_estimation.identification.row_stream import RowStream
@@ -214,18 +209,13 @@ class Identifier:
         stack, at_rest = self._equations()
         prior = prior_factor(self.parameters, self._config.methods)
         sigma, inflation = self._noise(stack, prior, at_rest)
-        equation = stack.reduced(sigma * np.sqrt(stack.correlation))
+        equation = stack.reduced(sigma * np.sqrt(stack.correlation * inflation))
         tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
         space = IdentifiableSpace.of(equation, self._typical, tolerance)
         if at_rest:
             equation = space.restricted(equation)
         validation = self._validation.stack if self._validation.stack.rows else None
-        posterior = posterior_covariance(equation.R, prior)
-        centre = posterior @ (equation.R.T @ equation.z)
-        inflated = inflated_covariance(posterior, equation.R, inflation)
-        evaluation = MethodEvaluation(
-            self.parameters, space, centre, inflated, inflation, sigma, stack, validation
-        )
+        evaluation = MethodEvaluation(self.parameters, space, sigma, stack, validation)
         results: dict[str, MethodResult] = {}
         unanswered = []
         for solver in solvers:

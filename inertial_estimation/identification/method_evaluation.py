@@ -13,14 +13,13 @@ from inertial_estimation.identification.identification_result import (
     PayloadResult,
     RowError,
 )
-from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
+from inertial_estimation.identification.methods import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.payload import payload_result
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 
@@ -31,9 +30,6 @@ class MethodEvaluation:
     Attributes:
         parameters: The unknowns and their relation to the standard parameters.
         space: The identifiable space.
-        centre: Mean of the unknowns under the prior of `prior_factor`, without other conditions, shape (n,).
-        posterior: Their covariance, shape (n, n).
-        inflation: Factor of the variance of the noise over that of the weights, contained in `posterior`.
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
         validation: The validation rows; None without such data.
@@ -41,9 +37,6 @@ class MethodEvaluation:
 
     parameters: ParameterSet
     space: IdentifiableSpace
-    centre: Array
-    posterior: Array
-    inflation: float
     sigma: Array
     training: EquationStack
     validation: EquationStack | None
@@ -53,7 +46,7 @@ class MethodEvaluation:
         x, nominal = solution.x, np.zeros(len(solution.x))
         phi = self.parameters.standard(x)
         friction = {self.parameters.names[i]: float(phi[i]) for i in self.parameters.friction_rows}
-        bodies, payload = self._bodies(phi), self._payload(method, phi)
+        bodies, payload = self._bodies(phi), self._payload(solution, phi)
         inconsistent = any(body.violations for body in bodies) or (payload and payload.violations)
         return MethodResult(
             method=method.name,
@@ -72,37 +65,38 @@ class MethodEvaluation:
             x=x,
             unfinished=solution.unfinished,
             payload=payload,
-            posterior=self._posterior(x) if method.normal_prior and not inconsistent else None,
+            posterior=None if inconsistent else self._posterior(solution),
         )
 
-    def _posterior(self, x: Array) -> InertiaPosterior:
-        """Return the normal distribution of the parameters, truncated to consistent bodies."""
+    def _posterior(self, solution: MethodSolution) -> InertiaPosterior | None:
+        """Return the normal distribution of the bodies about the solution, truncated to consistent ones."""
+        if solution.covariance is None:
+            return None
         own = np.ones(len(self.parameters.E), dtype=bool)
         own[list(self.parameters.friction_rows)] = False
-        E, mean = self.parameters.E[own], self.parameters.standard(self.centre)[own].reshape(-1, 10)
-        half = square_root(self.posterior)
-        return TruncatedPosterior(mean, E @ half, linear_algebra.pinv(half) @ (x - self.centre))
+        half = square_root(solution.covariance)
+        mean = self.parameters.standard(solution.x)[own].reshape(-1, 10)
+        return TruncatedPosterior(mean, self.parameters.E[own] @ half, np.zeros(half.shape[1]))
 
     def least_cost(self, equation: ReducedEquation) -> float:
         """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""
         return self._cost(self.training, self.space.minimum(equation))
 
-    def _payload(self, method: IdentificationMethod, phi: Array) -> PayloadResult | None:
-        payload = self.parameters.payload
+    def _payload(self, solution: MethodSolution, phi: Array) -> PayloadResult | None:
+        payload, covariance = self.parameters.payload, solution.covariance
         if payload is None:
             return None
-        covariance: Array | None = None
-        if method.normal_prior:
-            covariance = self.posterior[-10:, -10:]
+        if covariance is not None:
+            covariance = covariance[-10:, -10:]
         elif np.isfinite(self.space.deviations(self.parameters.E)[-10:]).all():
             factor = self.space.covariance_factor()[-10:]
-            covariance = self.inflation * factor @ factor.T
+            covariance = factor @ factor.T
         return payload_result(payload, phi[-10:], covariance)
 
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
         given = self.parameters
         verdicts = self.space.verdicts(given.E)
-        sigma = np.sqrt(self.inflation) * self.space.deviations(given.E)
+        sigma = self.space.deviations(given.E)
         numbers = zip(given.nominal.tolist(), phi.tolist(), sigma.tolist(), strict=True)
         return tuple(
             ParameterResult(name, unit, *three, verdict)

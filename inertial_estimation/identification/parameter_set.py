@@ -2,11 +2,12 @@
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
+from inertial_estimation.identification.friction_prior import friction_deviations
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.friction import FrictionModel, friction_model
@@ -17,7 +18,11 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
-ODD_TERMS = ("offset", "coulomb_slope")  # that change their sign with that of the joint's position
+ODD_TERMS = (
+    "offset",
+    "coulomb_slope",
+    "balance_cos",
+)  # that change their sign with that of the joint's position
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +157,9 @@ FRICTION_UNITS = {
     "armature": "kg m^2",
     "coulomb_slope": "Nm/rad",
     "coulomb_load": "1",
+    "stiffness": "Nm/rad",
+    "balance_sin": "Nm",
+    "balance_cos": "Nm",
 }
 
 
@@ -191,6 +199,7 @@ class ParameterSet:
         asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
         to_joint_unloaded: The same without the load; None where no load is identified.
         payload: The load; None for none.
+        friction_sigma: Prior standard deviation of each friction parameter, shape (number of them,).
     """
 
     bodies: tuple[BodyReference, ...]
@@ -204,6 +213,7 @@ class ParameterSet:
     asymmetry: float = 0.0
     to_joint_unloaded: Array | None = None
     payload: PayloadUnknowns | None = None
+    friction_sigma: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def friction_rows(self) -> range:
@@ -263,7 +273,18 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
             config.symmetric_friction,
         )
     return ParameterSet(
-        bodies, friction, names, units, nominal, columns.names, columns.E, to_joint, asymmetry
+        bodies,
+        friction,
+        names,
+        units,
+        nominal,
+        columns.names,
+        columns.E,
+        to_joint,
+        asymmetry,
+        friction_sigma=friction_deviations(friction, robot, config.friction.prior)
+        if friction
+        else np.zeros(0),
     )
 
 

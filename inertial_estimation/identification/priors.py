@@ -1,7 +1,12 @@
-"""Gaussian prior of the deviations of the parameters from their nominal values.
+"""Prior of the deviations from the nominal parameters.
 
-Deviations of a body are taken about its nominal centre of mass in units of its nominal radius of gyration,
-where mass, first and second moments are nearly independent. A load has deviations of its own, from zero.
+A body is compared with its nominal one by the log-determinant divergence of their pseudo-inertias (Lee,
+Wensing and Park, "Geometric robot dynamic identification", T-RO 2020),
+
+    w (tr S - log det S),    S = C^-1 J(x) C^-T,    C C' = J_nominal,
+
+convex, the same in every frame and unit, infinite at the boundary of consistent bodies, with a standard
+deviation of 1 / (2 sqrt(w)) of the mass near nominal. Its second-order part, ||T x||^2 / 2, is normal.
 """
 
 import numpy as np
@@ -10,44 +15,67 @@ from inertial_estimation.identification.identification_config import MethodConfi
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 
-# Standard deviations of the friction parameters of an arm's joint, SI units.
-FRICTION_DEVIATIONS = {
-    "coulomb": 1.0,
-    "viscous": 1.0,
-    "offset": 1.0,
-    "armature": 0.1,
-    "coulomb_slope": 1.0,
-    "coulomb_load": 0.1,
-}
+THINNEST_SHARE = 0.1  # of a body's size: a thinner one is a placeholder and expected to be this thick
+
+
+def body_weight(config: MethodConfig) -> float:
+    """Return w, the weight of the divergence."""
+    return 1.0 / (2.0 * config.mass_deviation) ** 2
+
+
+def body_slopes(parameters: ParameterSet) -> tuple[Array, Array]:
+    """Return S at nominal and its derivative by the unknowns, of every body, and of a load in its own units.
+
+    S is the identity but for placeholders, bodies much thinner than they are large: there C C' is thicker.
+
+    Returns:
+        S(0) of shape (b, 4, 4) and dS/dx of shape (b, n, 4, 4); a load, the last one, has S(0) = 0.
+    """
+    starts, slopes = [], []
+    for i, body in enumerate(parameters.bodies):
+        own = slice(10 * i, 10 * i + 10)
+        to_C = linear_algebra.inv(body.to_link)
+        J = pseudo_inertia(to_C @ parameters.nominal[own])
+        m = J[3, 3]
+        radii, axes = linear_algebra.eigh(J[:3, :3] / m)
+        size = np.hypot(1.0, np.linalg.norm(body.nominal_J.com_F) / body.length)
+        thick = J.copy()
+        thick[:3, :3] = m * (axes * np.maximum(radii, (THINNEST_SHARE * size) ** 2)) @ axes.T
+        C_inv = linear_algebra.inv(linear_algebra.cholesky(thick))
+        starts.append(C_inv @ J @ C_inv.T)
+        slopes.append(C_inv @ pseudo_inertia((to_C @ parameters.E[own]).T) @ C_inv.T)
+    if parameters.payload:
+        starts.append(np.zeros((4, 4)))
+        slopes.append(pseudo_inertia((parameters.E[-10:] / parameters.payload.unit[:, None]).T))
+    return np.array(starts), np.array(slopes)
+
+
+def linear_rows(parameters: ParameterSet) -> Array:
+    """Return the rows of unit variance of what has a normal prior: friction and a load, shape (k, n)."""
+    first = 10 * len(parameters.bodies)
+    rows: Array = parameters.E[first:].copy()
+    count = len(parameters.friction_rows)
+    rows[:count] /= parameters.friction_sigma[:, None]
+    if parameters.payload:
+        rows[count:] /= parameters.payload.unit[:, None]
+    return rows
 
 
 def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return upper triangular T such that T x has unit covariance; ||T x||^2 is the cost of the prior.
+    """Return upper triangular T such that T x has unit covariance; ||T x||^2 is twice the cost of the prior.
 
     Args:
         parameters: The unknowns.
-        config: Deviations of mass, centre of mass and radii of gyration.
+        config: Deviation of the bodies.
 
     Returns:
         Shape (n, n), regular.
     """
-    rows = np.zeros(parameters.E.shape)
-    for i, body in enumerate(parameters.bodies):
-        m, own = body.nominal_J.mass, slice(10 * i, 10 * i + 10)
-        shares = [
-            config.mass_deviation,
-            *3 * [config.com_deviation / body.length],
-            *6 * [config.radii_deviation],
-        ]
-        to_C = linear_algebra.inv(body.to_link) / (m * np.array(shares))[:, None]
-        rows[own] = to_C @ parameters.E[own]
-    for i in parameters.friction_rows:
-        rows[i] = parameters.E[i] / FRICTION_DEVIATIONS[parameters.names[i].rpartition("/")[2]]
-    if parameters.payload:
-        rows[-10:] = parameters.E[-10:] / parameters.payload.unit[:, None]
-    T: Array = np.asarray(np.linalg.qr(rows, mode="r"))
-    return T
+    slopes = body_slopes(parameters)[1][: len(parameters.bodies)]
+    bodies = np.sqrt(body_weight(config)) * slopes.transpose(0, 2, 3, 1).reshape(-1, slopes.shape[1])
+    return linear_algebra.triangular_factor(np.vstack((bodies, linear_rows(parameters))))
 
 
 def posterior_covariance(R: Array, T: Array) -> Array:
@@ -64,30 +92,7 @@ def posterior_covariance(R: Array, T: Array) -> Array:
     return covariance
 
 
-def inflated_covariance(covariance: Array, R: Array, inflation: float) -> Array:
-    """Return the covariance of an estimate whose noise has a larger variance than it was weighted by.
-
-    With P = (R'R + T'T)^-1 and noise of variance mu, x = P R'z has P (mu R'R + T'T) P = P + (mu - 1) P R'R P.
-
-    Args:
-        covariance: P, shape (n, n).
-        R: Factor of the weighted equations, shape (n, n).
-        inflation: mu, 1 or more.
-    """
-    found: Array = covariance @ R.T
-    total: Array = covariance + (inflation - 1.0) * found @ found.T
-    return total
-
-
 def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return the prior standard deviation of each unknown.
-
-    Args:
-        parameters: The unknowns.
-        config: Deviations of mass, centre of mass and radii of gyration.
-
-    Returns:
-        In the unknowns' units, shape (n,).
-    """
-    deviations: Array = 1.0 / np.linalg.norm(prior_factor(parameters, config), axis=0)
+    """Return the prior standard deviation of each unknown in its unit, shape (n,)."""
+    deviations: Array = np.linalg.norm(linear_algebra.inv(prior_factor(parameters, config)), axis=1)
     return deviations

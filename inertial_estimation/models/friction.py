@@ -2,12 +2,15 @@
 
     tau_friction = (coulomb + coulomb_slope (q - q_mid) + coulomb_load |tau_load|) tanh(v / v_s)
                    + viscous v + offset + armature a
+                   + stiffness (q - q_mid) + balance_sin sin q + balance_cos cos q
 
 tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
 Coulomb torque does not describe. q_mid is the middle of the joint's range: the slope describes drives whose
 friction changes along the range, such as a knee that is driven by a linkage. tau_load is the torque behind
 the gear: that of rigid-body dynamics by the nominal parameters, so that the term is linear, less what
 contacts carry. The teeth of a gear rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010).
+The last line is no friction but what else acts within a joint: a spring, and the counterbalance (gas spring,
+weight) of a large arm, whose torque is to first order a sinusoid of the position, as that of gravity is.
 
 Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
 tau_friction. The friction of a motor that drives several joints is added to it (`joint_couplings`).
@@ -24,13 +27,16 @@ from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_middles import from_middle, joint_middles
-from inertial_estimation.models.known_friction import KnownFriction
+from inertial_estimation.models.known_friction import POSITION_TERMS, KnownFriction, position_factor
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
 Indices = NDArray[np.int64]
-FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature", "coulomb_slope", "coulomb_load")
+FRICTION_TERMS = (
+    *("coulomb", "viscous", "offset", "armature", "coulomb_slope", "coulomb_load"),
+    *POSITION_TERMS,
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,24 @@ class NominalFriction:
         "Known increase of the Coulomb friction with the torque behind the gear, of each entry of "
         "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
     )
+    stiffness: tuple[float, ...] = parameter(
+        (),
+        "Known stiffness of a spring about the middle of the joint's range, of each entry of "
+        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
+        unit="Nm/rad",
+    )
+    balance_sin: tuple[float, ...] = parameter(
+        (),
+        "Known torque of a counterbalance that goes with the sine of the position, of each entry of "
+        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
+        unit="Nm",
+    )
+    balance_cos: tuple[float, ...] = parameter(
+        (),
+        "Known torque of a counterbalance that goes with the cosine of the position, of each entry of "
+        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
+        unit="Nm",
+    )
     couplings: tuple[str, ...] = parameter(
         (), "Motors that drive several joints and have known friction, as in friction.couplings."
     )
@@ -194,7 +218,7 @@ class FrictionModel:
         nominal: Nominal value of each parameter, shape (size,); None: all zero.
         couplings: Motors that drive several joints, whose friction is estimated as well; None for none.
         middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,); needed for
-            the term "coulomb_slope" alone.
+            the terms "coulomb_slope" and "stiffness" alone.
     """
 
     joints: tuple[int, ...]
@@ -283,6 +307,8 @@ class FrictionModel:
                 values = v
             elif term == "offset":
                 values = np.ones_like(v)
+            elif term in POSITION_TERMS:
+                values = position_factor(term, q, self.middles)
             else:
                 values = a
             F[..., joints, columns] = values[..., joints]
@@ -325,8 +351,9 @@ def friction_model(
     known_couplings, coupled = nominal.by_coupling(robot)
     couplings = JointCouplings.parsed(terms.couplings, robot.joint_names, "friction.couplings")
     speed = coulomb_law(terms, nominal).smoothing_speed
-    sloped = "coulomb_slope" in terms.terms or nominal.coulomb_slope
-    middles = joint_middles(robot) if sloped else None
+    from_middles = {"coulomb_slope", "stiffness"} & set(terms.terms)
+    middled = from_middles or nominal.coulomb_slope or nominal.stiffness
+    middles = joint_middles(robot) if middled else None
     estimated = None
     if joints or couplings.size:
         names = tuple(robot.joint_names[j] for j in joints)

@@ -11,6 +11,21 @@ from inertial_estimation.models.joint_couplings import JointCouplings
 from inertial_estimation.models.joint_middles import from_middle
 from inertial_estimation.signals import Array
 
+POSITION_TERMS = ("stiffness", "balance_sin", "balance_cos")
+
+
+def position_factor(term: str, q: Array, middles: Array | None) -> Array:
+    """Return what a term of `POSITION_TERMS` is multiplied by, of q's shape.
+
+    Args:
+        term: A spring about the middle of the range, or a counterbalance by sine or cosine.
+        q: Joint positions [rad], shape (..., n_joints).
+        middles: Middle of each joint's range, as `joint_middles` returns them.
+    """
+    if term == "stiffness":
+        return from_middle(q, middles)
+    return np.asarray(np.sin(q) if term == "balance_sin" else np.cos(q))
+
 
 @dataclass(frozen=True, eq=False)
 class KnownFriction:
@@ -66,6 +81,9 @@ class KnownFriction:
             coulomb = coulomb + self.values["coulomb_load"] * np.abs(load)
         torques: Array = coulomb * sign + values["viscous"] * v + values["offset"]
         torques = torques + values["armature"] * a
+        for term in POSITION_TERMS:
+            if term in values and values[term].any():
+                torques = torques + values[term] * position_factor(term, q, self.middles)
         if self.couplings:
             for term, value in self.coupled.items():
                 torques = torques + self.couplings.regressor(term, v, a, self.smoothing_speed) @ value

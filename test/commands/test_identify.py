@@ -21,7 +21,6 @@ from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 pytest.importorskip("rosbags")
-pytest.importorskip("clarabel")
 
 
 @pytest.fixture(scope="module")

@@ -93,7 +93,7 @@ def test_a_load_hidden_in_a_small_link_is_a_but_and_a_load_of_its_own_is_none(no
     arm, report = noisy
     assert report.cost_least_squares == pytest.approx(1.0, abs=0.1)
     assert not any("least squares" in text for text in result_diagnostics(report))
-    hidden = arm.scene.identifier(methods__mass_deviation=0.05, methods__com_deviation=0.01)
+    hidden = arm.scene.identifier(methods__mass_deviation=0.05)
     hidden.push(arm.loaded)
     assert any("--payload" in text for text in result_diagnostics(hidden.report(["consistent"])))
 

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.skipif(not BAG.exists(), reason=f"no recording in {BAG}
 
 
 def test_held_out_torque_of_a_panda(tmp_path):
-    pytest.importorskip("clarabel")
     arguments = [
         "--config",
         str(ROOT / "config" / "panda.yaml"),

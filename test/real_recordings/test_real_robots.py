@@ -2,7 +2,6 @@
 
 import pytest
 
-pytest.importorskip("clarabel")
 pytest.importorskip("rosbags")
 
 from benchmarks.referee.recordings import ARMS, command

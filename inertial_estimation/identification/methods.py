@@ -1,0 +1,287 @@
+"""Identification methods: from weighted, reduced equations to the deviation of the unknowns from nominal."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from inertial_estimation.errors import ConfigurationError, did_you_mean
+from inertial_estimation.identification.identifiability import IdentifiableSpace
+from inertial_estimation.identification.identification_config import MethodConfig
+from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.identification.priors import (
+    body_slopes,
+    body_weight,
+    linear_rows,
+    posterior_covariance,
+    prior_factor,
+    typical_deviations,
+)
+from inertial_estimation.identification.reduced_equation import ROUND_OFF, ReducedEquation, truncated_factor
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+POSITIVE_TERMS = ("coulomb", "viscous", "armature")
+MOST_ITERATIONS = 20_000  # of the bounded gradient
+SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the gradient stops
+MOST_NEWTON_STEPS = 300
+NEWTON_DECREMENT = 1e-5  # squared, in units of the cost: 0.005 sigma from the minimum
+BARRIERS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)  # weight of -log of friction and of -log det of a load
+UNFINISHED_DECREMENT = 0.01  # squared: a tenth of a sigma from the minimum, above which it is said
+SMALL_START = 0.1  # friction and load to start from, in units of their prior
+SMALLEST_EIGENVALUE = 1e-10  # of S, below which its factors lose all digits
+SUFFICIENT_DECREASE, SMALLEST_STEP = 0.1, 1e-12  # of the line search (Armijo)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodSolution:
+    """Solution of a method.
+
+    Attributes:
+        x: Deviation of the unknowns from nominal, shape (n,).
+        notes: Remarks on the solution, one sentence each.
+        unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
+        covariance: Of x, of a method with a prior, shape (n, n); None of the others.
+    """
+
+    x: Array
+    notes: tuple[str, ...] = ()
+    unfinished: str = ""
+    covariance: Array | None = None
+
+
+@dataclass(frozen=True)
+class IdentificationMethod:
+    """A way to solve the reduced equations.
+
+    Attributes:
+        name: Its name.
+        solve: Returns the solution for the equations of all data, the unknowns and the methods' parameters.
+        has_prior: Whether it also solves fewer equations than unknowns.
+    """
+
+    name: str
+    solve: Callable[[ReducedEquation, ParameterSet, MethodConfig], MethodSolution]
+    has_prior: bool = True
+
+
+def least_squares(
+    equation: ReducedEquation, _parameters: ParameterSet, _config: MethodConfig
+) -> MethodSolution:
+    """X = pinv(R) z: the minimiser with the smallest deviation from nominal, in SI units (Y 18).
+
+    Weakly excited directions are solved for as well, and masses may become negative.
+    """
+    x, kept = equation.pseudo_inverse_solution(1.0 / ROUND_OFF)
+    return MethodSolution(x, (f"{kept} of {len(x)} singular values used",))
+
+
+def truncated_svd(
+    equation: ReducedEquation, _parameters: ParameterSet, config: MethodConfig
+) -> MethodSolution:
+    """X = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as in the paper (Y 19-21)."""
+    x, kept = equation.pseudo_inverse_solution(config.condition_limit)
+    limit = f"c_max {config.condition_limit:g}"
+    return MethodSolution(x, (f"{kept} of {len(x)} singular values used ({limit})",))
+
+
+def bounded_gradient(
+    equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+) -> MethodSolution:
+    """Minimise ||R x - z||^2 from x = 0 along gradients, with lower bounds of masses and friction (Y III-C).
+
+    Directions without information have no gradient and stay nominal, so no singular value needs to be
+    left out. With `truncated_gradient` R is replaced by its truncation (Y 22). Unknowns are scaled by their
+    typical deviations; otherwise the steps would depend on the units.
+    """
+    unit, lower = typical_deviations(parameters, config), _lower_bounds(parameters, config)
+    R = truncated_factor(equation.R, config.condition_limit) if config.truncated_gradient else equation.R
+    scaled = R * unit
+    size = max(float(np.linalg.norm(equation.z)), np.finfo(float).tiny ** 0.25)
+
+    def cost(y: Array) -> tuple[float, Array]:
+        error = (scaled @ y - equation.z) / size
+        return 0.5 * float(error @ error), scaled.T @ error / size
+
+    found = minimize(
+        cost,
+        np.maximum(0.0, lower / unit),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(low, None) for low in lower / unit],
+        options={
+            "maxiter": MOST_ITERATIONS,
+            "maxfun": 2 * MOST_ITERATIONS,
+            "ftol": SMALLEST_GAIN,
+            "gtol": 0.0,
+        },
+    )
+    x = np.maximum(found.x * unit, lower)
+    reached = [name for name, v, low in zip(parameters.unknowns, x, lower, strict=True) if v <= low]
+    notes = [f"{found.nit} iterations", *([f"bounds reached by {', '.join(reached)}"] if reached else [])]
+    unfinished = "" if found.success else f"the iteration stopped before convergence: {found.message}"
+    return MethodSolution(x, tuple(notes), unfinished)
+
+
+def nullspace_prior(
+    equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+) -> MethodSolution:
+    """Phi = Y^+ f + N N^+ phi_CAD, as a deviation: the least-squares solution nearest to nominal (T 5).
+
+    Distances are measured in units of each parameter's typical deviation instead of mixed units. Parameters
+    without effect on the data stay nominal. The null space is that of the identifiability analysis.
+    """
+    typical = typical_deviations(parameters, config)
+    space = IdentifiableSpace.of(equation, typical)
+    N, x = space.null_space(), space.minimum(equation)
+    x = x - N @ linear_algebra.lstsq(N / typical[:, None], x / typical)
+    return MethodSolution(x, (f"{N.shape[1]} of {len(x)} directions completed to nominal",))
+
+
+def ridge(equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig) -> MethodSolution:
+    """[R; T] x = [z; 0]: least squares with the normal prior about nominal (S)."""
+    T = prior_factor(parameters, config)
+    Q, triangle = np.linalg.qr(np.vstack((equation.R, T)))
+    x = linear_algebra.solve(triangle, Q[: len(equation.z)].T @ equation.z)
+    note = f"prior deviation {100 * config.mass_deviation:g} % of masses"
+    return MethodSolution(x, (note,), covariance=posterior_covariance(equation.R, T))
+
+
+def consistent(equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig) -> MethodSolution:
+    """Least squares with the prior by divergence, which no inconsistent body has; friction >= 0.
+
+        minimise ||R x - z||^2 / 2 + w sum_b (tr S_b - log det S_b) + friction and load about zero,
+
+    S_b the pseudo-inertia of a body relative to its nominal one (`priors`; THEORY 3). The function is convex
+    and self-concordant: Newton's method with a line search finds its minimum, and the second derivative there
+    is the inverse of the covariance. Friction and a load are kept positive by logarithmic barriers, whose
+    weight falls to `BARRIERS[-1]`.
+    """
+    problem = _ConsistentProblem(equation, parameters, body_weight(config))
+    x, n, count, left = problem.start(), len(parameters.unknowns), 0, 0.0
+    for barrier in BARRIERS:
+        problem.set_barrier(barrier)
+        value = problem.value(x)
+        for _ in range(MOST_NEWTON_STEPS):
+            folded = linear_algebra.triangular_factor(problem.rows(x))
+            step, size = -linear_algebra.solve(folded[:n, :n], folded[:n, n]), 1.0
+            left = float(folded[:n, n] @ folded[:n, n])
+            if left < NEWTON_DECREMENT + ROUND_OFF * abs(value):
+                break
+            while not (new := problem.value(x + size * step)) <= value - SUFFICIENT_DECREASE * size * left:
+                size *= 0.5
+                if size < SMALLEST_STEP:
+                    break
+            if size < SMALLEST_STEP:
+                break
+            x, value, count = x + size * step, new, count + 1
+    half = linear_algebra.inv(folded[:n, :n])
+    done = left < UNFINISHED_DECREMENT
+    unfinished = "" if done else f"the solver stopped at a cost about {0.5 * left:.2g} above the least"
+    return MethodSolution(x, (f"solved in {count} steps",), unfinished, half @ half.T)
+
+
+class _ConsistentProblem:
+    """Cost of the method "consistent", and the rows of its Newton steps."""
+
+    def __init__(self, equation: ReducedEquation, parameters: ParameterSet, weight: float) -> None:
+        linear = linear_rows(parameters)
+        zeros = np.zeros(len(linear))
+        self._A, self._b = np.vstack((equation.R, linear)), np.concatenate((equation.z, zeros))
+        self._S, self._slopes = body_slopes(parameters)
+        is_body = np.arange(len(self._S)) < len(parameters.bodies)
+        self._is_body, self._weight = is_body, weight
+        self._trace = np.where(is_body, weight, 0.0)
+        terms = [parameters.names[i].rpartition("/")[2] for i in parameters.friction_rows]
+        positive = [i for i, term in enumerate(terms) if term in POSITIVE_TERMS]
+        at, sigma = 10 * len(parameters.bodies) + np.array(positive, int), parameters.friction_sigma[positive]
+        self._F, self._f = parameters.E[at] / sigma[:, None], parameters.nominal[at] / sigma
+        self._load = parameters.payload
+
+        self.set_barrier(BARRIERS[0])
+
+    def set_barrier(self, barrier: float) -> None:
+        """Set the weight of the barriers of friction and of the load."""
+        self._barrier, self._det = barrier, np.where(self._is_body, self._weight, barrier)
+
+    def start(self) -> Array:
+        """Return unknowns with all bodies, the load and friction inside of what is possible."""
+        x = linear_algebra.lstsq(self._F, np.maximum(SMALL_START - self._f, 0.0))
+        if self._load:  # a ball about the origin of its link
+            x[-10:] = SMALL_START * np.array([1.0, 0, 0, 0, 2.0, 0, 2.0, 0, 0, 2.0]) * self._load.unit
+        return x
+
+    def value(self, x: Array) -> float:
+        """Return the cost, infinite outside of what is possible."""
+        friction, S = self._f + self._F @ x, self._S + np.tensordot(self._slopes, x, (1, 0))
+        eigenvalues = linear_algebra.eigvalsh(S)
+        if not (friction > 0.0).all() or not (eigenvalues > SMALLEST_EIGENVALUE).all():
+            return float("inf")
+        error = self._A @ x - self._b
+        divergence = self._trace @ eigenvalues.sum(axis=1) - self._det @ np.log(eigenvalues).sum(axis=1)
+        return float(0.5 * error @ error + divergence - self._barrier * np.log(friction).sum())
+
+    def rows(self, x: Array) -> Array:
+        """Return [A, r], with gradient A'r and second derivative A'A, shape (k, n + 1).
+
+        With S = L L' the derivatives of -log det S are those of rows L^-1 dS L^-T with r = -I, and tr S adds
+        L'L to r.
+        """
+        friction, S = self._f + self._F @ x, self._S + np.tensordot(self._slopes, x, (1, 0))
+        L = linear_algebra.cholesky(S)
+        L_inv = linear_algebra.inv(L)[:, None]
+        root = np.sqrt(self._det)[:, None, None]
+        relative = root[:, None] * (L_inv @ self._slopes @ L_inv.swapaxes(2, 3))
+        r = (self._trace / np.sqrt(self._det))[:, None, None] * (L.swapaxes(1, 2) @ L) - root * np.eye(4)
+        return np.vstack(
+            (
+                np.column_stack((self._A, self._A @ x - self._b)),
+                np.column_stack((relative.transpose(0, 2, 3, 1).reshape(-1, len(x)), r.ravel())),
+                np.sqrt(self._barrier)
+                * np.column_stack((self._F / friction[:, None], -np.ones(len(friction)))),
+            )
+        )
+
+
+def _lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
+    """Return the lower bound of each unknown, minus infinity for none, shape (n,).
+
+    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
+    of a load may be zero.
+    """
+    bounds = np.full(len(parameters.unknowns), -np.inf)
+    start = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
+    for i, name in enumerate(parameters.unknowns):
+        kind = name.rpartition("/")[2]
+        if kind == "m":
+            bounds[i] = config.smallest_mass - start[name]
+        elif kind in POSITIVE_TERMS:
+            bounds[i] = -start[name]
+    if parameters.payload:
+        bounds[-10] = 0.0
+    return bounds
+
+
+METHODS: dict[str, IdentificationMethod] = {
+    method.name: method
+    for method in (
+        IdentificationMethod("least-squares", least_squares, has_prior=False),
+        IdentificationMethod("truncated-svd", truncated_svd),
+        IdentificationMethod("bounded-gradient", bounded_gradient, has_prior=False),
+        IdentificationMethod("nullspace-prior", nullspace_prior),
+        IdentificationMethod("ridge", ridge),
+        IdentificationMethod("consistent", consistent),
+    )
+}
+
+
+def method_named(name: str) -> IdentificationMethod:
+    """Return a method.
+
+    Raises:
+        ConfigurationError: If there is none of that name.
+    """
+    if name not in METHODS:
+        raise ConfigurationError(f"no method '{name}'{did_you_mean(name, METHODS, 'there are')}")
+    return METHODS[name]
