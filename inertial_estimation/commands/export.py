@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder, write_text
+from inertial_estimation.files.outputs import result_folder, write_table, write_text
 
 if TYPE_CHECKING:
     from inertial_estimation.models.estimated_model import EstimatedModel
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from inertial_estimation.export.model_format import RobotWriter
-    from inertial_estimation.export.sample_table import TABLE_FILE, sample_lines, sample_table
+    from inertial_estimation.export.sample_table import COLUMNS, TABLE_FILE, sample_lines, sample_rows
 
     if not 0 <= args.samples <= MOST_SAMPLES:
         raise ConfigurationError(f"--samples is {args.samples}, expected 0 to {MOST_SAMPLES}")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         for i, parameters in enumerate([] if drawn is None else drawn):
             write_text(partial / f"sample_{i:0{digits}d}{writer.suffix}", writer.text(parameters))
         if drawn is not None:
-            write_text(partial / TABLE_FILE, sample_table(model, drawn))
+            write_table(partial / TABLE_FILE, COLUMNS, sample_rows(model, drawn))
     for line in sample_lines(model, drawn):
         print(line)
     print(f"results               {folder}")

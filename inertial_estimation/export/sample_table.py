@@ -1,7 +1,5 @@
 """The drawn inertias as a table and in words."""
 
-import csv
-import io
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,23 +13,18 @@ TABLE_FILE = "samples.csv"
 COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 
 
-def sample_table(model: EstimatedModel, drawn: Array) -> str:
-    """Return what was drawn: mass [kg], centre of mass [m] and inertia about it [kg m^2] of every link.
+def sample_rows(model: EstimatedModel, drawn: Array) -> Iterator[list[object]]:
+    """Yield what was drawn: mass [kg], centre of mass [m] and inertia about it [kg m^2] of every link.
 
     Args:
         model: The estimated robot.
         drawn: Parameters about the link frames, shape (count, n, 10).
     """
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
     for i, robot in enumerate(drawn):
         for link, pi in zip(model.names, robot, strict=True):
             inertia = InertialParameters.from_vector(pi)
             moments = (inertia.inertia_Fcm[ij] for ij in MOMENTS.values())
-            numbers = [inertia.mass, *inertia.com_F, *moments]
-            table.writerow([i, link, *(f"{number:.12g}" for number in numbers)])
-    return text.getvalue()
+            yield [i, link, *(f"{number:.12g}" for number in (inertia.mass, *inertia.com_F, *moments))]
 
 
 def sample_lines(model: EstimatedModel, drawn: Array | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
 from inertial_estimation.diagnosis.table import STEP_S
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import page_environment, svg
+from inertial_estimation.plots.page import render, svg
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -260,11 +260,6 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
-    return write_text(path, check_page(diagnosis, source))
-
-
-def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> str:
-    """Return the page as HTML; see `write_check_report`."""
     results = diagnosis.findings
     sections = []
     for i, (title, (_checks, draw)) in enumerate(SECTIONS.items()):
@@ -274,26 +269,18 @@ def check_page(diagnosis: Diagnosis, source: Mapping[str, Any]) -> str:
             drawn = None if figure is None else svg(figure, f"check{i}")
             sections.append({"title": title, "results": own, "figure": drawn})
     counts = {verdict.value: sum(r.verdict is verdict for r in results) for verdict in Verdict}
-    page: str = (
-        page_environment()
-        .get_template("check.html")
-        .render(
-            title=f"Check of {Path(source['bag']).name}",
-            robot=diagnosis.robot.setup.robot.model.name,
-            source=source,
-            duration_s=diagnosis.duration_s,
-            counts=counts,
-            failed=severest_first(results),
-            sections=sections,
-            classes={
-                Verdict.OK: "ok",
-                Verdict.WARN: "warn",
-                Verdict.WRONG: "wrong",
-                Verdict.UNKNOWN: "unknown",
-            },
-        )
+    page = render(
+        "check.html",
+        title=f"Check of {Path(source['bag']).name}",
+        robot=diagnosis.robot.setup.robot.model.name,
+        source=source,
+        duration_s=diagnosis.duration_s,
+        counts=counts,
+        failed=severest_first(results),
+        sections=sections,
+        classes={Verdict.OK: "ok", Verdict.WARN: "warn", Verdict.WRONG: "wrong", Verdict.UNKNOWN: "unknown"},
     )
-    return page
+    return write_text(path, page)
 
 
 def _section(result: Finding) -> str:

@@ -12,7 +12,7 @@ from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import NO_NUMBER, page_environment
+from inertial_estimation.plots.page import NO_NUMBER, page_environment, render
 from inertial_estimation.plots.style import COLOURS, TIME_LABEL, draw_band, draw_line, new_figure, tidy
 from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
@@ -33,18 +33,13 @@ def write_comparison_report(path: Path, comparison: Comparison, figures: Iterabl
     Raises:
         ConfigurationError: If the file cannot be written.
     """
-    return write_text(path, comparison_page(comparison, figures))
-
-
-def comparison_page(comparison: Comparison, figures: Iterable[Path]) -> str:
-    """Return the page as HTML; see `write_comparison_report`."""
     environment = page_environment()
     environment.filters["shown"] = partial(value_text, nothing=NO_NUMBER, plus_minus="±")
-    images = [(FIGURES[path.name], path) for path in figures]
-    page: str = environment.get_template("comparison.html").render(
-        title=f"{' and '.join(comparison.names[:3])} compared", comparison=comparison, images=images
+    title = f"{' and '.join(comparison.names[:3])} compared"
+    images = [(FIGURES[figure.name], figure) for figure in figures]
+    return write_text(
+        path, render("comparison.html", environment, title=title, comparison=comparison, images=images)
     )
-    return page
 
 
 def comparison_figures(comparison: Comparison) -> dict[str, Any]:

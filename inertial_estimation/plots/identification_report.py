@@ -17,7 +17,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.plots.page import page_environment, svg
+from inertial_estimation.plots.page import page_environment, render, svg
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, thin, tidy
 from inertial_estimation.signals import Array
 
@@ -44,18 +44,15 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
     Raises:
         ConfigurationError: If the file cannot be written.
     """
-    return write_text(path, identification_page(run, source))
-
-
-def identification_page(run: IdentificationRun, source: Mapping[str, Any]) -> str:
-    """Return the page as HTML; see `write_identification_report`."""
     report, result = run.report, run.result
     environment = page_environment()
     environment.tests.update(
         not_identifiable=lambda kind: kind is Identifiability.NOT, unchanged=_is_unchanged
     )
     counts = Counter(parameter.identifiability for parameter in result.parameters)
-    page: str = environment.get_template("identification.html").render(
+    page = render(
+        "identification.html",
+        environment,
         title=f"Identification of {source.get('robot') or 'a robot'}",
         run=run,
         report=report,
@@ -80,7 +77,7 @@ def identification_page(run: IdentificationRun, source: Mapping[str, Any]) -> st
         masses=svg(figure_of_identified_masses(result), "masses"),
         singular_values=svg(figure_of_singular_values(report), "singular"),
     )
-    return page
+    return write_text(path, page)
 
 
 def _method_notes(report: IdentificationReport) -> list[str]:

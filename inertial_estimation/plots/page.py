@@ -42,6 +42,17 @@ def page_environment() -> Environment:
     return environment
 
 
+def render(template: str, environment: Environment | None = None, **values: Any) -> str:
+    """Return a page: a template of this package with its values.
+
+    Args:
+        template: Name of the template.
+        environment: With further filters or tests; None: as `page_environment` gives it.
+        values: What the template names.
+    """
+    return str((environment or page_environment()).get_template(template).render(**values))
+
+
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("-", MINUS) if math.isfinite(value) else NO_NUMBER
 

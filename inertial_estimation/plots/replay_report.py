@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.diagnosis.finding import Verdict
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import page_environment
+from inertial_estimation.plots.page import render
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
     BASE_ERRORS,
@@ -58,31 +58,23 @@ def write_replay_report(path: Path, evaluation: ReplayResults, figures: Iterable
     Raises:
         ConfigurationError: If the file cannot be written.
     """
-    return write_text(path, replay_page(evaluation, figures))
-
-
-def replay_page(evaluation: ReplayResults, figures: Iterable[Path]) -> str:
-    """Return the page as HTML; see `write_replay_report`."""
     metrics = evaluation.metrics
     provenance = metrics["provenance"]
     wrong = [check for check in metrics["checks"] if check["verdict"] != Verdict.OK.value]
-    page: str = (
-        page_environment()
-        .get_template("replay.html")
-        .render(
-            title=f"Replay of {Path(provenance['bags'][0]['path']).name}",
-            metrics=metrics,
-            provenance=provenance,
-            checks=wrong,
-            checks_ok=len(metrics["checks"]) - len(wrong),
-            errors=_errors(metrics),
-            links=_links(metrics),
-            hold_out_s=metrics["time"]["hold_out_s"],
-            sections=_sections(figures),
-            settings=_settings(provenance),
-        )
+    page = render(
+        "replay.html",
+        title=f"Replay of {Path(provenance['bags'][0]['path']).name}",
+        metrics=metrics,
+        provenance=provenance,
+        checks=wrong,
+        checks_ok=len(metrics["checks"]) - len(wrong),
+        errors=_errors(metrics),
+        links=_links(metrics),
+        hold_out_s=metrics["time"]["hold_out_s"],
+        sections=_sections(figures),
+        settings=_settings(provenance),
     )
-    return page
+    return write_text(path, page)
 
 
 def _errors(metrics: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:

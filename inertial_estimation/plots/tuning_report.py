@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import page_environment, svg
+from inertial_estimation.plots.page import render, svg
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, tidy
 from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.judged_replays import JudgedMetric
@@ -36,25 +36,15 @@ def write_tuning_report(
     Raises:
         ConfigurationError: If the file cannot be written.
     """
-    return write_text(path, tuning_page(results, judged, provenance))
-
-
-def tuning_page(
-    results: Sequence[TuningResult], judged: Sequence[JudgedMetric], provenance: Mapping[str, Any]
-) -> str:
-    """Return the page as HTML; see `write_tuning_report`."""
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
-    page: str = (
-        page_environment()
-        .get_template("tuning.html")
-        .render(
-            title=f"Tuning on {names}",
-            sections=[_section(result) for result in results],
-            recordings=_by_recording(judged),
-            provenance=provenance,
-        )
+    page = render(
+        "tuning.html",
+        title=f"Tuning on {names}",
+        sections=[_section(result) for result in results],
+        recordings=_by_recording(judged),
+        provenance=provenance,
     )
-    return page
+    return write_text(path, page)
 
 
 def _section(result: TuningResult) -> dict[str, Any]:

@@ -62,17 +62,16 @@ def test_exponents_are_numbers_as_in_ros(tmp_path: Path, text: str) -> None:
     assert parse_overrides([f"tilt_observer.rate={text}"]) == [("tilt_observer", "rate", 1000.0)]
 
 
-def test_misspelt_node_is_found(tmp_path: Path) -> None:
-    config = load(tmp_path, "tilt_observr: {ros__parameters: {}}")
-    with pytest.raises(ConfigurationError, match=r"no node 'tilt_observr'.*did you mean 'tilt_observer'\?"):
-        config.check_nodes(["tilt_observer", "inertial_ekf"])
-
-
-def test_file_for_other_nodes_lists_its_sections(tmp_path: Path) -> None:
-    config = load(tmp_path, "camera: {ros__parameters: {fps: 30}}")
-    with pytest.raises(
-        ConfigurationError, match=r"no section for tilt_observer or inertial_ekf; it has camera"
-    ):
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ("tilt_observr", r"no node 'tilt_observr'.*did you mean 'tilt_observer'\?"),
+        ("camera", r"no section for tilt_observer or inertial_ekf; it has camera"),
+    ],
+)
+def test_a_file_without_a_section_of_the_nodes_is_refused(tmp_path: Path, node: str, message: str) -> None:
+    config = load(tmp_path, f"{node}: {{ros__parameters: {{}}}}")
+    with pytest.raises(ConfigurationError, match=message):
         config.check_nodes(["tilt_observer", "inertial_ekf"])
 
 
@@ -132,22 +131,18 @@ def test_files_read_later_go_over_the_robot_s_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "section",
-    ["tilt_observer", "/tilt_observer", "/**/tilt_observer", "/*/tilt_observer", "/robot1/tilt_observer"],
+    ("text", "nodes"),
+    [
+        *(
+            (f"{section}: {{ros__parameters: {{rate: 100.0}}}}", {"tilt_observer": {"rate": 100.0}})
+            for section in ("tilt_observer", "/tilt_observer", "/**/tilt_observer", "/*/tilt_observer")
+        ),
+        ("robot1: {a: {ros__parameters: {rate: 100.0}}}", {"a": {"rate": 100.0}}),
+        ("/**/a: {ros__parameters: {x: 1, y: 1}}\n/r/a: {ros__parameters: {x: 2}}", {"a": {"x": 2, "y": 1}}),
+    ],
 )
-def test_a_section_counts_for_its_node_in_whatever_namespace(tmp_path, section):
-    config = load(tmp_path, f"{section}: {{ros__parameters: {{rate: 100.0}}}}")
-    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
-
-
-def test_namespaces_may_be_nested(tmp_path):
-    config = load(tmp_path, "robot1: {tilt_observer: {ros__parameters: {rate: 100.0}}}")
-    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
-
-
-def test_wildcards_and_one_namespace_are_read_together(tmp_path):
-    text = "/**/a: {ros__parameters: {x: 1, y: 1}}\n/robot1/a: {ros__parameters: {x: 2}}"
-    assert load(tmp_path, text).nodes == {"a": {"x": 2, "y": 1}}
+def test_a_section_counts_for_its_node_in_whatever_namespace(tmp_path, text, nodes):
+    assert load(tmp_path, text).nodes == nodes
 
 
 def test_sections_of_two_robots_are_refused(tmp_path):

@@ -148,22 +148,18 @@ def test_bag_without_messages(tmp_path: Path, storage: str) -> None:
         BagRecording(tmp_path / "bag")
 
 
-def test_missing_topic_is_answered_with_the_nearest_or_with_those_that_exist() -> None:
-    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*, did you mean '/imu/data'\?"):
-        check_topic(made_recording(), "/imu", [IMU_TYPE])
-    with pytest.raises(RecordingError, match=r"no topic '/camera' in .*; it has .*/imu/data"):
-        check_topic(made_recording(), "/camera", [IMU_TYPE])
-
-
-def test_topic_of_wrong_type_says_got_and_expected() -> None:
-    with pytest.raises(
-        RecordingError,
-        match=r"'/pose' .* has type geometry_msgs/msg/PoseStamped, expected sensor_msgs/msg/Imu",
-    ):
-        check_topic(made_recording(), "/pose", [IMU_TYPE])
-    with pytest.raises(
-        RecordingError, match=r"has type sensor_msgs/msg/Imu, expected .*PoseStamped or .*QuaternionStamped"
-    ):
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("/imu", r"no topic '/imu' in .*, did you mean '/imu/data'\?"),
+        ("/camera", r"no topic '/camera' in .*; it has .*/imu/data"),
+        ("/pose", r"'/pose' .* has type geometry_msgs/msg/PoseStamped, expected sensor_msgs/msg/Imu"),
+    ],
+)
+def test_a_topic_that_is_missing_or_of_another_type_is_named(topic: str, said: str) -> None:
+    with pytest.raises(RecordingError, match=said):
+        check_topic(made_recording(), topic, [IMU_TYPE])
+    with pytest.raises(RecordingError, match=r"expected .*PoseStamped or .*QuaternionStamped"):
         read_orientations(made_recording(), "/imu/data")
 
 
