@@ -31,7 +31,7 @@ from inertial_estimation.files.outputs import result_folder, write_json, write_t
 if TYPE_CHECKING:
     from inertial_estimation.configuration.config_file import ConfigFile
     from inertial_estimation.replay.replay_metrics import ReplayReference
-    from inertial_estimation.tuning.judged_replays import JudgedMetric
+    from inertial_estimation.tuning.outcome import JudgedMetric
     from inertial_estimation.tuning.recorded_run import RecordedRun
     from inertial_estimation.tuning.tuning import TuningResult
 
@@ -104,8 +104,9 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.configuration.config_lookup import load_configs
     from inertial_estimation.configuration.node_configs import checked_overrides
     from inertial_estimation.parallel import open_workers
-    from inertial_estimation.tuning.judged_replays import judged_replays
-    from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
+    from inertial_estimation.tuning.outcome import judged_replays
+    from inertial_estimation.tuning.search import Search
+    from inertial_estimation.tuning.tuning import Judging, chosen_objectives, tuned
     from inertial_estimation.tuning.variation import parse_variations
 
     _check_arguments(args)
@@ -126,11 +127,11 @@ def run(args: argparse.Namespace) -> int:
         progress_words("tune") as show,
     ):
         processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
-        options = SearchOptions(args.method, args.trials, args.seed, storage, _identity(source), processes)
+        search = Search(_identity(source), tuple(variations), args.method, args.trials, args.seed, storage)
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
             on = [run.overridden(changes) for run in tuned_runs]
-            found = tuned(on, variations, objective, judging, options, workers)
+            found = tuned(on, search, objective, judging, workers, processes)
             own = {name: value for of, name, value in selected if of == node}
             results.append(replace(found, selected=own))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
@@ -242,8 +243,7 @@ def _write(
     figures: bool,
 ) -> None:
     """Write parameter file, JSON and report."""
-    from inertial_estimation.tuning.tuned_file import tuned_text
-    from inertial_estimation.tuning.tuning_json import as_json
+    from inertial_estimation.tuning.outcome import as_json, tuned_text
 
     bags = ", ".join(Path(bag["path"]).name for bag in source["bags"])
     write_text(folder / TUNED_FILE, tuned_text(results, bags))
@@ -257,7 +257,7 @@ def _write(
 
 def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[JudgedMetric]) -> None:
     """Print what was found and what speaks against it."""
-    from inertial_estimation.tuning.tuned_file import interval_in_words, judgement_in_words, value_in_words
+    from inertial_estimation.tuning.outcome import interval_in_words, judgement_in_words, value_in_words
 
     for result in results:
         objective = result.objective

@@ -239,7 +239,7 @@ class Stepper(Generic[ResultT]):
         """
         fresh: list[ResultT] = []
         for sample in self.inputs.ready():
-            result = self._step(sample)
+            result = self.step(sample)
             if result is not None:
                 stale = self.inputs.aligner.is_stale(sample.stamp_ns, now_ns)
                 (self._on_withheld if stale else fresh.append)(result)
@@ -253,7 +253,8 @@ class Stepper(Generic[ResultT]):
         """Record that the step of a sample is executed; a step that is skipped lengthens the next one."""
         self._last_ns = sample.time_ns
 
-    def _step(self, sample: AlignedSample) -> ResultT | None:
+    def step(self, sample: AlignedSample) -> ResultT | None:
+        """Execute the step of one sample; return its result, None if it has none or has failed."""
         if sample.continuity is not Continuity.CONTINUOUS:
             self._last_ns = None
             if sample.continuity is Continuity.AFTER_GAP:

@@ -10,9 +10,8 @@ from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.page import render, svg
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, tidy
 from inertial_estimation.tuning.division import SIGNIFICANT
-from inertial_estimation.tuning.judged_replays import JudgedMetric
+from inertial_estimation.tuning.outcome import JudgedMetric, interval_in_words, value_in_words
 from inertial_estimation.tuning.trials import Objective
-from inertial_estimation.tuning.tuned_file import interval_in_words, value_in_words
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
 ROW_HEIGHT = 2.1  # [inch]

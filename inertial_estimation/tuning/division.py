@@ -10,7 +10,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
 FEWEST = 5  # blocks of a part, even of a short recording
 MOST = 500
-LEAST_SAMPLES = 0.5  # of the usual number in a block, below which it has no score
+LEAST_SAMPLES = 0.5  # of the median number in a block, below which it has no score
 SIGNIFICANT = 2.0  # standard deviations from which on a difference is one
 
 
@@ -56,10 +56,6 @@ class Division:
         number = (stamps_ns - self.begin_ns) * count // max(self.end_ns - self.begin_ns, 1)
         return np.where((number >= 0) & (number < count), number, -1)
 
-    def block_at(self, stamp_ns: int) -> int:
-        """Return the block of one stamp; see `blocks_at`."""
-        return int(self.blocks_at(np.array([stamp_ns]))[0])
-
     def means(self, stamps_ns: NDArray[np.int64], values: Array) -> Array:
         """Return the mean of values in each block; values that are NaN do not count.
 
@@ -75,9 +71,8 @@ class Division:
         known = np.isfinite(values) & (number >= 0)
         sizes = np.bincount(number[known], minlength=count)
         sums = np.bincount(number[known], weights=values[known], minlength=count)
-        usual = np.median(sizes[sizes > 0]) if known.any() else 0.0
-        enough = sizes > LEAST_SAMPLES * usual
-        return np.where(enough, sums / np.maximum(sizes, 1), np.nan)
+        median = np.median(sizes[sizes > 0]) if known.any() else 0.0
+        return np.where(sizes > LEAST_SAMPLES * median, sums / np.maximum(sizes, 1), np.nan)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from inertial_estimation.configuration.config_file import ConfigFile
@@ -10,29 +10,15 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inertial.estimator import MeasuredStep, StepOutcome
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE
+from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
-from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection, replay_recording
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection
 from inertial_estimation.signals import NANOSECONDS
-from inertial_estimation.tilt.base_estimator import StepReadings
 
 Overrides = Sequence[tuple[str, str, Any]]  # node, dotted name and value
-
-
-@dataclass(frozen=True, eq=False)
-class Replayed:
-    """A replay, and what its pipelines have kept.
-
-    Attributes:
-        run: The estimates.
-        pipelines: What was replayed.
-        steps: What the tilt observer took, where it was kept.
-    """
-
-    run: ReplayRun
-    pipelines: Pipelines
-    steps: Sequence[StepReadings] = ()
 
 
 class RecordedRun:
@@ -73,56 +59,62 @@ class RecordedRun:
         """
         self._config, self._source, self._remappings = config, urdf, remappings or {}
         self.name = recording.name
-        pipelines = build_pipelines(config, urdf=urdf)
-        self.configs, self.parameters, self.urdf = _configs(pipelines), pipelines.parameters, pipelines.urdf
-        topics = self._topics(pipelines)
-        wanted = Replay(recording, topics, ReplayReaders(pipelines.tilt, pipelines.inertial)).topics
+        pipelines = self._take_parameters()
+        self.urdf = pipelines.urdf
+        readers = ReplayReaders(pipelines.tilt, pipelines.inertial)
+        wanted = Replay(recording, self.topics(pipelines), readers).topics
         entries = tuple(recording.entries(wanted, recording.start_ns + round(start_s * NANOSECONDS)))
         if not entries:
             raise RecordingError(
                 f"no message of the robot's inputs in '{recording.name}' after {start_s:g} s"
             )
-        self._entries, self.recording = entries, MemoryRecording(entries, recording.topics, recording.name)
+        self.recording = MemoryRecording(entries, recording.topics, recording.name)
         self.begin_ns = min(entry.sample.stamp_ns for entry in entries)
         self.end_ns = max(entry.sample.stamp_ns for entry in entries)
+
+    def _take_parameters(self) -> Pipelines:
+        pipelines = self.pipelines()
+        self.configs, self.parameters = dict[str, Any](), pipelines.parameters
+        if pipelines.tilt is not None:
+            self.configs[TILT_NODE] = pipelines.tilt.config
+        if pipelines.inertial is not None:
+            config = pipelines.inertial.config
+            noise = config.noise.for_robot(pipelines.inertial.robot)
+            self.configs[INERTIAL_NODE] = replace(config, noise=noise)
+        return pipelines
 
     def overridden(self, overrides: Overrides) -> "RecordedRun":
         """Return the same recording, replayed with other parameters."""
         other = copy(self)
         other._config = self._config.overridden(overrides)
-        pipelines = build_pipelines(other._config, urdf=self._source)
-        other.configs, other.parameters = _configs(pipelines), pipelines.parameters
+        other._take_parameters()
         return other
 
-    def replayed(
-        self,
-        overrides: Overrides = (),
-        *,
-        only: Sequence[str] = (),
-        keep: bool = False,
-        until_ns: int | None = None,
-    ) -> Replayed:
-        """Replay the recording.
+    def pipelines(self, overrides: Overrides = (), *, only: Sequence[str] = ()) -> Pipelines:
+        """Build the pipelines.
 
         Args:
             overrides: Parameters that differ from those of the files.
-            only: Nodes to run; empty: all that have a section.
-            keep: Whether what the tilt observer takes is kept.
-            until_ns: Stamp after which nothing is replayed [ns]; None: all is.
+            only: Nodes to build; empty: all that have a section.
         """
-        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
-        steps: list[StepReadings] = []
-        if pipelines.tilt is not None and keep:
-            pipelines.tilt.estimator.on_step = steps.append
-        recording = self.recording if until_ns is None else self._begin_of_recording(until_ns)
-        run = replay_recording(
-            recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
-        )
-        return Replayed(run, pipelines, steps)
+        return build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
 
-    def _begin_of_recording(self, until_ns: int) -> MemoryRecording:
-        entries = tuple(e for e in self._entries if e.sample.stamp_ns <= until_ns)
-        return MemoryRecording(entries, self.recording.topics, self.name)
+    def topics(self, pipelines: Pipelines) -> RecordedTopics:
+        """Return the topics of the inputs of pipelines."""
+        return pipelines.topics(self._remappings)
+
+    def tilt_samples(self, pipelines: Pipelines) -> Iterator[AlignedSample]:
+        """Yield the samples that the inputs of a tilt pipeline align, which is not run, as they are aligned.
+
+        References of the yaw, which do not change the tilt, are left out.
+        """
+        assert pipelines.tilt is not None
+        inputs = pipelines.tilt.inputs
+        takers = connect(inputs, self.recording, self.topics(pipelines), {YAW_REFERENCE})
+        offset_ns = clock_offset_ns(self.recording, takers)
+        for message in self.recording.unread(list(takers)):
+            takers[message.topic](message, message.log_ns + offset_ns)
+            yield from inputs.ready()
 
     def updates(
         self, overrides: Overrides = (), learn_until_ns: int | None = None
@@ -137,8 +129,8 @@ class RecordedRun:
         Yields:
             Every measurement, and the outcome of its update.
         """
-        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source)
-        tilt, inertial, topics = pipelines.tilt, pipelines.inertial, self._topics(pipelines)
+        pipelines = self.pipelines(overrides)
+        inertial = pipelines.inertial
         assert inertial is not None
         found: list[tuple[MeasuredStep, StepOutcome]] = []
         last_ns: int | None = None
@@ -154,21 +146,8 @@ class RecordedRun:
         inertial.on_update = keep
         if learn_until_ns is not None and learn_until_ns <= self.begin_ns:
             inertial.set_enabled(False)
-        replay = Replay(self.recording, topics, ReplayReaders(tilt, inertial))
+        replay = Replay(self.recording, self.topics(pipelines), ReplayReaders(pipelines.tilt, inertial))
         with no_cycle_collection():
             for _now_ns in replay.steps():
                 yield from found
                 found.clear()
-
-    def _topics(self, pipelines: Pipelines) -> RecordedTopics:
-        return pipelines.topics(self._remappings)
-
-
-def _configs(pipelines: Pipelines) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if pipelines.tilt is not None:
-        found[TILT_NODE] = pipelines.tilt.config
-    if pipelines.inertial is not None:
-        config = pipelines.inertial.config
-        found[INERTIAL_NODE] = replace(config, noise=config.noise.for_robot(pipelines.inertial.robot))
-    return found

@@ -5,6 +5,7 @@ depend on how many processes work on them. The optimiser (a tree-structured Parz
 2011) begins with such a layout, too, and then chooses values by the trials that are done.
 """
 
+import hashlib
 import itertools
 import logging
 import time
@@ -24,7 +25,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.tuning.study_storage import (
     PROCESS,
     begin_study,
-    distinct,
+    is_begun_already,
     is_claimed,
     open_storage,
     own_process,
@@ -50,7 +51,7 @@ class Search:
     """What is searched, and how.
 
     Attributes:
-        study: Name of the study in the storage; it stands for everything that determines the scores.
+        identity: Everything else that determines the scores, as text.
         variations: The parameters.
         method: One of `METHODS`.
         trials: Number of trials.
@@ -59,13 +60,19 @@ class Search:
         stops: Whether trials report their blocks and may be stopped early.
     """
 
-    study: str
+    identity: str
     variations: tuple[Variation, ...]
     method: str
     trials: int
     seed: int
     storage: str
     stops: bool = False
+
+    @property
+    def study(self) -> str:
+        """Name of the study in the storage: the same for the same search on the same data."""
+        content = repr((self.identity, self.variations, self.method, self.trials, self.seed))
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
@@ -130,7 +137,7 @@ def run_trials(search: Search, score_of: ScoreOf, worker: int = 0) -> int:
         Number of trials that this process has completed.
     """
     optuna.logging.set_verbosity(logging.ERROR)
-    study = begin_study(search.study, open_storage(search.storage), search.layout())
+    study = begin_study(search.study, search.storage, search.layout())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study.sampler = optuna.samplers.TPESampler(
@@ -141,6 +148,9 @@ def run_trials(search: Search, score_of: ScoreOf, worker: int = 0) -> int:
     while _wanted(study, search):
         trial = study.ask(search.distributions)
         trial.set_user_attr(PROCESS, own_process())
+        if is_begun_already(study, trial.number):
+            study.tell(trial, state=TrialState.FAIL)
+            continue
         study.tell(trial, _scored(trial, search, score_of))
         done += 1
     return done
@@ -183,8 +193,7 @@ def _scored(trial: "optuna.Trial", search: Search, score_of: ScoreOf) -> float:
 def trials_of(search: Search) -> list[Trial]:
     """Return the completed trials of a search, in the order of their numbers."""
     study = optuna.load_study(study_name=search.study, storage=open_storage(search.storage))
-    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    return [_trial(trial) for trial in distinct(complete)]
+    return [_trial(trial) for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
 
 
 def importances(search: Search) -> dict[str, float]:

@@ -1,28 +1,28 @@
 """Where trials are kept: a journal file or a database that processes and machines share.
 
-Every trial notes the process that runs it. One whose process is gone is run again with the same values, so
-that a study which was killed goes on where it was: no trial is lost, and none counts twice.
+Every trial notes the process that runs it, and which values it has of those that are laid out before the
+first trial. One whose process is gone is run again with the same values, so that a study which was killed
+goes on where it was: no trial is lost. Where two processes queue the same values at once, the one that begins
+them first keeps them, so that none counts twice.
 """
 
 import os
 import socket
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.exceptions import DuplicatedStudyError, UpdateFinishedTrialError
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, one_line
 
-READY, CLAIM, PROCESS, LAYOUT, REPEATS = "ready", "claim", "process", "layout", "repeats"
-CLAIM_S = 1.0  # after which a claim to lay out the trials counts
-PATIENCE_S = 30.0  # with a process of another machine that lays out the trials
+PROCESS, ORIGIN = "process", "origin"  # notes of a trial: who runs it; what it is, of the layout or a repeat
+PATIENCE_S = 30.0  # with a trial that has not noted its process
 OLDEST_S = 3600.0  # of a trial on another machine; an older one is taken for lost
 DRIVER = "psycopg"
 ENDED = ("Z", "X")  # states of processes of which only the exit code is left
@@ -72,52 +72,24 @@ def check_storage(where: str) -> None:
     open_storage(where)
 
 
-def begin_study(name: str, storage: BaseStorage, layout: Sequence[Mapping[str, Any]]) -> "optuna.Study":
+def begin_study(name: str, where: str, layout: Sequence[Mapping[str, Any]]) -> "optuna.Study":
     """Return a study whose first trials are laid out, by this process or by another one.
 
     Args:
         name: Name of the study.
-        storage: Where it is.
+        where: Its storage, as for `open_storage`.
         layout: Values of the first trials.
     """
-    study, made = _opened(name, storage)
-    own, first_seen = own_process(), time.monotonic()
-    while not study.user_attrs.get(READY):
-        claim = study.user_attrs.get(CLAIM)
-        if claim == own:
-            _lay_out(study, layout)
-        elif made or _is_free(claim, time.monotonic() - first_seen):
-            study.set_user_attr(CLAIM, own)
-            time.sleep(0.0 if made else CLAIM_S)  # of two that claim it at once, both then see the later one
-        else:
-            time.sleep(0.2)
-    return study
-
-
-def _opened(name: str, storage: BaseStorage) -> tuple["optuna.Study", bool]:
-    """Return a study, and whether this process has made it."""
-    if name not in optuna.get_all_study_names(storage):
-        try:
-            return optuna.create_study(storage=storage, study_name=name), True
-        except DuplicatedStudyError:  # another process was first
-            pass
-    return optuna.load_study(study_name=name, storage=storage), False
-
-
-def _lay_out(study: "optuna.Study", layout: Sequence[Mapping[str, Any]]) -> None:
-    """Queue the trials that are laid out, and are not yet queued by a process that was ended meanwhile."""
-    there = {trial.user_attrs.get(LAYOUT) for trial in study.get_trials(deepcopy=False)}
+    storage = open_storage(where)
+    if name in optuna.get_all_study_names(storage):
+        study = optuna.load_study(study_name=name, storage=storage)
+    else:
+        study = optuna.create_study(study_name=name, storage=storage, load_if_exists=True)
+    there = {trial.user_attrs.get(ORIGIN) for trial in study.get_trials(deepcopy=False)}
     for number, values in enumerate(layout):
-        if number not in there:
-            study.enqueue_trial(dict(values), user_attrs={LAYOUT: number})
-    study.set_user_attr(READY, True)
-
-
-def _is_free(claim: Any, waited_s: float) -> bool:
-    """Return whether the process that lays out the trials is gone, or never began."""
-    if isinstance(claim, str) and claim.rsplit(":", 2)[0] == socket.gethostname():
-        return _is_lost(claim, None)
-    return waited_s > PATIENCE_S
+        if f"layout {number}" not in there:
+            study.enqueue_trial(dict(values), user_attrs={ORIGIN: f"layout {number}"})
+    return study
 
 
 def own_process() -> str:
@@ -125,13 +97,8 @@ def own_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def recover_lost_trials(study: "optuna.Study") -> int:
-    """Let trials whose process is gone run again, with the same values.
-
-    Returns:
-        Number of such trials.
-    """
-    lost = 0
+def recover_lost_trials(study: "optuna.Study") -> None:
+    """Let trials whose process is gone run again, with the same values."""
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         if not _is_lost(trial.user_attrs.get(PROCESS), trial.datetime_start):
             continue
@@ -140,9 +107,7 @@ def recover_lost_trials(study: "optuna.Study") -> int:
         except (UpdateFinishedTrialError, ValueError):  # another process has found it, too
             continue
         values = {**trial.system_attrs.get(LAID_OUT_VALUES, {}), **trial.params}  # not all may be drawn yet
-        study.enqueue_trial(values, user_attrs={REPEATS: _origin(trial), **_layout_of(trial)})
-        lost += 1
-    return lost
+        study.enqueue_trial(values, user_attrs={ORIGIN: _origin(trial)})
 
 
 def is_claimed(study: "optuna.Study") -> bool:
@@ -151,22 +116,17 @@ def is_claimed(study: "optuna.Study") -> bool:
     return all(PROCESS in trial.user_attrs for trial in running)
 
 
-def distinct(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-    """Return trials without those that repeat another one, which two processes may have begun at once."""
-    found: dict[Any, FrozenTrial] = {}
-    for trial in trials:
-        laid_out = trial.user_attrs.get(LAYOUT)
-        found.setdefault(("trial", _origin(trial)) if laid_out is None else (LAYOUT, laid_out), trial)
-    return list(found.values())
+def is_begun_already(study: "optuna.Study", number: int) -> bool:
+    """Return whether an earlier trial has, or has had, the same of the values that are laid out."""
+    trials = study.get_trials(deepcopy=False)
+    kept = (TrialState.COMPLETE, TrialState.RUNNING)
+    origin = _origin(trials[number])
+    return any(one.state in kept and _origin(one) == origin for one in trials[:number])
 
 
-def _origin(trial: FrozenTrial) -> int:
-    """Return the number of the trial that a trial repeats, or its own."""
-    return int(trial.user_attrs.get(REPEATS, trial.number))
-
-
-def _layout_of(trial: FrozenTrial) -> dict[str, int]:
-    return {LAYOUT: trial.user_attrs[LAYOUT]} if LAYOUT in trial.user_attrs else {}
+def _origin(trial: FrozenTrial) -> str:
+    """Return which of the laid out values a trial has, or the number of the trial that it is or repeats."""
+    return str(trial.user_attrs.get(ORIGIN, f"trial {trial.number}"))
 
 
 def _is_lost(process: Any, began: datetime | None) -> bool:

@@ -1,23 +1,94 @@
-"""From trials to values: the best of them, which of them matter, and what they are worth on other data."""
+"""From recordings to values: the search, which values matter, and what they are worth on other data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inertial_estimation.errors import InertialEstimationError, MeasurementError
-from inertial_estimation.signals import Array
-from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, compared
-from inertial_estimation.tuning.problem import Problem
-from inertial_estimation.tuning.search import Trial
-from inertial_estimation.tuning.trials import Objective, Values
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InertialEstimationError,
+    MeasurementError,
+    RecordingError,
+)
+from inertial_estimation.parallel import Workers
+from inertial_estimation.replay.replay_metrics import ReplayReference
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
+from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
+from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.search import Search, Trial, importances, run_trials, trials_of
+from inertial_estimation.tuning.tilt_trials import LaterReadings, ReferenceTilt
+from inertial_estimation.tuning.trials import (
+    FILTER_TRIALS,
+    OBJECTIVES,
+    Objective,
+    Report,
+    Trials,
+    Values,
+)
 from inertial_estimation.tuning.variation import Variation
 
+SHORTEST_S = 10.0  # of a recording, after what is not scored
 POINTS = 9  # over the range
 EDGE = 0.01  # share of the range that counts as its edge
 HARDLY_RATIO = 4.0  # of the ends of an interval from which on a logarithmic parameter is hardly determined
 HARDLY_SHARE = 0.5  # of the range, for a linear one
+KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
+
+
+@dataclass(eq=False)
+class Problem:
+    """One estimator over several recordings.
+
+    Attributes:
+        objective: What is made small.
+        trials: The estimator over each recording.
+        parts: Parts of every recording; values are searched on all but the last one.
+    """
+
+    objective: Objective
+    trials: Sequence[Trials]
+    parts: int
+    _known: dict[tuple[int, str], Array] = field(default_factory=dict, init=False)
+
+    @property
+    def part_of_block(self) -> NDArray[np.int64]:
+        """Number of the part of each block of all recordings."""
+        return np.concatenate([trials.division.part_of_block for trials in self.trials])
+
+    def scores(self, values: Values, report: Report | None = None, parts: int | None = None) -> Array:
+        """Return the score of every block; NaN in parts that are not run.
+
+        Args:
+            values: Parameters that differ from those of the files.
+            report: Called with each block and its score as soon as it is known.
+            parts: How many parts are run; None: those that are searched on.
+        """
+        found: list[Array] = []
+        for trials in self.trials:
+            before = sum(map(len, found))
+            shifted = None if report is None else partial(_shifted, report, before)
+            found.append(trials.scores(values, self.parts - 1 if parts is None else parts, shifted))
+        return np.concatenate(found)
+
+    def remembered(self, values: Values, parts: int | None = None) -> Array:
+        """Return `scores`, computed once for the same values."""
+        key = (parts or 0, repr(sorted(values.items())))
+        if key not in self._known:
+            self._known[key] = self.scores(values, parts=parts)
+        return self._known[key]
+
+    def compared(self, first: Values, second: Values) -> Comparison:
+        """Compare the scores of two sets of values on the parts that are searched on."""
+        return compared(self.remembered(first), self.remembered(second))
+
+
+def _shifted(report: Report, before: int, block: int, score: float) -> None:
+    report(before + block, score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +193,6 @@ def _crossing(shares: Array, excess: Array, noise: Array, at: int, step: int) ->
             return float(shares[k] + (shares[after] - shares[k]) * part)
         k = after
     return float(shares[k])
-
-
-KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +345,7 @@ def concluded(
     best = min(complete, key=lambda trial: trial.score)
     values = _simplified(problem, variations, best.values, importance)
     changes = {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
-    tuned, shipped = problem.all_scores(changes), problem.all_scores({})
+    tuned, shipped = (problem.remembered(v, problem.parts) for v in (changes, {}))
     equals = [t.values for t in complete if not compared(t.scores, problem.remembered(changes)).worse]
     last = problem.part_of_block == problem.parts - 1
     return TuningResult(
@@ -344,3 +412,105 @@ def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:
         judged = Judgement.of(chosen.scores[parts == part], shipped[parts == part])
         folds.append(Fold(part, chosen.values, judged))
     return tuple(folds)
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """By what the estimates are judged.
+
+    Attributes:
+        references: Of each recording.
+        parts: Parts of every recording.
+        settle_s: Time at its begin that is not scored [s].
+    """
+
+    references: Sequence[ReplayReference]
+    parts: int
+    settle_s: float
+
+    def division(self, run: RecordedRun) -> Division:
+        """Return parts and blocks of a recording.
+
+        Raises:
+            RecordingError: If it is too short.
+        """
+        begin_ns = run.begin_ns + round(self.settle_s * NANOSECONDS)
+        if seconds(run.end_ns - begin_ns) < SHORTEST_S:
+            raise RecordingError(
+                f"'{run.name}' has {seconds(run.end_ns - run.begin_ns):.1f} s, expected at least "
+                f"{SHORTEST_S + self.settle_s:g} s, of which the first {self.settle_s:g} s are not scored"
+            )
+        return Division.of(begin_ns, run.end_ns, self.parts)
+
+
+def chosen_objectives(
+    given: Sequence[str], variations: Sequence[Variation], *, referenced: bool
+) -> dict[str, Objective]:
+    """Return the objective of each estimator that has a varied parameter, by node.
+
+    Raises:
+        ConfigurationError: If one is given for an estimator of which nothing is varied, two are given for
+            one, or a reference is needed.
+    """
+    nodes = [node for node in (TILT_NODE, INERTIAL_NODE) if any(v.node == node for v in variations)]
+    chosen: dict[str, Objective] = {}
+    for name in given:
+        objective = OBJECTIVES[name]
+        if objective.node not in nodes or objective.node in chosen:
+            raise ConfigurationError(
+                f"--objective {name} judges {objective.node}, "
+                + ("which has another one" if objective.node in chosen else "of which nothing is varied")
+            )
+        chosen[objective.node] = objective
+    if "reference" in given and not referenced:
+        raise ConfigurationError("--objective reference needs --reference TOPIC")
+    defaults = {TILT_NODE: "reference" if referenced else "later_readings", INERTIAL_NODE: "likelihood"}
+    return {node: chosen.get(node, OBJECTIVES[defaults[node]]) for node in nodes}
+
+
+def tuned(
+    runs: Sequence[RecordedRun],
+    search: Search,
+    objective: Objective,
+    judging: Judging,
+    workers: Workers,
+    processes: int = 1,
+) -> TuningResult:
+    """Search for better values of one estimator.
+
+    Args:
+        runs: The recordings.
+        search: What is searched; of its variations those of the objective's node are varied.
+        objective: What is made small.
+        judging: By what estimates are judged.
+        workers: The processes that run trials.
+        processes: How many of them take part at most; each runs trials until there are enough.
+    """
+    own = tuple(v for v in search.variations if v.node == objective.node)
+    identity, stops = f"{objective.name} {search.identity}", objective.name == "likelihood"
+    search = replace(search, identity=identity, variations=own, stops=stops)
+    trials = [trials_for(run, k, own, objective, judging) for k, run in enumerate(runs)]
+    problem = Problem(objective, trials, judging.parts)
+    workers.results([partial(run_trials, search, problem.scores, number) for number in range(processes)])
+    return concluded(problem, own, trials_of(search), importances(search))
+
+
+def trials_for(
+    run: RecordedRun, number: int, variations: Sequence[Variation], objective: Objective, judging: Judging
+) -> Trials:
+    """Return the trials of one estimator over one recording.
+
+    Args:
+        run: The recording.
+        number: Its number among the references.
+        variations: What is varied.
+        objective: What is made small.
+        judging: By what estimates are judged.
+    """
+    division, reference = judging.division(run), judging.references[number]
+    if objective.name in FILTER_TRIALS:
+        adapting = not any(v.name.startswith("noise.") for v in variations)
+        return FILTER_TRIALS[objective.name](run, division, adapting=adapting)
+    if objective.name == "reference":
+        return ReferenceTilt(run, division, reference.samples, reference.trusted)
+    return LaterReadings(run, division)

@@ -5,6 +5,7 @@ import pytest
 
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import Decision
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -12,7 +13,7 @@ from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.session import LikelihoodTrials, TorqueTrials
+from inertial_estimation.tuning.trials import LikelihoodTrials, TorqueTrials
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,9 @@ def run():
 
 def test_updates_are_those_of_a_replay_with_other_parameters(run):
     other = [(INERTIAL_NODE, "noise.torque", 0.3)]
-    estimates = [e for e in run.replayed(other).run.inertial if e.measured]
+    built = run.pipelines(other)
+    run_once = replay_recording(run.recording, run.topics(built), inertial=built.inertial)
+    estimates = [estimate for estimate in run_once.inertial if estimate.measured]
     updates = list(run.updates(other))
     assert [step.stamp_ns for step, _update in updates] == [e.stamp_ns for e in estimates]
     for (_step, update), estimate in zip(updates, estimates, strict=True):

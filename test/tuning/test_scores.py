@@ -6,7 +6,7 @@ from scipy.stats import chi2
 
 from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Decision
-from inertial_estimation.tuning.filter_scores import kolmogorov_distance, negative_log_likelihood
+from inertial_estimation.tuning.trials import kolmogorov_distance, negative_log_likelihood
 
 ROWS = 6
 

@@ -151,7 +151,7 @@ def test_a_killed_search_goes_on_and_loses_no_trial(tmp_path):
 def test_a_trial_whose_process_was_killed_before_it_began_runs_with_its_own_values(tmp_path, monkeypatch):
     alone, wanted = (search(tmp_path, "random", 6, name=name) for name in ("alone", "study"))
     run_trials(alone, bowl)
-    study = study_storage.begin_study("study", study_storage.open_storage(wanted.storage), wanted.layout())
+    study = study_storage.begin_study(wanted.study, wanted.storage, wanted.layout())
     lost = study.ask()  # neither values nor process
     assert not lost.params
     monkeypatch.setattr(study_storage, "PATIENCE_S", 1.0)

@@ -6,10 +6,9 @@ import pytest
 pytest.importorskip("optuna")
 
 from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.search import Trial
 from inertial_estimation.tuning.trials import OBJECTIVES, Trials
-from inertial_estimation.tuning.tuning import concluded
+from inertial_estimation.tuning.tuning import Problem, concluded
 from inertial_estimation.tuning.variation import Variation
 
 A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0, log=True)

@@ -5,10 +5,22 @@ import pytest
 from support.leg_robot import Stance, push_stance, tilt_pipeline
 from support.observer_simulation import Body
 
-from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_names import TILT_NODE
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.later_vertical import WINDOW_S, ObserverReadings, later_verticals
-from inertial_estimation.tuning.tilt_scores import LaterReadings
+from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.tilt_trials import (
+    WINDOW_S,
+    LaterReadings,
+    ObserverReadings,
+    later_verticals,
+    verticals_of,
+)
 
 H = 0.002
 
@@ -63,16 +75,35 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
     stance, pipeline, period_ns = Stance(1, size=0.5, still_until=0.5), tilt_pipeline(), 5_000_000
     kept = []
     pipeline.estimator.on_step = kept.append
-    estimates = []
     for k in range(1, 1600):
         if 700 <= k < 800:  # longer than the largest gap
             continue
         push_stance(pipeline, stance, k * period_ns, 1e-9 * k * period_ns)
-        estimates += pipeline.tick(k * period_ns)
+        pipeline.tick(k * period_ns)
     assert sum(step.h == 0.0 for step in kept) == 2, "the start, and after the gap"
-    division = Division.of(NANOSECONDS, 8 * NANOSECONDS, 1)
-    stamps = np.array([estimate.state.stamp_ns for estimate in estimates])
+    stamps, found = verticals_of(kept, 0.0)
     true = np.array([stance.pose("base", 1e-9 * stamp).rotation[2] for stamp in stamps])
-    scores = LaterReadings(division, kept, 0.0).of(stamps, true, 8 * NANOSECONDS)
-    assert np.isfinite(scores).sum() >= 3
-    assert np.nanmax(scores) < 0.05**2
+    assert (stamps < 700 * period_ns).sum() > 300
+    assert (stamps > 800 * period_ns).sum() > 300
+    turned = np.degrees(np.cross(found, true))[stamps > 1_000_000_000]
+    assert np.linalg.norm(turned - turned.mean(axis=0), axis=1).max() < 0.1, "but for a constant"
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A biped whose base moves, and a parameter file of its robot."""
+    rng = np.random.default_rng(0)
+    truth = synthetic_truth("talos", Timing(duration_s=6.0, rate_hz=200.0), rng, payload_time_s=None)
+    return RecordedRun(measure(truth, REALISTIC, rng), load_configs(["talos"]))
+
+
+@pytest.mark.parametrize("values", [{"filter.freedom": 1.0}, {"observer": "two_stage"}, {"rate": 100.0}])
+def test_a_trial_is_a_replay_with_other_parameters(run, values):
+    """Also where readings are aligned once for many trials."""
+    built = run.pipelines([(TILT_NODE, name, value) for name, value in values.items()], only=[TILT_NODE])
+    replayed = replay_recording(run.recording, run.topics(built), tilt=built.tilt).base
+    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
+    trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
+    stamps, tilts = trials.tilts(values, run.end_ns)
+    np.testing.assert_array_equal(stamps, [estimate.state.stamp_ns for estimate in replayed])
+    np.testing.assert_array_equal(tilts, [estimate.tilt_B for estimate in replayed])

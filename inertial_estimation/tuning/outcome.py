@@ -1,0 +1,216 @@
+"""What a search leaves: metrics of replays with its values, a parameter file and JSON."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from inertial_estimation.files.safe_yaml import yaml_line
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
+from inertial_estimation.tuning.recorded_run import Overrides, RecordedRun
+from inertial_estimation.tuning.trials import Objective
+from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
+
+WIDTH = 110  # columns
+DIGITS = 4  # of a value; the data never determine more
+METRICS = (
+    ("tilt error, rms", ("tilt_error_deg", "rms"), "deg"),
+    ("tilt error, 95 %", ("tilt_error_deg", "p95"), "deg"),
+    ("tilt error, rms, without alignment", ("truth", "tilt_error_deg", "rms"), "deg"),
+    ("NIS, mean", ("nis", "mean"), ""),
+    ("NIS, expected", ("nis", "expected"), ""),
+    ("NIS, share in the 95 % interval", ("nis", "inside_95"), ""),
+    ("measurements accepted", ("accepted_fraction",), ""),
+)
+
+
+@dataclass(frozen=True)
+class JudgedMetric:
+    """One figure of the replay of a recording.
+
+    Attributes:
+        recording: Name of the recording.
+        title: What it is.
+        unit: Its unit.
+        shipped: With the present values.
+        tuned: With the tuned ones.
+    """
+
+    recording: str
+    title: str
+    unit: str
+    shipped: float
+    tuned: float
+
+
+def judged_replays(
+    runs: Sequence[RecordedRun], references: Sequence[ReplayReference], changes: Overrides
+) -> list[JudgedMetric]:
+    """Replay all recordings with the present and with the tuned values.
+
+    Args:
+        runs: The recordings.
+        references: What each is compared with.
+        changes: The tuned values.
+
+    Returns:
+        The figures that both replays have.
+    """
+    found = []
+    for run, reference in zip(runs, references, strict=True):
+        before = _metrics(run, reference, ())
+        after = _metrics(run, reference, changes) if changes else before
+        for title, path, unit in METRICS:
+            shipped, tuned = _at(before, path), _at(after, path)
+            if shipped is not None and tuned is not None:
+                found.append(JudgedMetric(run.name, title, unit, shipped, tuned))
+    return found
+
+
+def _metrics(run: RecordedRun, reference: ReplayReference, overrides: Overrides) -> dict[str, Any]:
+    pipelines = run.pipelines(overrides)
+    topics = run.topics(pipelines)
+    replayed = replay_recording(run.recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+    return replay_results(replayed, pipelines=pipelines, reference=reference).metrics
+
+
+def _at(metrics: Any, path: Sequence[str]) -> float | None:
+    for name in path:
+        if not isinstance(metrics, dict) or name not in metrics:
+            return None
+        metrics = metrics[name]
+    return float(metrics)
+
+
+def tuned_text(results: Sequence[TuningResult], source: str) -> str:
+    """Return the content of a parameter file with what has changed.
+
+    Args:
+        results: Of one or several estimators.
+        source: What it was tuned on, for the comment at the top.
+
+    Returns:
+        YAML text to be read after the robot's own file.
+    """
+    lines = _comment(f"Written by `inertial-estimation tune` from {source}. Load it after the robot's file.")
+    for result in results:
+        lines += _section(result)
+    return "\n".join(lines) + "\n"
+
+
+def judgement_in_words(objective: Objective, judgement: Judgement) -> str:
+    """Return a judgement as text: shipped and tuned score, and whether they differ beyond noise."""
+    shipped, tuned = objective.displayed(judgement.shipped), objective.displayed(judgement.tuned)
+    unit = f" {objective.unit}" if objective.unit else ""
+    beyond = "beyond noise" if judgement.comparison.significant else "within noise"
+    return f"{shipped:.4g} -> {tuned:.4g}{unit} ({beyond})"
+
+
+def interval_in_words(parameter: TunedParameter) -> str:
+    """Return which values of a parameter score as well as the tuned one, as far as chance allows to say."""
+    found = parameter.sensitivity
+    if parameter.variation.choices:
+        others = [value_in_words(v) for v in found.equivalent if v != parameter.value]
+        return f"as good: {', '.join(others)}" if others else "all other choices score worse"
+    low, high = found.low, found.high
+    below = "or less " if low <= parameter.variation.low * (1 + 1e-9) else ""
+    above = " or more" if high >= parameter.variation.high * (1 - 1e-9) else ""
+    hardly = "hardly determined, " if found.hardly_determined else ""
+    return f"{hardly}as good: {low:.3g} {below}to {high:.3g}{above}"
+
+
+def value_in_words(value: Any) -> str:
+    """Return a value as YAML, numbers to `DIGITS` digits."""
+    if isinstance(value, float):
+        rounded = float(f"{value:.{DIGITS}g}")
+        return f"{rounded:.1f}" if rounded.is_integer() and abs(rounded) < 1e6 else f"{rounded!r}"
+    return yaml_line(value)
+
+
+def _section(result: TuningResult) -> list[str]:
+    objective = result.objective
+    said = [
+        f"{objective.title}: searched on {judgement_in_words(objective, result.training)}, held out "
+        f"{judgement_in_words(objective, result.held_out)}.",
+        *(f"WARNING: {warning}" for warning in result.warnings),
+    ]
+    lines = ["", *(line for text in said for line in _comment(text))]
+    changed = [parameter for parameter in result.parameters if parameter.changed]
+    lines += [f"/**/{objective.node}:", f"  ros__parameters:{'' if changed else ' {}'}"]
+    if changed:
+        lines += [f"    {name}: {value_in_words(value)}" for name, value in result.selected.items()]
+    for parameter in changed:
+        value = f"    {parameter.variation.name}: {value_in_words(parameter.value)}"
+        shipped = value_in_words(parameter.variation.shipped)
+        lines.append(f"{value}  # before {shipped}; {interval_in_words(parameter)}")
+    return lines
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", break_long_words=False)
+
+
+def as_json(
+    results: Sequence[TuningResult], judged: Sequence[JudgedMetric], provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the content of `tuning.json`; numbers may be NaN.
+
+    Args:
+        results: Of the estimators.
+        judged: Metrics of replays with both sets of values.
+        provenance: Where they come from.
+    """
+    return {
+        "estimators": {result.objective.node: _estimator(result) for result in results},
+        "replays": [asdict(metric) for metric in judged],
+        "provenance": provenance,
+    }
+
+
+def _estimator(result: TuningResult) -> dict[str, Any]:
+    return {
+        "objective": asdict(result.objective),
+        "parameters": {p.variation.name: _parameter(p) for p in result.parameters},
+        "training": _judgement(result.training),
+        "held_out": _judgement(result.held_out),
+        "folds": [
+            {"part": fold.part, "values": dict(fold.values), **_judgement(fold.judgement)}
+            for fold in result.folds
+        ],
+        "warnings": result.warnings,
+        "block_s": list(result.blocks_s),
+        "trials": [
+            {"number": trial.number, "values": trial.values, "score": trial.score, "failure": trial.failure}
+            for trial in result.trials
+        ],
+    }
+
+
+def _parameter(parameter: TunedParameter) -> dict[str, Any]:
+    variation, found = parameter.variation, parameter.sensitivity
+    return {
+        "shipped": variation.shipped,
+        "tuned": parameter.value,
+        "changed": parameter.changed,
+        "unit": variation.unit,
+        "range": list(variation.choices) or [variation.low, variation.high],
+        "log": variation.log,
+        "interval": list(found.equivalent) if variation.choices else [found.low, found.high],
+        "importance": parameter.importance,
+        "sensitivity": [
+            {"value": value, "score": score, "difference": c.difference, "sigma": c.sigma}
+            for value, score, c in zip(found.values, found.scores, found.comparisons, strict=True)
+        ],
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "shipped": judgement.shipped,
+        "tuned": judgement.tuned,
+        "difference": judgement.comparison.difference,
+        "sigma": judgement.comparison.sigma,
+        "blocks": judgement.comparison.blocks,
+        "significant": judgement.comparison.significant,
+    }
