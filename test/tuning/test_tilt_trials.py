@@ -8,7 +8,7 @@ from support.observer_simulation import Body
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
