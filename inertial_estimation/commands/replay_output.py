@@ -5,10 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from inertial_estimation.commands.terminal import drawing
-from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
@@ -16,32 +13,21 @@ from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.payload.estimate import PayloadTelemetry, Phase
+from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import (
     BASE_ERRORS,
-    BASE_FILE,
-    ERRORS_FILE,
     ESTIMATES_BAG,
     FIGURES,
-    LINK_FILE,
     METRICS_FILE,
     REPORT_FILE,
-    STATE_FILE,
     TABLES,
-    TELEMETRY_FILES,
-    TRUNK_FILE,
-    write_base_errors,
-    write_base_orientation,
-    write_base_state,
-    write_link_inertias,
-    write_telemetry,
-    write_trunk_inertia,
+    result_tables,
+    write_result_table,
 )
 from inertial_estimation.signals import Health
-from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
 
 OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 AXES = ("x", "y", "z")
@@ -63,27 +49,10 @@ def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> 
 
 def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
     """Write the estimates of a replay to a folder, as tables."""
-    time, tilt, inertial = evaluation.time, evaluation.tilt, evaluation.inertial
-    if len(tilt.stamps_ns) and pipelines.tilt is not None:
-        write_base_orientation(folder / BASE_FILE, tilt)
-        write_base_state(folder / STATE_FILE, tilt, time)
-        figures = TiltTelemetry(pipelines.tilt.contacts)
-        write_telemetry(folder / TELEMETRY_FILES[TILT_NODE], figures, run.base, tilt.stamps_ns, time)
-    if evaluation.tilt_errors is not None:
-        write_base_errors(folder / ERRORS_FILE, evaluation.tilt_errors, evaluation.base_errors, time)
-    if len(inertial.stamps_ns) and pipelines.inertial is not None:
-        write_link_inertias(folder / LINK_FILE, inertial)
-        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
-        names = [link.link for link in inertial.links]
-        links = InertialTelemetry(names, model.friction_names, noise, model.error_names)
-        path = folder / TELEMETRY_FILES[INERTIAL_NODE]
-        write_telemetry(path, links, run.inertial, inertial.stamps_ns, time)
+    for name, table in result_tables(run, evaluation, pipelines).items():
+        write_result_table(folder / name, table)
+    if len(evaluation.inertial.stamps_ns) and pipelines.inertial is not None:
         write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
-    if evaluation.payload is not None and pipelines.payload is not None:
-        write_trunk_inertia(folder / TRUNK_FILE, evaluation.payload)
-        stamps = np.array([estimate.stamp_ns for estimate in run.payload], dtype=np.int64)
-        trunk = PayloadTelemetry(pipelines.payload.trunk)
-        write_telemetry(folder / TELEMETRY_FILES[PAYLOAD_NODE], trunk, run.payload, stamps, time)
 
 
 def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:

@@ -1,17 +1,17 @@
 """Messages that the nodes would have published in a replay, topic by topic, and a bag of them."""
 
 import heapq
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.inertial.located_events import LocatedEvents
+from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import (
     INERTIA_TYPE,
     JOINT_STATE_TYPE,
@@ -25,6 +25,7 @@ from inertial_estimation.inputs.messages import (
     wrench_to_msg,
 )
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvents
 from inertial_estimation.recordings.bag_writer import BagWriter
 from inertial_estimation.recordings.estimate_messages import (
@@ -47,9 +48,10 @@ from inertial_estimation.recordings.marker_messages import (
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.signals import Health, InertialEstimate, StampedInertia
+from inertial_estimation.signals import Health, StampedInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
-from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import InertialTelemetry, Telemetry, TiltTelemetry
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
 BOOL_TYPE = "std_msgs/msg/Bool"
@@ -65,22 +67,16 @@ Output = tuple[int, str, Any]
 """Stamp [ns], topic and message, which is valid until the next one is asked for."""
 
 
-class NodeOutputs(ABC):
+class NodeOutputs(NamedTuple):
     """What one node publishes.
 
     Attributes:
         topics: Message type by topic, in the root namespace.
+        outputs: Yields the messages in the order of their stamps, given what makes messages.
     """
 
     topics: Mapping[str, str]
-
-    @abstractmethod
-    def outputs(self, new: NewMessage) -> Iterator[Output]:
-        """Yield the messages in the order of their stamps.
-
-        Args:
-            new: Makes messages.
-        """
+    outputs: Callable[[NewMessage], Iterator[Output]]
 
 
 def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
@@ -90,95 +86,116 @@ def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
         run: The replay.
         pipelines: What was replayed.
     """
-    found: list[NodeOutputs] = []
-    if run.reports:
-        found.append(_Diagnostics(run.reports))
+    found = [NodeOutputs({DIAGNOSTICS: DIAGNOSTICS_TYPE}, partial(_diagnostics, run))] if run.reports else []
     if pipelines.tilt is not None:
-        found.append(_TiltOutputs(run, pipelines))
+        found.append(_tilt_outputs(run, pipelines, pipelines.tilt))
     if pipelines.inertial is not None:
-        found.append(_InertialOutputs(run.inertial, pipelines))
+        found.append(_inertial_outputs(run, pipelines.inertial))
     if pipelines.payload is not None:
-        found.append(_TrunkOutputs(run.payload, pipelines))
+        found.append(_trunk_outputs(run, pipelines.payload))
     return found
 
 
-class _TiltOutputs(NodeOutputs):
-    """What the node tilt_observer publishes."""
+def _diagnostics(run: ReplayRun, new: NewMessage) -> Iterator[Output]:
+    """Yield what all nodes publish about their health."""
+    array, key_value = new(DIAGNOSTICS_TYPE), partial(new, KEY_VALUE_TYPE)
+    for stamp_ns, node, parts in run.reports:
+        set_stamp(array.header.stamp, stamp_ns)
+        array.status = [health_to_msg(part, node, new(STATUS_TYPE), key_value) for part in parts]
+        yield stamp_ns, DIAGNOSTICS, array
 
-    def __init__(self, run: ReplayRun, pipelines: Pipelines) -> None:
-        assert pipelines.tilt is not None
-        self._estimates, self._loads = run.base, dict(run.contact_loads)
-        self._telemetry = TiltTelemetry(pipelines.tilt.contacts)
-        self._world = pipelines.tilt_options.world_frame
-        self._base = pipelines.tilt_options.base_frame or pipelines.tilt.robot.base_link
-        self._figures, self._markers = f"/{TILT_NODE}/telemetry", f"/{TILT_NODE}/markers"
-        self.topics = {
-            "/base_orientation": QUATERNION_TYPE,
-            "/base_state": ODOMETRY_TYPE,
-            "/tilt": VECTOR_TYPE,
-            self._figures: JOINT_STATE_TYPE,
-            self._markers: MARKERS_TYPE,
-        }
 
-    def outputs(self, new: NewMessage) -> Iterator[Output]:
-        """Yield the messages; see `NodeOutputs`."""
-        messages = {topic: new(kind) for topic, kind in self.topics.items()}
-        messages[self._figures].name = list(self._telemetry.names)
-        world, base = self._world, self._base
-        for estimate in self._estimates:
+def _telemetry(node: str, telemetry: Telemetry[Any], new: NewMessage) -> Callable[[int, Any], Output]:
+    """Return what makes the figures of an estimate and its stamp [ns]."""
+    topic, message = f"/{node}/telemetry", new(JOINT_STATE_TYPE)
+    message.name = list(telemetry.names)
+    return lambda stamp_ns, estimate: (
+        stamp_ns,
+        topic,
+        figures_to_msg(stamp_ns, telemetry.values(estimate, 0.0), message),
+    )
+
+
+def _own_topics(node: str) -> dict[str, str]:
+    return {f"/{node}/telemetry": JOINT_STATE_TYPE, f"/{node}/markers": MARKERS_TYPE}
+
+
+def _markers(node: str, new: NewMessage) -> Callable[[int, list[Any]], Output]:
+    """Return what makes an array of markers at a stamp [ns]."""
+    topic, array = f"/{node}/markers", new(MARKERS_TYPE)
+
+    def drawn(stamp_ns: int, markers: list[Any]) -> Output:
+        array.markers = markers
+        return stamp_ns, topic, array
+
+    return drawn
+
+
+def _tilt_outputs(run: ReplayRun, pipelines: Pipelines, pipeline: TiltPipeline) -> NodeOutputs:
+    """Return what the node tilt_observer publishes."""
+    topics = {
+        "/base_orientation": QUATERNION_TYPE,
+        "/base_state": ODOMETRY_TYPE,
+        "/tilt": VECTOR_TYPE,
+        **_own_topics(TILT_NODE),
+    }
+    world, contacts = pipelines.tilt_options.world_frame, dict(run.contact_loads)
+    base = pipelines.tilt_options.base_frame or pipeline.robot.base_link
+
+    def outputs(new: NewMessage) -> Iterator[Output]:
+        messages = {topic: new(kind) for topic, kind in topics.items()}
+        figures = _telemetry(TILT_NODE, TiltTelemetry(pipeline.contacts), new)
+        markers, types = _markers(TILT_NODE, new), _marker_types(new)
+        for estimate in run.base:
             stamp_ns = estimate.state.stamp_ns
             orientation = orientation_to_msg(estimate.state, messages["/base_orientation"], world)
             yield stamp_ns, "/base_orientation", orientation
             yield stamp_ns, "/base_state", odometry_to_msg(estimate, messages["/base_state"], world, base)
             yield stamp_ns, "/tilt", tilt_to_msg(estimate, messages["/tilt"], base)
-            figures = self._telemetry.values(estimate, 0.0)
-            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
-            loads = self._loads.get(stamp_ns)
-            if loads is not None:
-                array = messages[self._markers]
-                array.markers = tilt_markers(_marker_types(new), estimate, loads, base)
-                yield stamp_ns, self._markers, array
+            yield figures(stamp_ns, estimate)
+            if stamp_ns in contacts:
+                yield markers(stamp_ns, tilt_markers(types, estimate, contacts[stamp_ns], base))
+
+    return NodeOutputs(topics, outputs)
 
 
-class _InertialOutputs(NodeOutputs):
-    """What the node inertial_ekf publishes."""
+def _inertial_outputs(run: ReplayRun, pipeline: InertialPipeline) -> NodeOutputs:
+    """Return what the node inertial_ekf publishes."""
+    links = [link.estimate.link for link in run.inertial[0].links] if run.inertial else []
+    inertias, payloads, covariances = (
+        {link: f"/{name}/{topic_token(link)}" for link in links}
+        for name in ("link_inertias", "payloads", "link_covariances")
+    )
+    topics = {
+        **dict.fromkeys((*inertias.values(), *payloads.values()), INERTIA_TYPE),
+        **dict.fromkeys(covariances.values(), JOINT_STATE_TYPE),
+        "/torque_residual": JOINT_STATE_TYPE,
+        **_own_topics(INERTIAL_NODE),
+        "/external_wrench": WRENCH_TYPE,
+        "/load_location": DIAGNOSTICS_TYPE,
+    }
+    noise, model = pipeline.noise_parameters, pipeline.model
+    telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
 
-    def __init__(self, estimates: Sequence[InertialEstimate], pipelines: Pipelines) -> None:
-        assert pipelines.inertial is not None
-        self._estimates = estimates
-        links = [link.estimate.link for link in estimates[0].links] if estimates else []
-        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
-        self._telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
-        self._figures, self._markers = f"/{INERTIAL_NODE}/telemetry", f"/{INERTIAL_NODE}/markers"
-        self._inertias, self._payloads, self._covariances = (
-            {link: f"/{name}/{topic_token(link)}" for link in links}
-            for name in ("link_inertias", "payloads", "link_covariances")
-        )
-        self.topics = {
-            **dict.fromkeys((*self._inertias.values(), *self._payloads.values()), INERTIA_TYPE),
-            **dict.fromkeys(self._covariances.values(), JOINT_STATE_TYPE),
-            "/torque_residual": JOINT_STATE_TYPE,
-            self._figures: JOINT_STATE_TYPE,
-            self._markers: MARKERS_TYPE,
-            "/external_wrench": WRENCH_TYPE,
-            "/load_location": DIAGNOSTICS_TYPE,
-        }
-
-    def outputs(self, new: NewMessage) -> Iterator[Output]:
-        """Yield the messages; see `NodeOutputs`."""
-        messages = {topic: new(kind) for topic, kind in self.topics.items()}
-        messages[self._figures].name = list(self._telemetry.names)
-        for link, topic in self._covariances.items():
-            messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), link
-        events, drawn = LocatedEvents(), MarkerPace()
-        for estimate in self._estimates:
+    def outputs(new: NewMessage) -> Iterator[Output]:
+        messages = {topic: new(kind) for topic, kind in topics.items()}
+        for name, topic in covariances.items():
+            messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), name
+        figures = _telemetry(INERTIAL_NODE, telemetry, new)
+        markers, types = _markers(INERTIAL_NODE, new), _marker_types(new)
+        events, pace = LocatedEvents(), MarkerPace()
+        for estimate in run.inertial:
             stamp_ns = estimate.stamp_ns
-            yield from self._links(estimate, messages)
+            for link in estimate.links:
+                name = link.estimate.link
+                for topic, inertia in ((inertias[name], link.published), (payloads[name], link.payload)):
+                    yield stamp_ns, topic, inertia_to_msg(StampedInertia(stamp_ns, inertia), messages[topic])
+                upper, topic = upper_triangle(parameter_covariance(link)), covariances[name]
+                yield stamp_ns, topic, figures_to_msg(stamp_ns, upper.tolist(), messages[topic])
             if estimate.measured:
                 residual = torque_residual_to_msg(estimate, messages["/torque_residual"])
                 yield stamp_ns, "/torque_residual", residual
-            figures = self._telemetry.values(estimate, 0.0)
-            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+            yield figures(stamp_ns, estimate)
             push = external_wrench_of(estimate)
             if push is not None:
                 wrench = wrench_to_msg(push[0], messages["/external_wrench"], push[1])
@@ -186,55 +203,33 @@ class _InertialOutputs(NodeOutputs):
             event = events.take(estimate)
             if event is not None:
                 yield stamp_ns, "/load_location", _event(event.health, stamp_ns, INERTIAL_NODE, new)
-            if drawn.due(stamp_ns):
-                array = messages[self._markers]
-                array.markers = inertial_markers(_marker_types(new), estimate)
-                yield stamp_ns, self._markers, array
+            if pace.due(stamp_ns):
+                yield markers(stamp_ns, inertial_markers(types, estimate))
 
-    def _links(self, estimate: InertialEstimate, messages: Mapping[str, Any]) -> Iterator[Output]:
-        stamp_ns = estimate.stamp_ns
-        for link in estimate.links:
-            name = link.estimate.link
-            for topic, inertia in (
-                (self._inertias[name], link.published),
-                (self._payloads[name], link.payload),
-            ):
-                stamped = StampedInertia(stamp_ns, inertia)
-                yield stamp_ns, topic, inertia_to_msg(stamped, messages[topic])
-            upper, topic = upper_triangle(parameter_covariance(link)), self._covariances[name]
-            yield stamp_ns, topic, figures_to_msg(stamp_ns, upper.tolist(), messages[topic])
+    return NodeOutputs(topics, outputs)
 
 
-class _TrunkOutputs(NodeOutputs):
-    """What the node trunk_payload publishes."""
+def _trunk_outputs(run: ReplayRun, pipeline: TrunkPayloadPipeline) -> NodeOutputs:
+    """Return what the node trunk_payload publishes, requests only when they change."""
+    topics = {
+        "/trunk_inertia": INERTIA_TYPE,
+        "/payload": INERTIA_TYPE,
+        **_own_topics(PAYLOAD_NODE),
+        "/base_reference": POSE_TYPE,
+        "/hold": BOOL_TYPE,
+        "/load_change": DIAGNOSTICS_TYPE,
+    }
 
-    def __init__(self, estimates: Sequence[PayloadEstimate], pipelines: Pipelines) -> None:
-        assert pipelines.payload is not None
-        self._estimates = estimates
-        self._telemetry = PayloadTelemetry(pipelines.payload.trunk)
-        self._figures, self._markers = f"/{PAYLOAD_NODE}/telemetry", f"/{PAYLOAD_NODE}/markers"
-        self.topics = {
-            "/trunk_inertia": INERTIA_TYPE,
-            "/payload": INERTIA_TYPE,
-            self._figures: JOINT_STATE_TYPE,
-            self._markers: MARKERS_TYPE,
-            "/base_reference": POSE_TYPE,
-            "/hold": BOOL_TYPE,
-            "/load_change": DIAGNOSTICS_TYPE,
-        }
-
-    def outputs(self, new: NewMessage) -> Iterator[Output]:
-        """Yield the messages, requests only when they change; see `NodeOutputs`."""
-        messages = {topic: new(kind) for topic, kind in self.topics.items()}
-        messages[self._figures].name = list(self._telemetry.names)
-        events, held, asked, drawn = PayloadEvents(), None, None, MarkerPace()
-        for estimate in self._estimates:
+    def outputs(new: NewMessage) -> Iterator[Output]:
+        messages = {topic: new(kind) for topic, kind in topics.items()}
+        figures = _telemetry(PAYLOAD_NODE, PayloadTelemetry(pipeline.trunk), new)
+        markers, types = _markers(PAYLOAD_NODE, new), _marker_types(new)
+        events, held, asked, pace = PayloadEvents(), None, None, MarkerPace()
+        for estimate in run.payload:
             stamp_ns = estimate.stamp_ns
             for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
-                stamped = StampedInertia(stamp_ns, inertia)
-                yield stamp_ns, topic, inertia_to_msg(stamped, messages[topic])
-            figures = self._telemetry.values(estimate, 0.0)
-            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+                yield stamp_ns, topic, inertia_to_msg(StampedInertia(stamp_ns, inertia), messages[topic])
+            yield figures(stamp_ns, estimate)
             if estimate.hold != held:
                 held = messages["/hold"].data = estimate.hold
                 yield stamp_ns, "/hold", messages["/hold"]
@@ -245,27 +240,10 @@ class _TrunkOutputs(NodeOutputs):
             asked = reference
             for event in events.take(estimate):
                 yield stamp_ns, "/load_change", _event(event.health, stamp_ns, PAYLOAD_NODE, new)
-            if drawn.due(stamp_ns):
-                array = messages[self._markers]
-                array.markers = _of_trunk(_marker_types(new), estimate)
-                yield stamp_ns, self._markers, array
+            if pace.due(stamp_ns):
+                yield markers(stamp_ns, _of_trunk(types, estimate))
 
-
-class _Diagnostics(NodeOutputs):
-    """What all nodes publish about their health."""
-
-    topics: Mapping[str, str] = {DIAGNOSTICS: DIAGNOSTICS_TYPE}
-
-    def __init__(self, reports: Sequence[tuple[int, str, Sequence[Health]]]) -> None:
-        self._reports = reports
-
-    def outputs(self, new: NewMessage) -> Iterator[Output]:
-        """Yield the reports; see `NodeOutputs`."""
-        array, key_value = new(DIAGNOSTICS_TYPE), partial(new, KEY_VALUE_TYPE)
-        for stamp_ns, node, parts in self._reports:
-            set_stamp(array.header.stamp, stamp_ns)
-            array.status = [health_to_msg(part, node, new(STATUS_TYPE), key_value) for part in parts]
-            yield stamp_ns, DIAGNOSTICS, array
+    return NodeOutputs(topics, outputs)
 
 
 def _of_trunk(new: MarkerTypes, estimate: PayloadEstimate) -> list[Any]:

@@ -136,23 +136,17 @@ class Replay:
             log_ns = message.log_ns
             now_ns = log_ns + self._offset_ns
             if self.hold_out_ns is not None and log_ns >= self.hold_out_ns:
-                self._hold_out()
+                self.hold_out_ns = None
+                if self._readers.inertial is not None:
+                    self._readers.inertial.set_enabled(False)
             for take in self._takers[message.topic]:
                 take(message, now_ns)
             self.counts[message.topic] += 1
             self._tick(now_ns)
             if log_ns >= next_report:
-                self._report(now_ns)
                 yield log_ns
                 next_report = log_ns + REPORT_NS
-        for pipeline in self._nodes.values():
-            run.health.extend(pipeline.health(log_ns + self._offset_ns))
         yield log_ns
-
-    def _hold_out(self) -> None:
-        self.hold_out_ns = None
-        if self._readers.inertial is not None:
-            self._readers.inertial.set_enabled(False)
 
     def _tick(self, now_ns: int) -> None:
         """Tick all pipelines, that of the tilt first."""
@@ -179,13 +173,16 @@ class Replay:
         if self._readers.tilt is not None and self._loads_pace.due(stamp_ns):
             self.run.contact_loads.append((stamp_ns, self._readers.tilt.contact_loads))
 
-    def _report(self, now_ns: int) -> None:
-        """Ask the pipelines how they are, as often as the nodes do."""
-        reports = self.run.reports
-        if reports and 0 <= now_ns - reports[-1][0] < HEALTH_NS:
-            return
-        for node, pipeline in self._nodes.items():
-            reports.append((now_ns, node, pipeline.health(now_ns)))
+    def report(self, log_ns: int) -> None:
+        """Ask the pipelines at a log time [ns] how they are, as often as the nodes do."""
+        reports, now_ns = self.run.reports, log_ns + self._offset_ns
+        if not reports or not 0 <= now_ns - reports[-1][0] < HEALTH_NS:
+            reports.extend((now_ns, node, one.health(now_ns)) for node, one in self._nodes.items())
+
+    def close(self, log_ns: int) -> None:
+        """Ask the pipelines at the end, a log time [ns], how they are."""
+        for pipeline in self._nodes.values():
+            self.run.health.extend(pipeline.health(log_ns + self._offset_ns))
 
 
 def replay_recording(
@@ -229,9 +226,11 @@ def replay_recording(
         replay.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
     started = time.perf_counter()
     with no_cycle_collection():
-        for now_ns in replay.steps(begin_ns):
+        for log_ns in replay.steps(begin_ns):
+            replay.report(log_ns)
             if progress is not None:
-                progress(seconds(now_ns - begin_ns))
+                progress(seconds(log_ns - begin_ns))
+        replay.close(log_ns)
     run = replay.run
     run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns)
     run.wall_s = time.perf_counter() - started

@@ -1,8 +1,8 @@
-"""Results of a replay as files: tables and the metrics."""
+"""Results of a replay as files: their names, and the tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,19 @@ from inertial_estimation.errors import RecordingError
 from inertial_estimation.files.outputs import write_table
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
+from inertial_estimation.payload.estimate import PayloadTelemetry
 from inertial_estimation.replay.base_errors import BaseErrors, yaws
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
-from inertial_estimation.telemetry import AGE, Telemetry
+from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
+
+if TYPE_CHECKING:
+    from inertial_estimation.configuration.pipelines import Pipelines
+    from inertial_estimation.replay.replay_metrics import ReplayResults
+    from inertial_estimation.replay.replay_run import ReplayRun
 
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
@@ -44,72 +50,148 @@ FIGURES = (
     *(TILT_FIGURE, BASE_STATE_FIGURE, BIAS_FIGURE),
     *(MASS_FIGURE, COM_FIGURE, INERTIA_FIGURE, NIS_FIGURE, *TORQUE_FIGURES, TRUNK_FIGURE),
 )
-BASE_COLUMNS = (
-    *("stamp_ns", "qx", "qy", "qz", "qw", "tilt_x", "tilt_y", "tilt_z"),
-    *("gyro_bias_x", "gyro_bias_y", "gyro_bias_z", "contacts"),
-)
-LINK_COLUMNS = (
-    *("stamp_ns", "link", "mass", "com_x", "com_y", "com_z"),
-    *("ixx", "ixy", "ixz", "iyy", "iyz", "izz", "nis", "accepted"),
-)
-TRUNK_COLUMNS = (
-    *("stamp_ns", "link", "mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
-    *("identified_mass", "identified_com_x", "identified_com_y", "identified_com_z"),
-    *("mass_sigma", "com_sigma_x", "com_sigma_y", "com_sigma_z", "residual", "phase", "at_rest", "hold"),
-)
-TIME_COLUMNS = ("time_s", "stamp_ns")
-STATE_COLUMNS = (
-    *TIME_COLUMNS,
-    *("x", "y", "z", "roll", "pitch", "yaw", "vx", "vy", "vz", "wx", "wy", "wz"),
-    *("cov_xx", "cov_xy", "cov_xz", "cov_yy", "cov_yz", "cov_zz"),
-)
-ERROR_COLUMNS = (
-    *TIME_COLUMNS,
-    *("trusted", "tilt_error_deg", "yaw_error_deg", "error_x", "error_y", "error_z"),
-)
-EstimateT = TypeVar("EstimateT")
+CENTRE, MOMENTS = ("com_x", "com_y", "com_z"), ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+Table = dict[str, Any]
+"""Columns by name, all of one length: numbers, integers, flags or texts."""
 
 
-def write_base_orientation(path: Path, series: TiltSeries) -> None:
-    """Write the base estimates, one row each; contacts in use are separated by spaces.
+def result_tables(run: "ReplayRun", results: "ReplayResults", pipelines: "Pipelines") -> dict[str, Table]:
+    """Return the tables of a replay by the names of their files.
 
-    Args:
-        path: File to write, CSV with the columns `BASE_COLUMNS`.
-        series: Base estimates.
+    `base_orientation.csv`, `link_inertias.csv` (published, about the centre of mass, link axes; a row per
+    link and stamp) and `trunk_inertia.csv` (as published and as identified) hold what the nodes publish;
+    `base_state.csv` pose (roll, pitch and yaw [rad]), twist in the base frame and covariance of small
+    rotations of the base in its frame [rad^2]; `base_errors.csv` errors against a reference, at its stamps,
+    in degrees and metres; the files of the nodes the figures of their topics telemetry, without their age.
     """
-    numbers = np.hstack([series.quaternions_xyzw, series.tilts_B, series.gyro_biases_I]).tolist()
-    rows = zip(series.stamps_ns.tolist(), numbers, series.contacts, strict=True)
-    write_table(path, BASE_COLUMNS, ([t, *map(number_text, row), " ".join(c)] for t, row, c in rows))
+    tables: dict[str, Table] = {}
+    time, tilt, inertial, payload = results.time, results.tilt, results.inertial, results.payload
+    if len(tilt.stamps_ns) and pipelines.tilt is not None:
+        tables[BASE_FILE] = base_orientation_table(tilt)
+        tables[STATE_FILE] = _timed(time, tilt.stamps_ns) | _base_state(tilt)
+        figures = _figures(TiltTelemetry(pipelines.tilt.contacts), run.base)
+        tables[TELEMETRY_FILES[TILT_NODE]] = _timed(time, tilt.stamps_ns) | figures
+    if results.tilt_errors is not None:
+        errors = _timed(time, results.tilt_errors.stamps_ns) | _errors(
+            results.tilt_errors, results.base_errors
+        )
+        tables[ERRORS_FILE] = errors
+    if len(inertial.stamps_ns) and pipelines.inertial is not None:
+        tables[LINK_FILE] = link_inertias_table(inertial)
+        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
+        links = [link.link for link in inertial.links]
+        telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
+        figures = _figures(telemetry, run.inertial)
+        tables[TELEMETRY_FILES[INERTIAL_NODE]] = _timed(time, inertial.stamps_ns) | figures
+    if payload is not None and pipelines.payload is not None:
+        tables[TRUNK_FILE] = _trunk(payload)
+        figures = _figures(PayloadTelemetry(pipelines.payload.trunk), run.payload)
+        tables[TELEMETRY_FILES[PAYLOAD_NODE]] = _timed(time, payload.stamps_ns) | figures
+    return tables
 
 
-def write_link_inertias(path: Path, series: InertialSeries) -> None:
-    """Write the published inertias (about the centre of mass, link axes), one row per link and stamp.
+def write_result_table(path: Path, table: Table) -> None:
+    """Write a table as CSV: times to microseconds, numbers to nine digits.
 
-    Args:
-        path: File to write, CSV with the columns `LINK_COLUMNS`.
-        series: Inertial estimates.
+    Beside a time, an empty field stands for what is not known.
     """
-    write_table(path, LINK_COLUMNS, _link_rows(series))
+    nothing = "" if "time_s" in table else "nan"
+    columns = [
+        _texts(column, nothing, ".6f" if name == "time_s" else ".9g") for name, column in table.items()
+    ]
+    write_table(path, list(table), zip(*columns, strict=True))
 
 
-def write_trunk_inertia(path: Path, series: PayloadSeries) -> None:
-    """Write the trunk as published (about the centre of mass, link axes) and as identified, a row per stamp.
+def _texts(column: Any, nothing: str, form: str) -> Sequence[Any]:
+    values = np.asarray(column)
+    if values.dtype == np.float64:
+        return [nothing if value != value else format(value, form) for value in values.tolist()]
+    texts: list[Any] = (values.astype(np.int64) if values.dtype == np.bool_ else values).tolist()
+    return texts
 
-    Args:
-        path: File to write, CSV with the columns `TRUNK_COLUMNS`.
-        series: Estimates of the trunk.
-    """
-    h = series
-    published = (h.published_masses, h.published_coms_L, upper_entries(h.published_inertias_Lcm))
-    identified = (h.masses, h.coms_L, h.mass_sigmas, h.com_sigmas, h.residuals)
-    numbers = np.column_stack([*published, *identified]).tolist()
-    rest = zip(h.phases, h.at_rest.tolist(), h.holds.tolist(), strict=True)
-    rows = zip(h.stamps_ns.tolist(), numbers, rest, strict=True)
-    write_table(
-        path,
-        TRUNK_COLUMNS,
-        ([t, h.link, *map(number_text, row), p, int(r), int(s)] for t, row, (p, r, s) in rows),
+
+def _timed(time: TimeAxis, stamps_ns: NDArray[np.int64]) -> Table:
+    return {"time_s": time.of(stamps_ns), "stamp_ns": stamps_ns}
+
+
+def _named(names: Sequence[str], *columns: Array) -> Table:
+    """Return columns by their names."""
+    return dict(zip(names, np.column_stack(columns).T, strict=True))
+
+
+def base_orientation_table(series: TiltSeries) -> Table:
+    """Return the base estimates; contacts in use are separated by spaces."""
+    names = (*("qx", "qy", "qz", "qw"), *_xyz("tilt"), *_xyz("gyro_bias"))
+    numbers = _named(names, series.quaternions_xyzw, series.tilts_B, series.gyro_biases_I)
+    contacts = [" ".join(contacts) for contacts in series.contacts]
+    return {"stamp_ns": series.stamps_ns, **numbers, "contacts": contacts}
+
+
+def link_inertias_table(series: InertialSeries) -> Table:
+    """Return the published inertias, the links of one stamp one after the other."""
+    n, links = len(series.stamps_ns), series.links
+    inertias = [_inertia(x.published_masses, x.published_coms_L, x.published_inertias_Lcm) for x in links]
+    return {
+        "stamp_ns": np.repeat(series.stamps_ns, len(links)),
+        "link": [link.link for link in links] * n,
+        **{name: np.column_stack([one[name] for one in inertias]).ravel() for name in inertias[0]},
+        "nis": np.repeat(series.nis, len(links)),
+        "accepted": np.repeat(series.accepted, len(links)),
+    }
+
+
+def _inertia(masses: Array, coms_L: Array, inertias_Lcm: Array) -> Table:
+    return _named(("mass", *CENTRE, *MOMENTS), masses, coms_L, upper_entries(inertias_Lcm))
+
+
+def _trunk(series: PayloadSeries) -> Table:
+    return {
+        "stamp_ns": series.stamps_ns,
+        "link": [series.link] * len(series.stamps_ns),
+        **_inertia(series.published_masses, series.published_coms_L, series.published_inertias_Lcm),
+        **_named(("identified_mass", *_xyz("identified_com")), series.masses, series.coms_L),
+        **_named(("mass_sigma", *_xyz("com_sigma")), series.mass_sigmas, series.com_sigmas),
+        "residual": series.residuals,
+        "phase": series.phases,
+        "at_rest": series.at_rest,
+        "hold": series.holds,
+    }
+
+
+def _base_state(series: TiltSeries) -> Table:
+    angles = Rotation.from_quat(series.quaternions_xyzw).as_euler("ZYX")[:, ::-1]
+    angles[:, 2] = yaws(series.quaternions_xyzw)
+    names = (*"xyz", "roll", "pitch", "yaw", "vx", "vy", "vz", "wx", "wy", "wz")
+    motion = _named(names, series.positions_W, angles, series.velocities_B, series.angular_rates_B)
+    return motion | _named(
+        [name.replace("i", "cov_") for name in MOMENTS], upper_entries(series.covariances_B)
     )
+
+
+def _errors(tilt: TiltErrors, base: BaseErrors | None) -> Table:
+    yaw, position = np.full(len(tilt.errors), np.nan), np.full((len(tilt.errors), 3), np.nan)
+    if base is not None:
+        yaw = np.degrees(base.yaw_errors)
+        position = position if base.position_errors_W is None else base.position_errors_W
+    angles = {"tilt_error_deg": np.degrees(tilt.errors), "yaw_error_deg": yaw}
+    return {"trusted": tilt.trusted, **angles, **_named(_xyz("error"), position)}
+
+
+def _figures(telemetry: Any, estimates: Sequence[Any]) -> Table:
+    """Return the figures that a node publishes on its topic telemetry, without their age."""
+    table = _named(telemetry.names, np.array([telemetry.values(estimate, 0.0) for estimate in estimates]))
+    return {name: column for name, column in table.items() if name != AGE}
+
+
+def _xyz(name: str) -> list[str]:
+    return [f"{name}_{axis}" for axis in "xyz"]
+
+
+def upper_entries(matrices: Array) -> Array:
+    """Return the entries xx, xy, xz, yy, yz, zz of symmetric matrices, shape (n, 6)."""
+    entries: Array = matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return entries
 
 
 def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
@@ -130,96 +212,3 @@ def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     if not flags:
         raise RecordingError(f"'{path}' has no flags, expected one 0 or 1 per reference sample")
     return np.array(flags, dtype=bool)
-
-
-def _link_rows(series: InertialSeries) -> Iterable[list[Any]]:
-    tables = [
-        np.column_stack(
-            [link.published_masses, link.published_coms_L, upper_entries(link.published_inertias_Lcm)]
-        )
-        for link in series.links
-    ]
-    values = [table.tolist() for table in tables]
-    nis, accepted = series.nis.tolist(), series.accepted.tolist()
-    for k, stamp_ns in enumerate(series.stamps_ns.tolist()):
-        for link, table in zip(series.links, values, strict=True):
-            yield [stamp_ns, link.link, *map(number_text, table[k]), number_text(nis[k]), int(accepted[k])]
-
-
-def upper_entries(matrices: Array) -> Array:
-    """Return the entries xx, xy, xz, yy, yz, zz of symmetric matrices, shape (n, 6)."""
-    entries: Array = matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return entries
-
-
-def number_text(value: float) -> str:
-    """Return a number as all tables have it."""
-    return f"{value:.9g}"
-
-
-def write_base_state(path: Path, series: TiltSeries, time: TimeAxis) -> None:
-    """Write pose, twist and covariance of the base, as on the topic base_state.
-
-    Args:
-        path: File to write, CSV with the columns `STATE_COLUMNS`: position in the world [m], roll, pitch and
-            yaw [rad], velocity and angular velocity in the base frame [m/s, rad/s], covariance of small
-            rotations of the base in its frame [rad^2].
-        series: Base estimates.
-        time: The time axis.
-    """
-    angles = Rotation.from_quat(series.quaternions_xyzw).as_euler("ZYX")[:, ::-1]
-    angles[:, 2] = yaws(series.quaternions_xyzw)
-    covariances = upper_entries(series.covariances_B)
-    columns = (series.positions_W, angles, series.velocities_B, series.angular_rates_B, covariances)
-    _write(path, STATE_COLUMNS, series.stamps_ns, np.column_stack(columns), time)
-
-
-def write_base_errors(path: Path, tilt: TiltErrors, base: BaseErrors | None, time: TimeAxis) -> None:
-    """Write the errors of the base against the reference, at the stamps of the reference.
-
-    Args:
-        path: File to write, CSV with the columns `ERROR_COLUMNS`: angles in degrees, position in the world
-            [m]; empty where the reference does not contain the quantity.
-        tilt: Errors of the tilt.
-        base: Errors of yaw and position, at the same stamps.
-        time: The time axis.
-    """
-    yaw, position = np.full(len(tilt.errors), np.nan), np.full((len(tilt.errors), 3), np.nan)
-    if base is not None:
-        yaw = np.degrees(base.yaw_errors)
-        position = position if base.position_errors_W is None else base.position_errors_W
-    numbers = np.column_stack([tilt.trusted, np.degrees(tilt.errors), yaw, position])
-    _write(path, ERROR_COLUMNS, tilt.stamps_ns, numbers, time)
-
-
-def write_telemetry(
-    path: Path,
-    telemetry: Telemetry[EstimateT],
-    estimates: Sequence[EstimateT],
-    stamps_ns: NDArray[np.int64],
-    time: TimeAxis,
-) -> None:
-    """Write the figures that a node publishes on its topic telemetry, one column each, without their age.
-
-    Args:
-        path: File to write, CSV; the columns after `TIME_COLUMNS` have the names of the figures.
-        telemetry: Converts estimates to named figures.
-        estimates: The estimates, in order.
-        stamps_ns: Their stamps [ns], shape (n,).
-        time: The time axis.
-    """
-    kept = [k for k, name in enumerate(telemetry.names) if name != AGE]
-    names = (*TIME_COLUMNS, *(telemetry.names[k] for k in kept))
-    numbers = np.array([telemetry.values(estimate, 0.0) for estimate in estimates])[:, kept]
-    _write(path, names, stamps_ns, numbers, time)
-
-
-def _write(
-    path: Path, columns: Sequence[str], stamps_ns: NDArray[np.int64], numbers: Array, time: TimeAxis
-) -> None:
-    rows = zip(time.of(stamps_ns).tolist(), stamps_ns.tolist(), numbers.tolist(), strict=True)
-    write_table(path, columns, (_texts(at, stamp, row) for at, stamp, row in rows))
-
-
-def _texts(at: float, stamp_ns: int, row: Iterable[float]) -> list[Any]:
-    return [f"{at:.6f}", stamp_ns, *("" if value != value else number_text(value) for value in row)]

@@ -9,9 +9,10 @@ import pytest
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.replay.estimate_series import inertial_series, tilt_series
 from inertial_estimation.replay.result_files import (
+    base_orientation_table,
+    link_inertias_table,
     read_trusted,
-    write_base_orientation,
-    write_link_inertias,
+    write_result_table,
 )
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -46,7 +47,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_base_orientation(tmp_path: Path) -> None:
-    write_base_orientation(tmp_path / "b.csv", tilt_series([base(7), base(1_700_000_000_123_456_789)]))
+    series = tilt_series([base(7), base(1_700_000_000_123_456_789)])
+    write_result_table(tmp_path / "b.csv", base_orientation_table(series))
     header = (tmp_path / "b.csv").read_text().splitlines()[0]
     assert header == (
         "stamp_ns,qx,qy,qz,qw,tilt_x,tilt_y,tilt_z,gyro_bias_x,gyro_bias_y,gyro_bias_z,contacts"
@@ -60,7 +62,8 @@ def test_base_orientation(tmp_path: Path) -> None:
 
 
 def test_link_inertias_are_the_published_ones(tmp_path: Path) -> None:
-    write_link_inertias(tmp_path / "l.csv", inertial_series([inertial(1, True), inertial(2, False)]))
+    series = inertial_series([inertial(1, True), inertial(2, False)])
+    write_result_table(tmp_path / "l.csv", link_inertias_table(series))
     header = (tmp_path / "l.csv").read_text().splitlines()[0]
     assert header == "stamp_ns,link,mass,com_x,com_y,com_z,ixx,ixy,ixz,iyy,iyz,izz,nis,accepted"
     first, second = rows_of(tmp_path / "l.csv")
