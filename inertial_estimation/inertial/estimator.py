@@ -76,35 +76,43 @@ class StepOutcome:
         return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
 
 
-class HandOverPace:
-    """Largest rate of change of published masses: faster for a load that has been located.
+class PacedLinks:
+    """The published links, handed over faster for a load that has been located."""
 
-    Attributes:
-        since: Time since the last measurement [s].
-    """
-
-    def __init__(self) -> None:
-        """Begin without a load."""
-        self.since = math.inf
-        self._fast_until, self._loads = -math.inf, 0
-
-    def rate(self, usual: float, time_ns: int, supervisor: Supervisor | None) -> float:
-        """Return it now [kg/s].
+    def __init__(self, links: PublishedLinks, supervisor: Supervisor | None) -> None:
+        """Begin without a load.
 
         Args:
-            usual: While no load has been located [kg/s].
-            time_ns: Time of the measurement [ns].
+            links: The links.
             supervisor: Has the loads; None: nothing locates any.
         """
-        if supervisor is None:
-            return usual
-        loads = supervisor.loads
+        self.links, self._supervisor = links, supervisor
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to nominal at once."""
+        self.links.reset()
+        self._fast_until, self._loads = -math.inf, 0
+
+    def advance(self, time_ns: int, dt: float, rate: float) -> LinkEstimates:
+        """Move what is published towards the estimates.
+
+        Args:
+            time_ns: Time of the step [ns].
+            dt: Time since the step before [s].
+            rate: Largest rate of change of a mass while no load has been located [kg/s].
+        """
+        if self._supervisor is None:
+            return self.links.advance(dt, rate)
+        loads = self._supervisor.loads
         if loads.count > self._loads:
             self._loads = loads.count
             self._fast_until = time_ns + 2e9 * HAND_OVER_S
         if loads.varying:
-            return max(usual, float(supervisor.table.load_size[0]) / FOLLOWED_S)
-        return max(usual, abs(loads.last_kg) / HAND_OVER_S) if time_ns < self._fast_until else usual
+            rate = max(rate, float(self._supervisor.table.load_size[0]) / FOLLOWED_S)
+        elif time_ns < self._fast_until:
+            rate = max(rate, abs(loads.last_kg) / HAND_OVER_S)
+        return self.links.advance(dt, rate, tuple(loads.varying))
 
 
 class InformedDirections:
@@ -176,8 +184,10 @@ class InertialEstimator:
             )
         self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
         idle = model.idle_covariances()
-        self._links = PublishedLinks(model.published, idle, config.hand_over_rate)
-        self._links.set_estimated(model.bodies)
+        self._published = PacedLinks(
+            PublishedLinks(model.published, idle, config.hand_over_rate), self.supervisor
+        )
+        self._published.links.set_estimated(model.bodies)
         self._bound = _chi_square(len(rows))
         self.learning = True
         self.steps: dict[Decision, int] = {}
@@ -205,9 +215,9 @@ class InertialEstimator:
         self.filter.reset()
         if self.supervisor is not None:
             self.supervisor.reset()
-        self._links.reset()
+        self._published.reset()
         self.steps.clear()
-        self._pace = HandOverPace()
+        self._since = math.inf  # time since the last measurement [s]
         self._last: InertialEstimate | None = None  # the last one that followed a measurement
         self.directions = InformedDirections(self.model.unknowns.n_inferred)
 
@@ -263,7 +273,7 @@ class InertialEstimator:
             )
         assert equation.state is not None
         speed = float(np.abs(equation.state.v).max(initial=0.0))
-        dt, self._pace.since = min(self._pace.since + step.dt, self.config.window), 0.0
+        dt, self._since = min(self._since + step.dt, self.config.window), 0.0
         block = self.model.block(equation, self.believed(), dt, step.time_ns)
         if self.bias.active:
             return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, dt))
@@ -273,12 +283,18 @@ class InertialEstimator:
             return self._outcome(block, Decision.DISABLED)
         if isinstance(self.filter, LogCholeskyEkf):
             outcome = self._outcome(block, Decision.ACCEPTED)
-            return _counted(self.steps, replace(outcome, decision=self.filter.update(block)))
+            return self._counted(replace(outcome, decision=self.filter.update(block)))
         assert self.supervisor is not None
-        outcome = self._outcome(block, _decision(self.supervisor, self.located))
+        holding = Decision.PUSHED if self.located is not None else Decision.FROZEN
+        learning = self.supervisor.phase is Phase.LEARNING
+        outcome = self._outcome(block, Decision.ACCEPTED if learning else holding)
         causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
         self.supervisor.feed(BankBlock(block, causes, equation))
-        return _counted(self.steps, outcome)
+        return self._counted(outcome)
+
+    def _counted(self, outcome: StepOutcome) -> StepOutcome:
+        self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
+        return outcome
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
@@ -298,8 +314,8 @@ class InertialEstimator:
         """
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        self._links.take(posterior.at.pi_C, posterior.body_covariances)
-        links = self._handed_over(step.time_ns, step.dt)
+        self._published.links.take(posterior.at.pi_C, posterior.body_covariances)
+        links = self._published.advance(step.time_ns, step.dt, self.config.hand_over_rate)
         self.directions.follow(step.time_ns, posterior.P[:k, :k], model.unknowns.prior_covariance[:k, :k])
         assert step.equation.state is not None
         self._last = InertialEstimate(
@@ -328,17 +344,11 @@ class InertialEstimator:
             time_ns: Time of the step [ns].
             dt: Time since the step before [s].
         """
-        self._pace.since += dt
+        self._since += dt
         if self._last is None:
             return None
-        links = self._handed_over(time_ns, dt)
+        links = self._published.advance(time_ns, dt, self.config.hand_over_rate)
         return replace(self._last, stamp_ns=stamp_ns, links=links, measured=False)
-
-    def _handed_over(self, time_ns: int, dt: float) -> LinkEstimates:
-        rate = self._pace.rate(self.config.hand_over_rate, time_ns, self.supervisor)
-        return self._links.advance(
-            dt, rate, () if self.supervisor is None else tuple(self.supervisor.loads.varying)
-        )
 
     @property
     def located(self) -> LocatedCause | None:
@@ -378,18 +388,7 @@ class InertialEstimator:
         assert self.supervisor is not None
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
-        self._links.set_estimated(self.model.bodies)
-
-
-def _counted(steps: dict[Decision, int], outcome: StepOutcome) -> StepOutcome:
-    steps[outcome.decision] = steps.get(outcome.decision, 0) + 1
-    return outcome
-
-
-def _decision(supervisor: Supervisor, located: LocatedCause | None) -> Decision:
-    if supervisor.phase is Phase.LEARNING:
-        return Decision.ACCEPTED
-    return Decision.PUSHED if located is not None else Decision.FROZEN
+        self._published.links.set_estimated(self.model.bodies)
 
 
 def built_filter(
