@@ -127,10 +127,12 @@ def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
 
 
 def _no_legs(limbs: Sequence[Limb], like_legs: Sequence[int]) -> str:
+    ends = listing((limbs[i].end for i in like_legs), limit=4)
+    if len(like_legs) == 1:
+        return f"{ends} looks like a leg, but no other limb is its mirror image"
     if like_legs:
         return (
-            f"{listing((limbs[i].end for i in like_legs), limit=4)} look like legs, but are no mirror images "
-            "across the xz plane of the base (z must be upwards)"
+            f"{ends} look like legs, but are no mirror images across the base's xz plane (z must be upwards)"
         )
     return (
         "it has a single limb"
