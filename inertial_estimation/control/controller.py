@@ -194,6 +194,8 @@ class WholeBodyController:
         self.gait.set_config(config.walking, config.crawl)
         joints = self.dynamics.robot.joint_names
         self._posture = PostureGains.of(config.posture, joints, self._legs)
+        margin = config.balance.margin
+        self._support = [inner_points(contact, margin) for contact in self._builder.contacts]
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -273,14 +275,12 @@ class WholeBodyController:
         if target.fresh:
             self._feedback.reset()
         balance, error = self.config.balance, dcm - target.dcm
-        support = np.vstack(
-            [
-                (frame.p_BF_W + inner_points(contact, balance.margin) @ frame.R_WF.T)[:, :2]
-                for (contact, frame), capacity in zip(feet, target.capacity, strict=True)
-                if capacity > 0.0
-            ]
-        )
-        cop = self._feedback.centre_of_pressure(balance, error, target.zmp, support, omega, h)
+        corners = [
+            frame.p_BF_W[:2] + points @ frame.R_WF[:2].T
+            for points, (_, frame), capacity in zip(self._support, feet, target.capacity, strict=True)
+            if capacity > 0.0
+        ]
+        cop = self._feedback.centre_of_pressure(balance, error, target.zmp, np.vstack(corners), omega, h)
         motions = [contact.motion(frame, target.R_WG) for contact, frame in feet]
         tasks = self._tasks(state, target, omega**2 * (state.com[:2] - cop), motions)
         weight = STANDARD_GRAVITY * state.mass

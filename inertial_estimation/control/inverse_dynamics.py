@@ -178,7 +178,11 @@ class ProgramBuilder:
         """
         (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[NORMAL]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
-        weighted = A * np.concatenate([np.broadcast_to(t.weight, len(t.b)) for t in tasks])[:, None]
+        weights, end = np.empty(len(b)), 0
+        for task in tasks:
+            weights[end : end + len(task.b)] = task.weight
+            end += len(task.b)
+        weighted = weights[:, None] * A
         H, g = np.diag(self._weights), np.zeros(n)
         H[:nv, :nv] += weighted.T @ A
         g[:nv] = -b @ weighted

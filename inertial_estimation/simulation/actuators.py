@@ -42,8 +42,10 @@ class Motors:
 
     def advance(self) -> None:
         """Advance the lag by one step."""
-        change = self._command - self.tau
-        self.tau = self._command if self._blend == 1.0 else self.tau + self._blend * change
+        if self._blend == 1.0:
+            self.tau = self._command
+        else:
+            self.tau = self.tau + self._blend * (self._command - self.tau)
 
 
 class EndStops:

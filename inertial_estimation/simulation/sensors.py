@@ -189,6 +189,7 @@ class SensorSuite:
         self._queues: list[tuple[int, Callable[[int, Array], Any], deque[Any]]] = [
             (_delay_in_steps(kind, config), measure, deque()) for kind, measure in measures.items()
         ]
+        self._due = {-delay % self.period for delay, _, _ in self._queues}
 
     def begin(self, forces_W: Array) -> None:
         """Measure the robot at rest, for readings that arrive before the first delayed measurement.
@@ -202,7 +203,7 @@ class SensorSuite:
 
     def due(self, step: int) -> bool:
         """Return whether any sensor measures at a step, counted from the beginning."""
-        return any((step + delay) % self.period == 0 for delay, _, _ in self._queues)
+        return step % self.period in self._due
 
     def measure(self, step: int, forces_W: Array) -> None:
         """Measure the current state with the sensors that are due.
