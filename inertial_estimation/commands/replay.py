@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from inertial_estimation.configuration.pipelines import Pipelines
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import BagRecording
+    from inertial_estimation.replay.replay import ReplayRun
     from inertial_estimation.replay.replay_metrics import ReplayReference
-    from inertial_estimation.replay.replay_run import ReplayRun
 
 EXAMPLES = (
     "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",

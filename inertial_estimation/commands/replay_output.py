@@ -15,8 +15,8 @@ from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.consistency import NOISE_BAND
+from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.replay_run import ReplayRun
 from inertial_estimation.replay.result_files import (
     BASE_ERRORS,
     ESTIMATES_BAG,

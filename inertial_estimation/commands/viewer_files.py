@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command 
     from inertial_estimation.recordings.recording import Recording
     from inertial_estimation.replay.metrics import TiltErrors
     from inertial_estimation.replay.payload_response import PayloadScene
+    from inertial_estimation.replay.replay import ReplayWatcher
     from inertial_estimation.replay.replay_metrics import ReplayReference
-    from inertial_estimation.replay.replay_watcher import ReplayWatcher
     from inertial_estimation.simulation.sensors import SensorReadings
     from inertial_estimation.view.demo_run_view import DemoRunView
     from inertial_estimation.view.estimate_view import EstimateView

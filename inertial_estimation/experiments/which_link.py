@@ -31,8 +31,7 @@ from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.replay.replay import ReplayWatcher, replay_recording
 from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball

@@ -30,9 +30,8 @@ from inertial_estimation.plots.style import (
 )
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.base_errors import BaseErrors, yaws
-from inertial_estimation.replay.estimate_series import TiltSeries
+from inertial_estimation.replay.estimate_series import PayloadSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
-from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
     BASE_STATE_FIGURE,

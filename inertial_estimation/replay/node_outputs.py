@@ -47,7 +47,7 @@ from inertial_estimation.recordings.marker_messages import (
 )
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import Health, StampedInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 from inertial_estimation.telemetry import InertialTelemetry, Telemetry, TiltTelemetry

@@ -2,9 +2,11 @@
 
 import gc
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
@@ -16,20 +18,96 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import RecordedMessage, Recording
-from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.replay.replay_watcher import ReplayWatcher
-from inertial_estimation.signals import NANOSECONDS, BaseEstimate, seconds
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    BaseEstimate,
+    ContactLoad,
+    Health,
+    InertialEstimate,
+    JointReading,
+    WrenchSample,
+    seconds,
+)
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
 CHECKED_NS = 30 * NANOSECONDS  # of the recording whose data are checked
 HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
+
+
+@dataclass
+class ReplayRun:
+    """Results of a replay.
+
+    Attributes:
+        base: Base estimates in order.
+        inertial: Inertial estimates in order.
+        payload: Estimates of the trunk and its payload in order.
+        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
+        wrenches: Wrenches that were read, by contact.
+        tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
+        inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
+        payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
+        data_s: Length of what was replayed [s].
+        wall_s: How long it took, reading the recording included [s].
+        health: Last health report of the pipelines about their inputs.
+        reports: Every second of the recording, the health of each pipeline: stamp [ns], node, parts.
+        contact_loads: The contacts of the tilt pipeline at 10 Hz of the stamps: stamp [ns] of the estimate
+            and its contacts.
+        checks: Verdicts on the data, where they were checked.
+        start_ns: Stamp of the start of the recording [ns].
+        begin_ns: Stamp from which on it was replayed [ns].
+        end_ns: Stamp of its end [ns].
+        clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
+    """
+
+    base: list[BaseEstimate] = field(default_factory=list)
+    inertial: list[InertialEstimate] = field(default_factory=list)
+    payload: list[PayloadEstimate] = field(default_factory=list)
+    efforts: Sequence[JointReading] = ()
+    wrenches: dict[str, Sequence[WrenchSample]] = field(default_factory=dict)
+    tilt_tick_ns: list[float] = field(default_factory=list)
+    inertial_tick_ns: list[float] = field(default_factory=list)
+    payload_tick_ns: list[float] = field(default_factory=list)
+    data_s: float = 0.0
+    wall_s: float = 0.0
+    health: list[Health] = field(default_factory=list)
+    reports: list[tuple[int, str, list[Health]]] = field(default_factory=list)
+    contact_loads: list[tuple[int, tuple[ContactLoad, ...]]] = field(default_factory=list)
+    checks: list[Finding] = field(default_factory=list)
+    start_ns: int = 0
+    begin_ns: int = 0
+    end_ns: int = 0
+    clock_offset_ns: int = 0
+
+    @property
+    def realtime_factor(self) -> float:
+        """Seconds of recording per second of wall clock."""
+        return self.data_s / self.wall_s if self.wall_s > 0.0 else 0.0
+
+
+class ReplayWatcher(ABC):
+    """Sees the joint states of a recording and the estimates as they are made, without affecting them."""
+
+    @abstractmethod
+    def push_joints(self, reading: JointReading) -> None:
+        """See a joint state, before the estimates that follow from it."""
+
+    @abstractmethod
+    def see(
+        self,
+        base: Sequence[BaseEstimate],
+        inertial: Sequence[InertialEstimate],
+        payload: Sequence[PayloadEstimate],
+    ) -> None:
+        """See the estimates of one tick, in order of time; any of them may be empty."""
 
 
 class ReplayReaders(NamedTuple):
@@ -269,17 +347,11 @@ def _check_times(recording: Recording, start_s: float, hold_out_s: float | None)
 
 @contextmanager
 def no_cycle_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would only traverse all stored estimates repeatedly.
-
-    What has been stored then counts as old: the next collection of new objects does not traverse it, either.
-    """
+    """Pause the garbage collector, which would only traverse all stored estimates repeatedly."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # else somebody has put objects aside, which are to stay there
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()

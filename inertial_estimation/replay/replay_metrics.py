@@ -13,6 +13,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.diagnosis.finding import as_json
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import TrueInertias, read_truth
 from inertial_estimation.replay.base_errors import BaseErrors, base_errors
@@ -20,8 +21,10 @@ from inertial_estimation.replay.consistency import innovation_metrics
 from inertial_estimation.replay.estimate_series import (
     LINK_PARAMETERS,
     InertialSeries,
+    PayloadSeries,
     TiltSeries,
     inertial_series,
+    payload_series_of,
     tilt_series,
 )
 from inertial_estimation.replay.metrics import (
@@ -34,13 +37,7 @@ from inertial_estimation.replay.metrics import (
     tilt_errors,
     verticals,
 )
-from inertial_estimation.replay.payload_series import (
-    PayloadSeries,
-    load_changes,
-    payload_series_of,
-    trunk_metrics,
-)
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries, torque_error, torque_series
@@ -123,6 +120,39 @@ def _errors(true: LinkInertia, mass: float, com_L: Array, sigmas: Array) -> dict
         "com_error_m": error[1:].tolist(),
         "com_error_sigmas": in_sigmas[1:].tolist(),
     }
+
+
+def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
+    """Return the last estimate of the trunk, for `metrics.json`."""
+    measured = np.isfinite(np.array([last.mass_sigma, *last.com_sigma_B]))
+    names = ("mass", "com_x", "com_y", "com_z")
+    return {
+        "link": last.estimate.link,
+        "mass_kg": last.estimate.mass,
+        "mass_sigma_kg": last.mass_sigma,
+        "payload_kg": last.payload.mass,
+        "com_m": last.estimate.com_L.tolist(),
+        "com_sigma_m": last.com_sigma_B.tolist(),
+        "not_informed": [name for name, known in zip(names, measured, strict=True) if not known],
+        "residual_m": last.residual,
+        "method": last.method,
+        "phase": last.phase.value,
+        "converged": last.converged,
+    }
+
+
+def load_changes(series: PayloadSeries, time: TimeAxis) -> list[dict[str, Any]]:
+    """Return the events, for `metrics.json`; times count from the start of the recording."""
+    return [
+        {
+            "stamp_ns": event.stamp_ns,
+            "time_s": time.at(event.stamp_ns),
+            "kind": event.kind,
+            "message": event.message,
+            **event.values,
+        }
+        for event in series.events
+    ]
 
 
 LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same

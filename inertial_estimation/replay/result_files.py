@@ -15,17 +15,16 @@ from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.payload.estimate import PayloadTelemetry
 from inertial_estimation.replay.base_errors import BaseErrors, yaws
-from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
+from inertial_estimation.replay.estimate_series import InertialSeries, PayloadSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
-from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
 
 if TYPE_CHECKING:
     from inertial_estimation.configuration.pipelines import Pipelines
+    from inertial_estimation.replay.replay import ReplayRun
     from inertial_estimation.replay.replay_metrics import ReplayResults
-    from inertial_estimation.replay.replay_run import ReplayRun
 
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"

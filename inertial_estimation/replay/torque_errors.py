@@ -13,7 +13,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.estimate_series import InertialSeries
 from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, relative_error
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 

@@ -8,7 +8,7 @@ import numpy as np
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
-from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.replay.replay import ReplayWatcher
 from inertial_estimation.signals import BaseEstimate, ContactLoad, Decision, InertialEstimate, JointReading
 from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk
 from inertial_estimation.view.robot_view import RobotView

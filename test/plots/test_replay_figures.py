@@ -7,9 +7,8 @@ import pytest
 
 from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
-from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, TiltSeries
+from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, PayloadSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors
-from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import FIGURES
 from inertial_estimation.replay.time_axis import TimeAxis

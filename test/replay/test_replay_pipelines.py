@@ -20,10 +20,8 @@ from inertial_estimation.recordings.recording import (
     RecordingEntry,
     read_orientations,
 )
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.replay.replay_run import ReplayRun
-from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import (
     BaseEstimate,
     Health,

@@ -16,8 +16,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure

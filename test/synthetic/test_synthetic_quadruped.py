@@ -11,8 +11,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.replay.replay_run import ReplayRun
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
