@@ -41,7 +41,8 @@ def live(args: argparse.Namespace, nodes: list[str], links: list[str]) -> LiveRe
             while time.monotonic() < end:
                 time.sleep(0.05)
                 listener.take()
-                processes.check()
+                if player is None or player.poll() is None:
+                    processes.check()
                 if player is None and listener.listening:
                     player = processes.start("player", play)
                 if player is not None and player.poll() is not None and math.isinf(end):

@@ -2,7 +2,7 @@
 
 import argparse
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +207,36 @@ def checked_rrd(args: argparse.Namespace) -> Path | None:
     except ImportError as error:
         raise MissingDependencyError("--rrd needs the package 'rerun-sdk': pip install rerun-sdk") from error
     return output_file(args.rrd, ".rrd", "--rrd")
+
+
+def provenance_of(
+    args: argparse.Namespace,
+    options: Iterable[str],
+    *,
+    bags: Iterable[str | Path],
+    urdf: tuple[str, str],
+    parameters: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return the provenance of a command's results; see `configuration.provenance`.
+
+    Args:
+        args: Arguments of the command.
+        options: Names of those that determine the results, besides files and parameters.
+        bags: Recordings that were read.
+        urdf: Where the robot description came from unless ``--urdf`` says so, and its text.
+        parameters: All parameters in effect, by node and dotted name.
+    """
+    from inertial_estimation.configuration.provenance import provenance
+
+    return provenance(
+        bags=bags,
+        configs=args.config,
+        urdf_source=args.urdf or urdf[0],
+        urdf=urdf[1],
+        overrides=args.param,
+        options={name: getattr(args, name) for name in options},
+        parameters=parameters,
+    )
 
 
 def completed_by(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:

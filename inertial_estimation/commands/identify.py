@@ -20,6 +20,7 @@ from inertial_estimation.commands.terminal import (
     print_warnings,
     progress_bar,
     recording_with_warnings,
+    table_lines,
 )
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
@@ -173,14 +174,12 @@ def _source(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier, urdf: str
 ) -> dict[str, Any]:
     from inertial_estimation.configuration.node_names import IDENTIFICATION
-    from inertial_estimation.configuration.provenance import provenance
     from inertial_estimation.parameters import parameter_values
 
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in parameter_values(config).items()
     }
-    urdf_source = args.urdf or config.robot.urdf
     return {
         "robot": identifier.robot.model.name,
         "bags": [str(bag) for bag in args.bags],
@@ -188,14 +187,12 @@ def _source(
         "validation_bags": [str(bag) for bag in args.validate],
         "split_s": args.split,
         "config": list(args.config),
-        "settings": {**settings, "urdf": urdf_source[:200]},
-        "provenance": provenance(
+        "settings": {**settings, "urdf": (args.urdf or config.robot.urdf)[:200]},
+        "provenance": arguments.provenance_of(
+            args,
+            OPTIONS,
             bags=[*args.bags, *args.unloaded, *args.validate],
-            configs=args.config,
-            urdf_source=urdf_source,
-            urdf=urdf,
-            overrides=args.param,
-            options={name: getattr(args, name) for name in OPTIONS},
+            urdf=(config.robot.urdf, urdf),
             parameters={IDENTIFICATION: settings},
         ),
     }
@@ -246,15 +243,19 @@ def print_summary(folder: Path, run: IdentificationRun) -> None:
 
 
 def _print_methods(report: IdentificationReport) -> None:
-    print(f"{'method':<22}{'fitted':>9}{'other':>9}{'cost':>10}{'other':>10}   bodies")
+    rows: list[tuple[str, ...]] = [("method", "fitted", "other", "cost", "other", "bodies")]
     for name, one in report.methods.items():
         bad = sum(1 for body in one.bodies if body.violations)
-        mark = " (written)" if name == report.chosen else ""
         verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
-        print(
-            f"{name:<22}{_percent(one.relative_error):>9}{_percent(one.relative_error_validation):>9}"
-            f"{one.cost:>10.3g}{one.cost_validation:>10.3g}   {verdict}{mark}"
+        rows.append(
+            (
+                f"{name} (written)" if name == report.chosen else name,
+                *map(_percent, (one.relative_error, one.relative_error_validation)),
+                *(f"{cost:.3g}" for cost in (one.cost, one.cost_validation)),
+                verdict,
+            )
         )
+    print("\n".join(table_lines(rows)))
 
 
 def _print_base(result: MethodResult) -> None:

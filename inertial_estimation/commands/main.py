@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -58,32 +58,6 @@ class CommandParser(argparse.ArgumentParser):
             )
 
 
-def complete(
-    commands: Mapping[str, str], add_arguments: Callable[[str, argparse.ArgumentParser], None]
-) -> None:
-    """Answer a shell that asks for completions (package argcomplete), and exit; unasked nothing happens.
-
-    Only the module of the command in the line is imported.
-
-    Args:
-        commands: Names and descriptions of the commands.
-        add_arguments: Declares the arguments of one of them.
-    """
-    if "_ARGCOMPLETE" not in os.environ:
-        return
-    import argcomplete
-
-    words = os.environ.get("COMP_LINE", "").split()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parsers = parser.add_subparsers()
-    for name, text in commands.items():
-        command = parsers.add_parser(name, help=text)
-        if name in words:
-            add_arguments(name, command)
-    argcomplete.autocomplete(parser)
-
-
 PROGRAM = "inertial-estimation"
 COMMANDS = {
     "init": "write the parameter file of a robot from its URDF",
@@ -121,7 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
         answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
-    complete(COMMANDS, lambda command, parser: _load(command).add_arguments(parser))
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+        _complete()
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
@@ -144,6 +119,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Terminated) as ended:
         _print_written(getattr(args, "output", None), begin_ns)
         return 128 + ended.number if isinstance(ended, Terminated) else 130
+
+
+def _complete() -> None:
+    """Answer the shell (package argcomplete) and exit; only the module of the command is imported."""
+    import argcomplete
+
+    words = os.environ.get("COMP_LINE", "").split()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parsers = parser.add_subparsers()
+    for name, text in COMMANDS.items():
+        command = parsers.add_parser(name, help=text)
+        if name in words:
+            _load(name).add_arguments(command)
+    argcomplete.autocomplete(parser)
 
 
 def _without_command(given: list[str]) -> int:

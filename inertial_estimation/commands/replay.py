@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings, progress_bar, recording_with_warnings
@@ -100,7 +100,14 @@ def run(args: argparse.Namespace) -> int:
             )
             view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
-        evaluation.metrics["provenance"] = _provenance(args, pipelines, topic)
+        evaluation.metrics["provenance"] = arguments.provenance_of(
+            args,
+            OPTIONS,
+            bags=[args.bag],
+            urdf=(str(pipelines.values["urdf"]), pipelines.urdf),
+            parameters=pipelines.parameters,
+        )
+        evaluation.metrics["provenance"]["options"]["reference"] = topic  # the one that was found
         with result_folder(folder, OWN_FILES) as partial:
             if args.format != "mcap":
                 write_tables(partial, result, evaluation, pipelines)
@@ -117,20 +124,6 @@ def _hold_out(result: ReplayRun, args: argparse.Namespace) -> int | None:
     from inertial_estimation.signals import NANOSECONDS
 
     return None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
-
-
-def _provenance(args: argparse.Namespace, pipelines: Pipelines, reference: str) -> dict[str, Any]:
-    from inertial_estimation.configuration.provenance import provenance
-
-    return provenance(
-        bags=[args.bag],
-        configs=args.config,
-        urdf_source=args.urdf or str(pipelines.values["urdf"]),
-        urdf=pipelines.urdf,
-        overrides=args.param,
-        options={**{name: getattr(args, name) for name in OPTIONS}, "reference": reference},
-        parameters=pipelines.parameters,
-    )
 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:

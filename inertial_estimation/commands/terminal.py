@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inertial_estimation.recordings.recording import BagRecording
 
-NAME_WIDTH = 22  # of the column of names before values
 WIDEST = 32  # characters of a column in a table
 LINE_PERIOD_S = 10.0  # between two lines; what takes less prints none
 
@@ -91,12 +90,6 @@ def progress_words(title: str) -> Iterator[Callable[[str], None]]:
     finally:
         if live:
             print(f"\r{' ' * (len(title) + 42)}\r", end="", file=sys.stderr, flush=True)
-
-
-def print_values(values: Mapping[str, str]) -> None:
-    """Print a line for each value, its name in a column before it."""
-    for name, value in values.items():
-        print(f"{name:<{NAME_WIDTH}}{value}")
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:

@@ -118,7 +118,9 @@ def run(args: argparse.Namespace) -> int:
     variations = parse_variations(args.vary, tuned_runs[0].configs)
     objectives = chosen_objectives(args.objective, variations, referenced=bool(args.reference))
     judging = Judging(references, args.folds, args.settle)
-    source = _provenance(args, runs)
+    first = runs[0]
+    urdf = str(next(iter(first.parameters.values()))["urdf"]), first.urdf
+    source = arguments.provenance_of(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
     with (
@@ -210,21 +212,6 @@ def _storage(args: argparse.Namespace) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as folder:
         yield str(Path(folder) / "tuning.log")
-
-
-def _provenance(args: argparse.Namespace, runs: Sequence[RecordedRun]) -> dict[str, Any]:
-    from inertial_estimation.configuration.provenance import provenance
-
-    first = runs[0]
-    return provenance(
-        bags=args.bags,
-        configs=args.config,
-        urdf_source=args.urdf or str(next(iter(first.parameters.values()))["urdf"]),
-        urdf=first.urdf,
-        overrides=args.param,
-        options={name: getattr(args, name) for name in OPTIONS},
-        parameters=first.parameters,
-    )
 
 
 def _identity(source: dict[str, Any]) -> str:

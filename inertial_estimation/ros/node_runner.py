@@ -9,6 +9,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -64,34 +65,21 @@ def whole_body_controller() -> int:
     return _run_class("inertial_estimation.ros.whole_body_controller_node", "WholeBodyControllerNode")
 
 
-class _StartUp:
-    """Handles SIGINT and SIGTERM while a node starts.
+_started = threading.Event()
 
-    Until rclpy handles the signals, they end the process immediately: no resource is open yet, and an
-    exception in the middle of an import would be converted to another one. rclpy's own handlers shut its
-    context down and then call the previous handlers, which do nothing at that point.
+
+def _end_at_once(_number: int, _frame: FrameType | None) -> None:
+    """End a node that starts: no resource is open yet, and an exception of an import would be converted.
+
+    Later it does nothing: rclpy's own handlers shut its context down, and then call the previous handlers.
     """
-
-    def __init__(self) -> None:
-        self._handed_over = False
-
-    def take_signals(self) -> None:
-        for number in SIGNALS:
-            signal.signal(number, self._on_signal)
-
-    def hand_over(self) -> None:
-        self._handed_over = True
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if not self._handed_over:
-            os._exit(0)
-
-
-_START_UP = _StartUp()
+    if not _started.is_set():
+        os._exit(0)
 
 
 def _run_class(module: str, name: str) -> int:
-    _START_UP.take_signals()
+    for number in SIGNALS:
+        signal.signal(number, _end_at_once)
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(_HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
         return 0
@@ -133,7 +121,7 @@ def run_node(
         return _fail(str(error))
     # Compiling takes minutes where nothing is kept on disk: without a node, a signal ends it at once.
     warm_up()
-    _START_UP.hand_over()
+    _started.set()
     try:
         executor = (make_executor or NodeExecutor)()
         node = _built(build)

@@ -332,7 +332,7 @@ def test_a_signal_while_functions_are_compiled_ends_a_command_with_its_own_code(
 
     module = importlib.import_module("inertial_estimation.commands.main")
     monkeypatch.setattr(module, "_load", lambda *_: SimpleNamespace(run=run))
-    parser = SimpleNamespace(parse_args=lambda _: SimpleNamespace())
+    parser = SimpleNamespace(parse_args=lambda *_: None)
     monkeypatch.setattr(module, "command_parser", lambda _: parser)
     assert main(["replay"]) == 128 + signal.SIGTERM
     assert "Traceback" not in capsys.readouterr().err
