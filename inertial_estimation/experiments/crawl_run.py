@@ -26,7 +26,7 @@ from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `walking.most_steps`
+ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `MOST_STEPS` of a gait
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 TrunkSource = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""

@@ -9,7 +9,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.control.config import WalkingConfig
+from inertial_estimation.control.walking.gait import MOST_STEPS
 from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
 from inertial_estimation.experiments.crawl_run import ENDLESS_SWINGS, perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment
@@ -68,4 +68,4 @@ def test_a_robot_perturbed_robot_differs_in_masses_offsets_and_bias():
 
 def test_the_walk_is_no_longer_than_the_controller_accepts() -> None:
     """A command of more steps is refused, and the robot stands through the experiment."""
-    assert WalkingConfig().most_steps >= ENDLESS_SWINGS
+    assert MOST_STEPS >= ENDLESS_SWINGS
