@@ -279,10 +279,16 @@ def _print_base(result: MethodResult) -> None:
 def _print_payload(load: PayloadResult) -> None:
     import numpy as np
 
-    com, sigma = (", ".join(f"{c:.4f}" for c in values) for values in (load.inertia.com_F, load.com_sigma))
-    moments = ", ".join(f"{value:.3g}" for value in np.diag(load.inertia.inertia_Fcm))
+    from inertial_estimation.identification.identification_result import rounded
+
+    def digits(values: Any, sigmas: Any) -> str:
+        return ", ".join(f"{rounded(float(v), float(s)):.8g}" for v, s in zip(values, sigmas, strict=True))
+
+    com, sigma = digits(load.inertia.com_F, load.com_sigma), ", ".join(f"{s:.2g}" for s in load.com_sigma)
+    moments = digits(np.diag(load.inertia.inertia_Fcm), np.diag(load.inertia_sigma))
     spread = ", ".join(f"{value:.2g}" for value in np.diag(load.inertia_sigma))
-    print(f"payload               {load.inertia.mass:.4g} kg (sigma {load.mass_sigma:.2g}) on '{load.link}'")
+    mass = digits([load.inertia.mass], [load.mass_sigma])
+    print(f"payload               {mass} kg (sigma {load.mass_sigma:.2g}) on '{load.link}'")
     if not load.mass_known:
         print("                      centre of mass and inertia not determined: the mass may be zero")
         return

@@ -9,6 +9,16 @@ from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
+HELD_BACK_SHARE = 0.2  # of a value by the data alone, that it differs from the one found, to be reported
+
+
+def rounded(value: float, sigma: float) -> float:
+    """Return a value rounded to the second digit of its standard deviation, to three digits without one."""
+    size = sigma if 0.0 < sigma < math.inf else 0.1 * abs(value)
+    if not size or not math.isfinite(value):
+        return value
+    return round(value, 1 - math.floor(math.log10(size)))
+
 
 class Identifiability(Enum):
     """Identifiability of one parameter from the data.
@@ -33,7 +43,8 @@ class ParameterResult:
         value: Identified value.
         sigma: Standard deviation of the identified value from the residuals of the rows; infinite where the
             data do not determine it (`value` then comes from the nominal value, a bound or a prior).
-            identifiability: Its identifiability from the data.
+        identifiability: Its identifiability from the data.
+        alone: Value by the data alone, without prior or bound; NaN where they do not determine it.
     """
 
     name: str
@@ -42,6 +53,13 @@ class ParameterResult:
     value: float
     sigma: float
     identifiability: Identifiability
+    alone: float = math.nan
+
+    @property
+    def held_back(self) -> bool:
+        """Whether a prior or a bound keeps the value far from what the data alone say."""
+        apart = abs(self.alone - self.value)
+        return apart > 2.0 * self.sigma and apart > HELD_BACK_SHARE * abs(self.alone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

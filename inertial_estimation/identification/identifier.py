@@ -215,7 +215,9 @@ class Identifier:
         if at_rest:
             equation = space.restricted(equation)
         validation = self._validation.stack if self._validation.stack.rows else None
-        evaluation = MethodEvaluation(self.parameters, space, sigma, stack, validation)
+        evaluation = MethodEvaluation(
+            self.parameters, space, space.minimum(equation), sigma, stack, validation
+        )
         results: dict[str, MethodResult] = {}
         unanswered = []
         for solver in solvers:
@@ -240,7 +242,7 @@ class Identifier:
             methods=results,
             chosen=chosen,
             warnings=(*self._warnings(stack, space, at_rest), *unanswered),
-            cost_least_squares=math.nan if at_rest else evaluation.least_cost(equation),
+            cost_least_squares=math.nan if at_rest else evaluation.least_cost(),
             unloaded=self._training.unloaded,
             inflation=inflation,
             held=self._held(None if at_rest else stack, space, sigma),

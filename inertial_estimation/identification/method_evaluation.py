@@ -16,7 +16,6 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.identification.methods import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.payload import payload_result
-from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
@@ -30,6 +29,7 @@ class MethodEvaluation:
     Attributes:
         parameters: The unknowns and their relation to the standard parameters.
         space: The identifiable space.
+        least: Least-squares solution in the identifiable space, shape (n,).
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
         validation: The validation rows; None without such data.
@@ -37,6 +37,7 @@ class MethodEvaluation:
 
     parameters: ParameterSet
     space: IdentifiableSpace
+    least: Array
     sigma: Array
     training: EquationStack
     validation: EquationStack | None
@@ -78,9 +79,9 @@ class MethodEvaluation:
         mean = self.parameters.standard(solution.x)[own].reshape(-1, 10)
         return TruncatedPosterior(mean, self.parameters.E[own] @ half, np.zeros(half.shape[1]))
 
-    def least_cost(self, equation: ReducedEquation) -> float:
+    def least_cost(self) -> float:
         """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""
-        return self._cost(self.training, self.space.minimum(equation))
+        return self._cost(self.training, self.least)
 
     def _payload(self, solution: MethodSolution, phi: Array) -> PayloadResult | None:
         payload, covariance = self.parameters.payload, solution.covariance
@@ -97,11 +98,9 @@ class MethodEvaluation:
         given = self.parameters
         verdicts = self.space.verdicts(given.E)
         sigma = self.space.deviations(given.E)
-        numbers = zip(given.nominal.tolist(), phi.tolist(), sigma.tolist(), strict=True)
-        return tuple(
-            ParameterResult(name, unit, *three, verdict)
-            for name, unit, three, verdict in zip(given.names, given.units, numbers, verdicts, strict=True)
-        )
+        alone = np.where(np.isfinite(sigma), given.standard(self.least), np.nan)
+        columns = (given.nominal.tolist(), phi.tolist(), sigma.tolist(), verdicts, alone.tolist())
+        return tuple(ParameterResult(*one) for one in zip(given.names, given.units, *columns, strict=True))
 
     def _bodies(self, phi: Array) -> tuple[BodyResult, ...]:
         found = []

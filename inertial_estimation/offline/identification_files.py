@@ -18,6 +18,7 @@ from inertial_estimation.identification.identification_result import (
     MethodResult,
     PayloadResult,
     RowError,
+    rounded,
 )
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.models.friction import FRICTION_TERMS
@@ -54,7 +55,9 @@ def write_identification(
     Raises:
         ConfigurationError: If the folder cannot be written into.
     """
-    friction = friction_parameters(run.result.friction, config, robot)
+    sigma = {p.name: p.sigma for p in run.result.parameters}
+    found = {name: rounded(value, sigma[name]) for name, value in run.result.friction.items()}
+    friction = friction_parameters(found, config, robot)
     texts = {
         JSON_FILE: json_text({**source, **report_values(run.report)}),
         URDF_FILE: run.urdf,

@@ -12,6 +12,7 @@ from inertial_estimation.identification.identification_result import (
     MethodResult,
     PayloadResult,
     RowError,
+    rounded,
 )
 from inertial_estimation.spatial import linear_algebra
 
@@ -22,6 +23,7 @@ WORSE_ROW_RATIO = 1.01  # error of a row over its nominal one, above which it is
 UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
 POSITIVE_TERMS = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # they are never zero
 FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a body is a plate or a rod
+THINNER_RATIO = 0.1  # second moment over that of the description below which a body has become thinner
 COST_RATIO = 2.0  # cost of a method over that of least squares, above which it is reported
 COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
 FRICTION_SHARE = 0.1  # of a joint's squared error, explained by friction above which it is reported
@@ -48,7 +50,7 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
         )
     found += _cost(report, result) + _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
-    found += _friction(result)
+    found += _friction(result) + _held_back(result)
     found += _uncertain(result) + _changes(result)
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
     if flat:
@@ -159,6 +161,21 @@ def _friction(result: MethodResult) -> list[str]:
     ]
 
 
+def _held_back(result: MethodResult) -> list[str]:
+    """Report friction that a prior or a bound holds."""
+    held = [
+        f"{p.name} {rounded(p.value, p.sigma):g} instead of {rounded(p.alone, p.sigma):g} {p.unit}"
+        for p in result.parameters
+        if p.name in result.friction and p.held_back
+    ]
+    if not held:
+        return []
+    return [
+        "a prior (friction.prior, or by the effort limits) or the condition that friction is positive holds "
+        f"what the data alone give otherwise: {listing(held, limit=MOST_NAMES)}"
+    ]
+
+
 def _uncertain(result: MethodResult) -> list[str]:
     kinds = [p.identifiability for p in result.parameters]
     alone, not_at_all = kinds.count(Identifiability.IDENTIFIABLE), kinds.count(Identifiability.NOT)
@@ -198,11 +215,9 @@ def _changes(result: MethodResult) -> list[str]:
 
 
 def _flat(body: BodyResult) -> bool:
-    """Whether the mass extends along only one or two directions, as at the bounds of consistency."""
+    """Whether the mass extends along only one or two directions, and less than in the description."""
     moments = linear_algebra.eigvalsh(body.inertia.inertia_Fcm)
     spread = 0.5 * moments.sum() - moments  # second moments along the principal axes
     nominal = linear_algebra.eigvalsh(body.nominal.inertia_Fcm)
     before = 0.5 * nominal.sum() - nominal
-    return bool(
-        spread.min() < FLAT_BODY_RATIO * spread.max() and before.min() >= FLAT_BODY_RATIO * before.max()
-    )
+    return bool(spread.min() < FLAT_BODY_RATIO * spread.max() and spread.min() < THINNER_RATIO * before.min())

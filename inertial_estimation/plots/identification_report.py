@@ -13,6 +13,7 @@ from inertial_estimation.identification.identification_result import (
     IdentificationReport,
     MethodResult,
     ParameterResult,
+    rounded,
 )
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
@@ -60,6 +61,7 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
         source=source,
         nan=float("nan"),
         nominal_error=nominal_error,
+        rounded=rounded,
         marks=MARKS,
         force_rows=BASE_ROWS[:3],
         diagnostics=result_diagnostics(report),
@@ -158,7 +160,13 @@ def figure_of_identified_masses(result: MethodResult) -> Any:
     axis.hlines(place, before, after, color=GREY, lw=0.8)
     axis.plot(before, place, "o", ms=5, mfc="white", color=BLACK, label="nominal")
     consistent = np.array([not body.violations for body in bodies])
-    axis.plot(after[consistent], place[consistent], "o", ms=5, color=COLOURS[0], label="identified")
+    kinds = {p.name: p.identifiability for p in result.parameters}
+    alone = np.array([kinds.get(f"{body.link}/m") is Identifiability.IDENTIFIABLE for body in bodies])
+    found, tied = consistent & alone, consistent & ~alone
+    axis.plot(after[found], place[found], "o", ms=5, color=COLOURS[0], label="identified")
+    if tied.any():
+        label = "not determined by itself"
+        axis.plot(after[tied], place[tied], "o", ms=5, mfc="white", color=GREY, label=label)
     if not consistent.all():
         axis.plot(
             after[~consistent], place[~consistent], "X", ms=7, color=COLOURS[1], label="inconsistent body"

@@ -54,7 +54,7 @@ def test_friction_file_is_what_the_nodes_read(tmp_path, config):
     values = load_config_file(tmp_path / "friction.yaml").shared
     robot = build_config(RobotConfig, values)
     assert robot.nominal_friction.joints == ("shoulder", "elbow")
-    assert robot.nominal_friction.coulomb == (0.3125, -0.21875)
+    assert robot.nominal_friction.coulomb == (0.312, -0.219), "to the second digit of sigma"
     assert robot.nominal_friction.viscous == ()
     assert robot.nominal_friction.smoothing_speed == config.friction.smoothing_speed
 

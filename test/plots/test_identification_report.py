@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from support.identification_scene import made_up_run
 
+from inertial_estimation.identification.identification_result import rounded
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.identification_report import (
     MOST_ROWS,
@@ -105,7 +106,7 @@ def test_it_can_be_read_on_a_phone_and_printed(page, html):
 
 def test_every_number_of_the_result_is_there(page, run):
     for p in run.result.parameters:
-        value = "stays" if p.name == "lower/mcy" else f"{p.value:.4g}"
+        value = "stays" if p.name == "lower/mcy" else f"{rounded(p.value, p.sigma):.4g}"
         assert f" {p.name.rpartition('/')[2]} {p.unit} {p.nominal:.4g} {value} " in page.text
     for row in (*run.result.direct, *run.result.validation):
         for value in (row.rms_measured, row.rms_nominal, row.rms):

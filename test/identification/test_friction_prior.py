@@ -1,0 +1,57 @@
+"""The prior of friction follows from the limits of the drives, or from the file, and says where it holds."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.identification.identification_result import rounded
+from inertial_estimation.offline.identification_setup import identification_config
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
+
+JOINT, TRUE_NM = "elbow_joint", 30.0  # its effort limit is 150 Nm
+
+
+def test_friction_of_the_size_of_the_drive_is_found_and_a_tight_prior_is_named(make_scene):
+    scene = make_scene("ur10_joint_limited_robot", links=["forearm_link"], friction__terms=["coulomb"])
+    found = {}
+    for stated in (0.0, 0.01):
+        identifier = scene.identifier(friction__prior__coulomb=stated)
+        x = np.zeros(len(identifier.parameters.unknowns))
+        x[identifier.parameters.unknowns.index(f"{JOINT}/coulomb")] = TRUE_NM
+        identifier.push(scene.recording(identifier, x, 1, seconds=2.0, torque_noise=5.0))
+        report = identifier.report(["consistent"])
+        said = [
+            one for one in result_diagnostics(report) if f"{JOINT}/coulomb" in one and "instead of" in one
+        ]
+        found[stated] = report.methods["consistent"].friction[f"{JOINT}/coulomb"], bool(said)
+    assert found[0.0][0] == pytest.approx(TRUE_NM, rel=0.1)
+    assert not found[0.0][1]
+    assert found[0.01][0] < 0.5 * TRUE_NM
+    assert found[0.01][1]
+
+
+def test_the_prior_of_the_filters_section_counts(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text("/**/inertial_ekf: {ros__parameters: {friction: {prior: {coulomb: 2000.0}}}}")
+    assert identification_config(load_config_file(path)).friction.prior.coulomb == 2000.0
+
+
+@pytest.mark.parametrize(
+    ("value", "sigma", "shown"),
+    [(1.23456, 0.0123, 1.235), (1234.5, 320.0, 1230.0), (0.12345, np.inf, 0.123), (0.0, 0.0, 0.0)],
+)
+def test_values_are_rounded_to_their_sigma(value, sigma, shown):
+    assert rounded(value, sigma) == pytest.approx(shown)
+
+
+@pytest.mark.parametrize("term", ["stiffness", "balance_sin"])
+def test_a_spring_is_identified(term, make_scene):
+    scene = make_scene(
+        "ur10_joint_limited_robot", links=["wrist_3_link"], friction__terms=["coulomb", "viscous", term]
+    )
+    identifier = scene.identifier()
+    x = np.zeros(len(identifier.parameters.unknowns))
+    x[identifier.parameters.unknowns.index(f"{JOINT}/{term}")] = 20.0
+    identifier.push(scene.recording(identifier, x, 1, seconds=2.0))
+    found = identifier.report(["consistent"]).methods["consistent"].friction[f"{JOINT}/{term}"]
+    assert found == pytest.approx(20.0, rel=1e-2)
