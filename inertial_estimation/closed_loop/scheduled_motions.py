@@ -7,7 +7,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.joint_limits import joint_limits
-from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.models.joint_trajectory import random_sines
 from inertial_estimation.signals import JointReading
 
 BAND_HZ = (0.1, 0.4)

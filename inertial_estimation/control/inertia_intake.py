@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_error_config import weight_of
+from inertial_estimation.models.sensor_errors import weight_of
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia, seconds
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

@@ -15,9 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.streams import RobotStreams, Stream
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.geometry_slopes import GravityTorques
-from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.nominal_load import NominalLoad
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes

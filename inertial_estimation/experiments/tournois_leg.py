@@ -31,8 +31,8 @@ from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.body_reference import estimated_bodies, robot_with_bodies
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.joint_trajectory import SineMotion
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise

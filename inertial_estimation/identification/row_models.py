@@ -8,10 +8,9 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.row_stream import RowModel
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import friction_model
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import RobotSetup

@@ -16,10 +16,9 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.identification.identification_config import SmoothingConfig
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.imu import ImuToBase
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother, triangle_weights
 from inertial_estimation.signals import NANOSECONDS, Array

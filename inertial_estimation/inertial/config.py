@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FrictionTerms, coulomb_law
-from inertial_estimation.models.known_friction import POSITION_TERMS
+from inertial_estimation.models.friction import POSITION_TERMS, FrictionTerms, coulomb_law
 from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.rows_config import RowsConfig
-from inertial_estimation.models.sensor_error_config import SensorErrorConfig
+from inertial_estimation.models.sensor_errors import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 

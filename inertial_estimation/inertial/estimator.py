@@ -20,9 +20,8 @@ from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
-from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
-from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, seconds
 from inertial_estimation.spatial import linear_algebra
 

@@ -24,7 +24,7 @@ from inertial_estimation.models.candidate_columns import CandidateColumns, candi
 from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import FrictionModel, friction_model
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors

@@ -19,13 +19,11 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.inputs.wrench_axes import SensorAxes
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
-from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount, ImuToBase
 from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.measured_state import MeasuredState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds

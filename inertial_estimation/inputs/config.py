@@ -3,17 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
-STANDARD_GRAVITY = G = 9.80665
 DEGREE, TURN = 0.017453292519943295, 6.283185307179586  # [rad]
-IMU_UNITS = {"m/s^2": ("force", 1.0), "g": ("force", G), "mg": ("force", 1e-3 * G)}
+IMU_UNITS = {
+    "m/s^2": ("force", 1.0),
+    "g": ("force", STANDARD_GRAVITY),
+    "mg": ("force", 1e-3 * STANDARD_GRAVITY),
+}
 IMU_UNITS |= {"rad/s": ("rate", 1.0), "deg/s": ("rate", DEGREE)}
 JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("position", TURN)}
 JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
 JOINT_UNITS |= {"Nm": ("effort", 1.0), "mNm": ("effort", 1e-3), "Ncm": ("effort", 0.01)}
-JOINT_UNITS |= {"kgcm": ("effort", 0.01 * G)}
+JOINT_UNITS |= {"kgcm": ("effort", 0.01 * STANDARD_GRAVITY)}
 JUMP_NS = NANOSECONDS  # gap that discards what changes quickly; difference between two different clocks
 
 

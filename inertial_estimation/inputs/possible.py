@@ -5,7 +5,7 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inputs.config import STANDARD_GRAVITY
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array

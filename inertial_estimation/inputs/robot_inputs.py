@@ -9,7 +9,7 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner
 from inertial_estimation.inputs.clocks import ClockGroup
-from inertial_estimation.inputs.config import STANDARD_GRAVITY, RobotInputConfig
+from inertial_estimation.inputs.config import RobotInputConfig
 from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.joints import JOINTS, JointInput
 from inertial_estimation.inputs.messages import (
@@ -23,6 +23,7 @@ from inertial_estimation.inputs.possible import REPORTED_NS, DropReason, base_st
 from inertial_estimation.inputs.sensors import IMU, ContactInput, ContactSource, ImuInput, RawScale
 from inertial_estimation.inputs.stream import Stream, StreamSpec
 from inertial_estimation.inputs.units import UnitDetector
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, check_contact
 from inertial_estimation.models.robot_model import RobotModel

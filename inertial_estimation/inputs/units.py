@@ -6,15 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.config import (
-    DEGREE,
-    IMU_UNITS,
-    JOINT_UNITS,
-    STANDARD_GRAVITY,
-    RobotInputConfig,
-    unit_factors,
-)
+from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, JOINT_UNITS, RobotInputConfig, unit_factors
 from inertial_estimation.inputs.sensors import FORCE, RATE
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array

@@ -20,22 +20,51 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.equation_terms import EquationTerms
-from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.known_friction import KnownFriction
-from inertial_estimation.models.measured_rows import MeasuredRows
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
+    ResolvedRows,
     RowSelection,
     slice_if_contiguous,
 )
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.row_covariance import RowCovariance
 from inertial_estimation.signals import Array
+
+LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredState:
+    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
+
+    Attributes:
+        q: Joint positions [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        a: Joint accelerations [rad/s^2], shape (n_joints,).
+        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
+        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
+        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
+        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
+        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
+        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
+        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
+            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array | None = None
+    f_B: Array | None = None
+    w_B: Array | None = None
+    wd_B: Array | None = None
+    wrenches: Array | None = None
+    sign: Array | None = None
+    accelerometer: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +106,80 @@ class InputPaths:
     contacts: Array
     picked: Indices
     projection: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRows:
+    """The measurement equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
+
+    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
+    N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
+    filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
+
+    Attributes:
+        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
+        value: dtau [Nm, N], shape (k, m).
+        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
+        basis: N of each time, shape (k, m, m'), or None where nothing is redundant.
+    """
+
+    regressor: Array
+    value: Array
+    measured: Array
+    basis: Array | None = None
+
+
+class RowCovariance:
+    """Covariance of the measured rows, from the noise of what they are computed from.
+
+    Attributes:
+        sigmas: Standard deviations of the sensed accelerations, shape (nv,), and of the components of the
+            measured wrenches, shape (6 n_contacts,) or empty; variance of each row itself, shape (m,).
+    """
+
+    def __init__(
+        self,
+        noise: MeasurementNoise,
+        robot: RobotModel,
+        rows: ResolvedRows,
+        n_contacts: int,
+    ) -> None:
+        """Lay out the standard deviations.
+
+        Args:
+            noise: The standard deviations; negative ones are derived from the robot.
+            robot: The robot.
+            rows: The measured rows.
+            n_contacts: Number of contacts.
+        """
+        noise = noise.for_robot(robot)
+        acceleration = [noise.joint_acceleration] * robot.n_joints
+        direct = [noise.torque] * robot.n_joints
+        if robot.floating_base:
+            base = 3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration]
+            acceleration = base + acceleration
+            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
+        variance = np.maximum(direct, LEAST)[rows.picked] ** 2
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
+        sensed = [float(mode.senses) for mode in rows.modes] if rows.sensed else []
+        sigma_wrench = np.array([share * sigma for share in sensed for sigma in wrench])
+        self.sigmas = np.array(acceleration), sigma_wrench, variance
+
+    def at(self, sensed: Array, contacts: Array) -> Array:
+        """Return R.
+
+        Args:
+            sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
+            contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
+
+        Returns:
+            Shape (m, m).
+        """
+        sigma_a, sigma_wrench, variance = self.sigmas
+        W = np.hstack((sensed * sigma_a, contacts[: len(sigma_wrench)].T * sigma_wrench))
+        R: Array = W @ W.T
+        R[np.diag_indices(len(R))] += variance
+        return R
 
 
 _equation, _paths = made_of_checked(LinearEquation), made_of_checked(InputPaths)

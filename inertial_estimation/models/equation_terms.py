@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array

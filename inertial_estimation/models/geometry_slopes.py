@@ -13,8 +13,7 @@ They are the derivatives of the recursive Newton-Euler algorithm with the contac
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array

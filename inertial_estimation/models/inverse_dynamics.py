@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ModelError
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra

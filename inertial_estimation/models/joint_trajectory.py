@@ -1,11 +1,14 @@
-"""A sampled motion of joints, as a robot is commanded to follow."""
+"""Smooth motions in closed form: sums of sinusoids that fade in from rest and out to it."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.signals import Array, frozen_array
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,3 +44,98 @@ class JointTrajectory:
     def duration_s(self) -> float:
         """Time from the first to the last point [s]."""
         return float(self.times_s[-1] - self.times_s[0])
+
+
+@dataclass(frozen=True, eq=False)
+class SineMotion:
+    """x(t) = centre + s(t) sum_k amplitude_k sin(2 pi f_k t + phase_k), with s(t) from 0 to 1 and back.
+
+    The fade s is the quintic with zero velocity and acceleration at both ends, so the motion starts
+    from exact rest at the centre, and ends there if it has an end. Without a fade s = 1.
+
+    Attributes:
+        centre: Position at rest, shape (n,).
+        amplitudes: Shape (n, k).
+        frequencies: [Hz], shape (n, k).
+        phases: [rad], shape (n, k).
+        rest_s: Duration of the initial rest [s].
+        fade_s: Duration of the fade-in and of the fade-out [s]; zero for no fade.
+        end_s: End of the fade-out [s]; infinite for a motion without end.
+    """
+
+    centre: Array
+    amplitudes: Array
+    frequencies: Array
+    phases: Array
+    rest_s: float
+    fade_s: float
+    end_s: float = math.inf
+
+    def at(self, t: float | Array) -> tuple[Array, Array, Array]:
+        """Return position, velocity and acceleration.
+
+        Args:
+            t: One time, or several of shape (m,) [s].
+
+        Returns:
+            Three arrays of shape (n,), or (m, n).
+        """
+        times = np.asarray(t, dtype=np.float64)[..., None]
+        s, s1, s2 = self._share(times)
+        omega = 2.0 * np.pi * self.frequencies
+        angle = omega * times[..., None] + self.phases
+        sine, cosine = self.amplitudes * np.sin(angle), self.amplitudes * np.cos(angle)
+        y, y1, y2 = sine.sum(-1), (omega * cosine).sum(-1), -(omega**2 * sine).sum(-1)
+        return self.centre + s * y, s1 * y + s * y1, s2 * y + 2.0 * s1 * y1 + s * y2
+
+    def _share(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return s and its two derivatives in time."""
+        if self.fade_s == 0.0:
+            return np.ones_like(times), np.zeros_like(times), np.zeros_like(times)
+        begin, begin1, begin2 = _fade((times - self.rest_s) / self.fade_s)
+        end, end1, end2 = _fade((self.end_s - times) / self.fade_s)
+        s1 = begin1 * end - begin * end1
+        s2 = begin2 * end - 2.0 * begin1 * end1 + begin * end2
+        return begin * end, s1 / self.fade_s, s2 / self.fade_s**2
+
+
+def random_sines(
+    centre: Array,
+    reach: Array,
+    rng: Generator,
+    *,
+    band_hz: tuple[float, float] = (0.15, 0.9),
+    terms: int = 3,
+    rest_s: float = 1.0,
+    fade_s: float = 1.0,
+) -> SineMotion:
+    """Draw a motion that stays within a reach of its centre.
+
+    Args:
+        centre: Position at rest, shape (n,).
+        reach: Largest distance from the centre; zero keeps a coordinate still, shape (n,).
+        rng: Source of frequencies and phases.
+        band_hz: Lowest and highest frequency [Hz].
+        terms: Sinusoids per coordinate.
+        rest_s: Rest before the motion [s].
+        fade_s: Time to fade in [s].
+
+    Returns:
+        The motion.
+
+    Raises:
+        ConfigurationError: If the fade-in is not positive or the rest is negative.
+    """
+    if fade_s <= 0.0 or rest_s < 0.0:
+        raise ConfigurationError(f"rest {rest_s} s and fade-in {fade_s} s, expected >= 0 and > 0")
+    n = len(centre)
+    frequencies = rng.uniform(*band_hz, size=(n, terms))
+    weights = rng.uniform(0.5, 1.0, size=(n, terms)) / frequencies  # about equal speeds
+    amplitudes = np.asarray(reach)[:, None] * weights / weights.sum(1, keepdims=True)
+    phases = rng.uniform(0.0, 2.0 * np.pi, size=(n, terms))
+    return SineMotion(np.asarray(centre, dtype=np.float64), amplitudes, frequencies, phases, rest_s, fade_s)
+
+
+def _fade(u: Array) -> tuple[Array, Array, Array]:
+    """Return the minimum-jerk blend and its derivatives, constant outside of [0, 1]."""
+    return minimum_jerk_derivatives(np.clip(u, 0.0, 1.0))

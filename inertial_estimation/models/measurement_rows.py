@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -222,3 +223,34 @@ def slice_if_contiguous(indices: Indices) -> slice | Indices:
     """Return the same rows as a slice where possible: views instead of copies."""
     first, last = int(indices[0]), int(indices[-1])
     return slice(first, last + 1) if np.array_equal(indices, np.arange(first, last + 1)) else indices
+
+
+@dataclass(frozen=True)
+class RowsConfig:
+    """Rows of the equation of motion in use; shared by the online filters and the offline identification."""
+
+    base_rows: bool = parameter(
+        True, "Whether the six rows of the floating base's equations of motion are used."
+    )
+    torque_rows: tuple[str, ...] = parameter(
+        ("*",), "Joints whose measured torque is used, by name or shell pattern; empty uses none."
+    )
+    contact_wrenches: str = parameter(
+        "measured",
+        "Treatment of contact wrenches: measured, unknown and projected out, measured except for the forces "
+        "along x and y of the wrench frame, which are projected out (horizontal_projected), estimated from "
+        "the torques of the limbs, or none.",
+        choices=tuple(mode.value for mode in ContactMode),
+    )
+    point_contacts: bool = parameter(False, "Whether contacts transmit a force but no moment (point feet).")
+    base_acceleration: str = parameter(
+        "accelerometer",
+        "Source of the base's acceleration: the accelerometer of the IMU, or finite differences of the "
+        "velocity in the base state.",
+        choices=("accelerometer", "finite_difference"),
+    )
+
+    def selection(self) -> RowSelection:
+        """Return the selection of rows for the measurement equation."""
+        mode = ContactMode(self.contact_wrenches)
+        return RowSelection(self.base_rows, self.torque_rows, mode, self.point_contacts)

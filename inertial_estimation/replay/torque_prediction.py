@@ -15,11 +15,9 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS
+from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction, joint_middles
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
-from inertial_estimation.models.joint_middles import joint_middles
-from inertial_estimation.models.known_friction import KnownFriction
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.zero_phase import triangle_weights

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.added_frames import AddedFrames
 from inertial_estimation.models.limbs import Limb, end_links, frame_poses
 from inertial_estimation.models.link_shapes import LinkShapes
+from inertial_estimation.models.robot_config import AddedFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
 from inertial_estimation.signals import Array

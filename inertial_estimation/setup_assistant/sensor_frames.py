@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
-from inertial_estimation.models.added_frames import with_frames
 from inertial_estimation.models.body_reference import has_usable_prior
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
@@ -22,6 +21,7 @@ from inertial_estimation.models.limbs import (
     subtree_masses,
 )
 from inertial_estimation.models.link_shapes import link_shapes
+from inertial_estimation.models.robot_config import with_frames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.standing_posture import free_posture, standing_posture
 from inertial_estimation.setup_assistant.description import Description, describe

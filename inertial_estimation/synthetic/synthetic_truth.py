@@ -8,12 +8,11 @@ from scipy.interpolate import CubicHermiteSpline
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.closed_stance import ClosedStance
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState, PointForce
 from inertial_estimation.models.joint_limits import joint_limits
-from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion, random_sines
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sine_motion import SineMotion, random_sines
 from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment, Push

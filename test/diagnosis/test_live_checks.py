@@ -13,7 +13,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.live import SPAN_S
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth

@@ -12,7 +12,7 @@ from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import MeasuredState
 
 
 def unit_changes(identifier, q, v, a):

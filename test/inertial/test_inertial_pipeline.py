@@ -225,7 +225,7 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
     tau = pipeline.model.measurement  # inverse dynamics at rest is the equation's prediction
     offset = np.linspace(-2.0, 2.0, 7)
     zero = np.zeros(7)
-    from inertial_estimation.models.measured_state import MeasuredState
+    from inertial_estimation.models.dynamics_measurement import MeasuredState
 
     equation = tau.equation(MeasuredState(q, zero, zero, zero))
     resting = equation.regressor @ pipeline.estimator.believed() - equation.value

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, parameters, swing
 
-from inertial_estimation.inputs.config import STANDARD_GRAVITY
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import JointReading
 
 DEGREES = 180.0 / np.pi

@@ -5,8 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError
-from inertial_estimation.models.added_frames import AddedFrames, with_frames
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import AddedFrames, RobotConfig, robot_from_config, with_frames
 from inertial_estimation.models.robot_model import RobotModel
 
 POSE = (0.03, -0.02, -0.4, 0.3, -0.5, 1.2)

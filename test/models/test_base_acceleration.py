@@ -5,8 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.robot_model import RobotModel
 
 GRAVITY = np.array([0.0, 0.0, -9.81])

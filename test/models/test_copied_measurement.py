@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.inertial_scenes import ArmScene
 
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import MeasuredState
 
 
 def random_state(rng, n):

@@ -7,13 +7,10 @@ from support import inertial_scenes
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.known_friction import KnownFriction
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames

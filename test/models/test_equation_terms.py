@@ -7,7 +7,7 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.equation_terms import EquationTerms
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 

@@ -8,17 +8,14 @@ import pytest
 from support.inertial_scenes import panda
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_error_config import SensorErrorConfig
-from inertial_estimation.models.sensor_errors import sensor_errors
+from inertial_estimation.models.sensor_errors import SensorErrorConfig, sensor_errors
 
 FEET = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sole_link") for side in ("left", "right"))
 CONFIG = SensorErrorConfig(treatment="estimated")

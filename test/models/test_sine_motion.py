@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.models.joint_trajectory import random_sines
 
 MOTION = replace(
     random_sines(np.array([0.3, -1.0]), np.array([0.5, 0.2]), np.random.default_rng(0), fade_s=0.8), end_s=6.0

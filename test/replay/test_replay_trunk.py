@@ -12,7 +12,7 @@ from inertial_estimation.configuration.config_file import load_config_file, pars
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording

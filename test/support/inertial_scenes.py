@@ -12,8 +12,7 @@ from inertial_estimation.inertial.noise import NoiseScale, row_groups
 from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config

@@ -6,9 +6,9 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
+from inertial_estimation.models.joint_trajectory import random_sines
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth

@@ -9,7 +9,7 @@ import pytest
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC

@@ -6,9 +6,7 @@ from numpy.random import Generator
 from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
 from inertial_estimation.identification.excitation.design_robot import DesignRobot
 from inertial_estimation.identification.parameter_set import parameter_set
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
-from inertial_estimation.models.measured_rows import MeasuredRows
-from inertial_estimation.models.measured_state import MeasuredState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.signals import Array
 

@@ -31,9 +31,8 @@ from inertial_estimation.identification.excitation.trajectory_problem import (
 from inertial_estimation.identification.held_links import held_links
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
-from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion
 from inertial_estimation.models.self_collision import SelfCollision
-from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.parallel import Call, Workers
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra

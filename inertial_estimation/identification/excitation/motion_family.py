@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.models.joint_limits import JointLimits
-from inertial_estimation.models.sine_motion import SineMotion
+from inertial_estimation.models.joint_trajectory import SineMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
