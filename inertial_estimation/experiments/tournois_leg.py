@@ -184,7 +184,7 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     errors = base.coupling @ (identifier.parameters.standard(x) - true)
     base_errors = {names[i]: float(error) for i, error in zip(base.columns, errors, strict=True)}
     shown = identifier.rows(validation)
-    torques = (shown.measured, identifier.predicted(shown, x), identifier.predicted(shown, np.zeros(len(x))))
+    torques = (shown.measured, shown.predicted(x), shown.predicted(np.zeros(len(x))))
     return LegTrial(true, report, base_errors, (seconds(shown.stamps_ns), *torques))
 
 

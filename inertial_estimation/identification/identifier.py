@@ -30,8 +30,7 @@ from inertial_estimation.identification.priors import prior_factor, typical_devi
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_models import check_base, row_models
 from inertial_estimation.identification.row_stream import RowStream
-from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.identification.signal_statistics import finite_runs
+from inertial_estimation.identification.signal_block import SignalBlock, finite_runs
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
@@ -183,10 +182,6 @@ class Identifier:
                 f"{block.size * block.step_s:.3g} s of data give no row, expected {stream.shortest_s:.3g} s"
             )
         return RowBlock.joined(made)
-
-    def predicted(self, rows: RowBlock, x: Array) -> Array:
-        """Return the prediction of the rows' measured values, shape (k, m); x = 0 gives the nominal one."""
-        return rows.predicted(x)
 
     def report(self, methods: Sequence[str], chosen: str = "") -> IdentificationReport:
         """Solve the equations of all data pushed so far.

@@ -1,5 +1,6 @@
 """Blocks of uniformly sampled measurements, in which a recording streams through the identification."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,3 +62,25 @@ class SignalBlock:
         """Stamp of each sample [ns], shape (k,)."""
         steps = np.round(np.arange(self.size) * (self.step_s * NANOSECONDS)).astype(np.int64)
         return self.start_ns + steps
+
+
+def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
+    """Yield the stretches of a block in which every signal is finite.
+
+    Args:
+        block: Samples, which may contain NaN.
+
+    Yields:
+        The block itself if all samples are finite, otherwise its finite parts; all but the first are marked
+            as not continuing.
+    """
+    signals = [values for name in SIGNALS if (values := getattr(block, name)) is not None]
+    good = np.ones(block.size, dtype=bool)
+    for values in signals:
+        good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if good.all():
+        yield block
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
+    for first, end in edges.reshape(-1, 2).tolist():
+        yield block.part(first, end, continues=block.continues and first == 0)

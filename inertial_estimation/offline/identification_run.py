@@ -219,8 +219,8 @@ class _Stretch:
         except MeasurementError:  # too short to draw
             return None
         times = _seconds(rows.stamps_ns, self._origins[self._name])
-        nominal = identifier.predicted(rows, np.zeros(len(method.x)))
-        identified = identifier.predicted(rows, method.x)
+        nominal = rows.predicted(np.zeros(len(method.x)))
+        identified = rows.predicted(method.x)
         return TorqueTrace(self._name, times, names, rows.measured, nominal, identified)
 
 

@@ -122,7 +122,7 @@ def test_residuals_by_row_are_those_of_the_rows(noisy):
     _scene, identifier, report, block = noisy
     rows = identifier.rows(block)
     for result in report.methods.values():
-        error = rows.measured - identifier.predicted(rows, result.x)
+        error = rows.measured - rows.predicted(result.x)
         expected = np.sqrt((error**2).mean(axis=0))
         assert [row.rms for row in result.direct] == pytest.approx(expected.tolist(), rel=1e-9)
         relative = np.linalg.norm(error) / np.linalg.norm(rows.measured)
@@ -240,7 +240,7 @@ def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(mak
     assert drawn[:, 0, 0].std() > 0.05 * drawn[:, 0, 0].mean(), "the first link's mass shows in no torque"
 
     def cost(x):
-        residual = (rows.measured - identifier.predicted(rows, x)) / report.row_sigma
+        residual = (rows.measured - rows.predicted(x)) / report.row_sigma
         return float(np.nanmean(residual**2))
 
     nominal = identifier.parameters.nominal

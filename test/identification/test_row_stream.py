@@ -8,7 +8,7 @@ import pytest
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_stream import RowStream
-from inertial_estimation.identification.signal_statistics import finite_runs
+from inertial_estimation.identification.signal_block import finite_runs
 
 STEP = 2e-3
 
