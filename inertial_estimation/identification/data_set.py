@@ -10,8 +10,7 @@ from inertial_estimation.diagnosis.streams import StreamCollector
 from inertial_estimation.identification.block_scatter import BlockScatter
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identification_result import DataSummary
-from inertial_estimation.identification.row_models import RowModels
-from inertial_estimation.identification.row_stream import RowStream
+from inertial_estimation.identification.row_stream import RowModels, RowStream
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock, finite_runs
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel

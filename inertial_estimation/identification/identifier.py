@@ -28,8 +28,7 @@ from inertial_estimation.identification.method_evaluation import MethodEvaluatio
 from inertial_estimation.identification.methods import IdentificationMethod, method_named
 from inertial_estimation.identification.priors import prior_factor, typical_deviations
 from inertial_estimation.identification.row_block import RowBlock
-from inertial_estimation.identification.row_models import check_base, row_models
-from inertial_estimation.identification.row_stream import RowStream
+from inertial_estimation.identification.row_stream import RowStream, check_base, row_models
 from inertial_estimation.identification.signal_block import SignalBlock, finite_runs
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, robot_from_config
