@@ -114,37 +114,6 @@ def test_quick_commands_of_the_first_page_run(block, tmp_path: Path) -> None:
     assert outcome.result == "passed", outcome.said
 
 
-PAGE = """
-<!-- run: BAG=a/bag -->
-```bash
-X="1"
-tool BAG my_BAG BAG.txt
-```
-<!-- run: quick -->
-   ```bash
-   echo $X
-   ```
-<!-- run: no, shows a window -->
-```bash
-false
-```
-```text
-not a command
-```
-"""
-
-
-def test_blocks_are_read_with_what_the_comments_say(tmp_path: Path) -> None:
-    first, second, third = page_commands.blocks_in(PAGE, "page.md")
-    assert first.code == 'X="1"\ntool a/bag my_BAG BAG.txt\n'
-    assert (first.quick, first.reason, first.line) == (False, "", 3)
-    assert (second.quick, second.code) == (True, 'X="1"\necho $X\n')
-    assert third.reason == "shows a window"
-    assert page_commands.run_block(third, tmp_path).result == "skipped"
-    with pytest.raises(ValueError, match="expected 'quick'"):
-        page_commands.blocks_in("<!-- run: fast -->\n", "page.md")
-
-
 def test_a_block_that_fails_is_said_to(tmp_path: Path) -> None:
     block = page_commands.Block("page.md", 1, "echo before\nfalse\necho after\n")
     outcome = page_commands.run_block(block, page_commands.prepared_folder(tmp_path))

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
@@ -39,21 +37,6 @@ def objections(description: str) -> list[str]:
 
 def test_every_description_stands_alone() -> None:
     assert not [(spec.name, faults) for spec in SPECS if (faults := objections(spec.description))]
-
-
-@pytest.mark.parametrize(
-    "description",
-    [
-        "Likewise.",
-        "Of each of them, in the same order.",
-        "Their positions at the start of the motion.",
-        "k of every joint not named below.",
-        "Inertia of all the rotors, likewise.",
-        "Standard deviation of the joint torques",
-    ],
-)
-def test_a_description_that_needs_its_neighbour_is_found(description: str) -> None:
-    assert objections(description)
 
 
 def test_the_prior_of_friction_reaches_the_filter() -> None:

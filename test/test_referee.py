@@ -3,36 +3,17 @@
 import json
 import math
 import os
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from benchmarks.referee.__main__ import PARTS, table
+from benchmarks.referee.__main__ import PARTS, main, table
 from benchmarks.referee.comparison import comparison_text, differences
 from benchmarks.referee.recordings import command
 from benchmarks.referee.row import Better, Row, exact, over_seeds, share
-from benchmarks.referee.size import counted
 from benchmarks.referee.task import Task, run
-
-ROOT = Path(__file__).resolve().parents[1]
-MODULE = '''"""A module."""
-
-LIMIT, _OFTEN = 3.0, 4
-CELL_A, CELL_B = range(2)
-NAMES = ("a", "b")
-
-
-class Thing:
-    """A thing."""
-
-    def size(self) -> float:
-        # the size
-        return LIMIT
-'''
 
 
 def test_a_row_of_seeds_is_their_median_and_its_spread_their_range() -> None:
@@ -83,42 +64,21 @@ def test_a_task_that_fails_is_an_answer_and_the_others_go_on() -> None:
     assert "not measured: p: bad: no" in table({"p": []}, {"p: bad": "no"})
 
 
-def test_sizes_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "module.py").write_text(MODULE)
-    found = counted(tmp_path)
-    assert {
-        name: found[name] for name in ("modules", "classes", "functions", "constants", "cell indices")
-    } == {
-        "modules": 1,
-        "classes": 1,
-        "functions": 1,
-        "constants": 2,
-        "cell indices": 2,
-    }
-    assert found["code"] == 6
-
-
-def test_the_size_of_this_checkout_is_stored_and_compared_with_itself(tmp_path: Path) -> None:
-    file = tmp_path / "out" / "size.json"
-    command_line = [sys.executable, "-m", "benchmarks.referee", "--only", "size", "--seed", "3"]
-    said = ""
-    for options in ([], ["--against", str(file)]):
-        words = [*command_line, "--output", str(file), *options]
-        places = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": ""}
-        ended = subprocess.run(words, cwd=ROOT, env=places, capture_output=True, text=True)
-        assert ended.returncode == 0, ended.stderr
-        said = ended.stdout
+def test_the_size_of_this_checkout_is_stored_and_compared_with_an_earlier_one(tmp_path, capsys) -> None:
+    file, earlier = tmp_path / "out" / "size.json", tmp_path / "earlier.json"
+    lines = Row("product: lines", 1.0, "", Better.LOWER)
+    earlier.write_text(json.dumps({"commit": "abc", "parts": {"size": [lines.as_dict]}}))
+    words = ["--only", "size", "--seed", "3", "--output", str(file), "--against", str(earlier)]
+    assert main(words) == 0
     stored = json.loads(file.read_text())
     found = {row["key"]: row["value"] for row in stored["parts"]["size"]}
     assert stored["seed"] == 3
     assert found["product: lines"] > 10_000
     assert np.isfinite(list(found.values())).all()
-    assert said.splitlines()[-1].strip() == "none"
+    assert "worse  size: product: lines" in capsys.readouterr().out
 
 
 def test_every_part_has_tasks_of_its_own_names() -> None:
-    from importlib import import_module
-
     for part in PARTS:
         tasks = import_module(f"benchmarks.referee.{part}").tasks(5, 3)
         assert tasks

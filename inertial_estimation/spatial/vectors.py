@@ -8,7 +8,6 @@ from inertial_estimation.compilation import inlined
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
-ZERO: Vector = (0.0, 0.0, 0.0)
 DEGREES = 180.0 / math.pi  # in one radian
 
 
@@ -33,16 +32,6 @@ def vector_of(row: Sequence[float] | Any, first: int) -> Vector:
         first: Index of the first one.
     """
     return row[first], row[first + 1], row[first + 2]
-
-
-def matrix_of(row: Sequence[float] | Any, first: int) -> Matrix:
-    """Return nine consecutive numbers of a row as a matrix given by its rows.
-
-    Args:
-        row: Numbers.
-        first: Index of the first one.
-    """
-    return vector_of(row, first), vector_of(row, first + 3), vector_of(row, first + 6)
 
 
 @inlined

@@ -31,6 +31,7 @@ from inertial_estimation.offline.calibration_bag import imu_orientation_from_msg
 from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import (
     BaseState,
+    ContactSample,
     ImuSample,
     JointReading,
     LinkInertia,
@@ -124,6 +125,17 @@ VALUES = {
     INERTIA_TYPE: st.builds(StampedInertia, STAMPS, INERTIAS),
 }
 
+UNSTAMPED = {
+    "geometry_msgs/msg/Wrench": WrenchSample(0, np.arange(6.0)),
+    "std_msgs/msg/Bool": ContactSample(0, 1.0),
+    "std_msgs/msg/Float64": ContactSample(0, 0.25),
+    "std_msgs/msg/Float32": ContactSample(0, 0.25),
+    "std_msgs/msg/Int32": ContactSample(0, -70000.0),
+    "std_msgs/msg/Int16": ContactSample(0, -179.0),
+    "std_msgs/msg/UInt16": ContactSample(0, 40000.0),
+    "std_msgs/msg/UInt8": ContactSample(0, 200.0),
+}
+
 
 def assert_same(left, right):
     assert type(left) is type(right)
@@ -166,7 +178,17 @@ def random_message(kind, draw):
 
 
 def test_every_registered_type_is_tested():
-    assert set(VALUES) == set(KINDS)
+    assert {*VALUES, *UNSTAMPED} == set(CONVERSIONS)
+
+
+@pytest.mark.parametrize("kind", UNSTAMPED)
+@pytest.mark.parametrize("little_endian", [True, False])
+def test_types_without_a_stamp_are_there_and_back(kind, little_endian):
+    value = UNSTAMPED[kind]
+    msg = CONVERSIONS[kind].to_msg(value, Rosbags.empty(kind), "")
+    read = reader_of(kind, partial(Rosbags.deserialize, kind=kind))
+    for message in (msg, bytes(STORE.serialize_cdr(msg, kind, little_endian=little_endian))):
+        assert_same(read(message), value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -215,13 +237,14 @@ def refuse(_data):
 @given(st.data())
 @settings(max_examples=5, deadline=None)
 def test_the_decoder_alone_reads_plain_bytes_and_refuses_those_that_end_early(kind, data):
-    value = data.draw(VALUES[kind])
-    raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), ""), kind)
-    read = reader_of(kind, refuse)
-    assert_same(read(raw), value) if kind != INERTIA_TYPE else read(raw)
+    value, frame = data.draw(VALUES[kind]), data.draw(st.sampled_from(["", "f", "a_frame"]))
+    raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), frame), kind)
+    reader = MessageReader(kind, refuse)
+    assert_same(reader.read(raw), value)
+    assert reader.frame_id == frame or kind == INERTIA_TYPE
     for length in range(2, len(raw)):
         with pytest.raises(DamagedMessageError, match=rf"{length} bytes are no {kind}"):
-            read(raw[:length])
+            reader.read(raw[:length])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -232,14 +255,34 @@ def test_what_is_no_message_is_refused_by_whatever_reads_it(family, kind):
             read(raw)
 
 
-def test_big_endian_bytes_are_left_to_the_deserializer():
-    msg = CONVERSIONS[WRENCH_TYPE].to_msg(WrenchSample(5, range(6)), Rosbags.empty(WRENCH_TYPE), "sole")
-    raw = bytes(STORE.serialize_cdr(msg, WRENCH_TYPE, little_endian=False))
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+@settings(max_examples=5, deadline=None)
+def test_big_endian_bytes_are_left_to_the_deserializer(kind, data):
+    msg = random_message(kind, data.draw)
+    raw = bytes(STORE.serialize_cdr(msg, kind, little_endian=False))
     assert raw[:2] == b"\x00\x00"
     assert_same(
-        reader_of(WRENCH_TYPE, partial(Rosbags.deserialize, kind=WRENCH_TYPE))(raw),
-        WrenchSample(5, range(6)),
+        reader_of(kind, partial(Rosbags.deserialize, kind=kind))(raw), CONVERSIONS[kind].from_msg(msg)
     )
+    if CONVERSIONS[kind].decoder:
+        with pytest.raises(DamagedMessageError, match="cannot be read here"):
+            reader_of(kind)(raw)
+
+
+def test_a_frame_whose_name_is_no_text_loses_no_reading():
+    value = ImuSample(5, [1, 2, 3], [4, 5, 6])
+    raw = Rosbags.serialize(CONVERSIONS[IMU_TYPE].to_msg(value, Rosbags.empty(IMU_TYPE), "frame"), IMU_TYPE)
+    reader = MessageReader(IMU_TYPE)
+    assert_same(reader.read(raw), value)
+    assert reader.frame_id == "frame"
+    assert_same(reader.read(raw.replace(b"frame", b"fr\xe4me")), value)
+    assert reader.frame_id == "fr\ufffdme"
+
+
+def test_a_type_that_no_input_has_is_refused():
+    with pytest.raises(MeasurementError, match="no input has the type"):
+        MessageReader("std_msgs/msg/String")
 
 
 def test_a_topic_may_use_a_type_in_another_meaning():

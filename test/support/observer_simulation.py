@@ -51,25 +51,3 @@ class Body:
 
 def turned_back(R, a_W):
     return np.einsum("...ji,...j->...i", R, a_W)
-
-
-def vec(a):
-    return tuple(float(x) for x in a)
-
-
-def angle(a, b):
-    """Angle between two directions [rad], accurate when small."""
-    a, b = np.asarray(a), np.asarray(b)
-    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
-
-
-def run(observer, body, duration, h=0.005, bias=(0, 0, 0), start=0.0, visit=None):
-    """Drive an observer along a body with readings at the middle of each step."""
-    ends = start + h * np.arange(1, round(duration / h) + 1)
-    middles = ends - 0.5 * h
-    readings = (body.rate(middles) + np.asarray(bias), body.force(middles), body.velocity_I(middles))
-    for end, rate, force, velocity in zip(ends.tolist(), *readings, strict=True):
-        observer.step(h, vec(rate), vec(force), vec(velocity))
-        if visit is not None:
-            visit(end)
-    return start + round(duration / h) * h

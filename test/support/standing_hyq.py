@@ -1,6 +1,6 @@
 """HyQ at rest on its feet, told through ideal sensors and noise to a payload pipeline."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -184,7 +184,3 @@ class StandingHyq:
     @property
     def changes(self):
         return [estimate.change for estimate in self.estimates if estimate.change is not None]
-
-
-def with_effort(reading, effort):
-    return replace(reading, effort=effort)
