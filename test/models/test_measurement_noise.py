@@ -109,6 +109,7 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     expected = np.array(changes).T @ np.array(changes)
     R = measurement.equation(state, present).noise
     np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
+    assert measurement.restated(measurement.equation(state), present).noise.tobytes() == R.tobytes()
     assert np.abs(measurement.equation(state, nominal).noise - R).max() > 1e-3 * np.abs(R).max()
     assert np.linalg.eigvalsh(R).min() > 0.0
 

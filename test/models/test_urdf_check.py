@@ -39,6 +39,8 @@ BOMB = "<!DOCTYPE r [<!ENTITY a 'ha'>" + "".join(
 )
 BAD = {
     "negative mass": (GOOD.replace('value="2"', 'value="-1"', 1), "link 'base' has the mass -1 kg"),
+    "word": (GOOD.replace('value="2"', 'value="heavy"', 1), "link 'base' has the mass value='heavy'"),
+    "no number": (GOOD.replace('ixx="0.1"', 'ixx="nan"', 1), "link 'base' has the inertia ixx='nan'"),
     "negative moment": (GOOD.replace('ixx="0.1"', 'ixx="-1"', 1), "link 'base' has the inertia ixx='-1'"),
     "huge mass": (GOOD.replace('value="2"', 'value="1e308"', 1), "link 'base' has the mass value='1e308'"),
     "NaN": (GOOD.replace('xyz="0.1 0 0"', 'xyz="nan 0 0"', 1), "link 'base' has the origin xyz='nan 0 0'"),
