@@ -70,29 +70,27 @@ def test_bursts_of_a_fast_stream_that_are_longer_than_what_a_period_is_fitted_to
     assert np.abs(times - true)[2000:].max() < 0.1 * T
 
 
-@pytest.mark.parametrize("spread", [0.15, 0.5])
-def test_stamps_that_jitter_are_left_alone(spread):
-    stamps = np.cumsum(T + (spread * T * np.random.default_rng(1).uniform(-1.0, 1.0, 3000)).astype(np.int64))
+N = 4000
+PLAIN = {
+    "small steps": lambda rng: np.cumsum(T + (0.15 * T * rng.uniform(-1.0, 1.0, N)).astype(np.int64)),
+    "large steps": lambda rng: np.cumsum(T + (0.5 * T * rng.uniform(-1.0, 1.0, N)).astype(np.int64)),
+    "uniform": lambda rng: deviating(rng.uniform(-0.9, 0.9, N)),
+    "normal": lambda rng: deviating(rng.normal(0.0, 0.4, N)),
+    "late": lambda rng: deviating(rng.exponential(0.5, N)),
+    "lost samples": lambda rng: np.cumsum(T * rng.choice([1, 2, 3], N, p=[0.8, 0.15, 0.05])),
+}
+
+
+def deviating(deviation):
+    return np.unique(np.maximum.accumulate(((np.arange(N) + deviation) * T).astype(np.int64)))
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_jitter_and_lost_samples_without_bursts_leave_the_stamps_alone(kind):
+    stamps = PLAIN[kind](np.random.default_rng(100))
     times, even = times_of(stamps)
-    assert not even.even
     assert times.tolist() == stamps.tolist()
-
-
-@pytest.mark.parametrize("jitter", ["uniform", "normal", "late"])
-def test_jitter_without_bursts_leaves_the_stamps_alone(jitter):
-    rng, n = np.random.default_rng(100), 4000
-    deviation = {
-        "uniform": lambda: rng.uniform(-0.9, 0.9, n),
-        "normal": lambda: rng.normal(0.0, 0.4, n),
-        "late": lambda: rng.exponential(0.5, n),
-    }[jitter]()
-    stamps = np.unique(np.maximum.accumulate(((np.arange(n) + deviation) * T).astype(np.int64)))
-    assert times_of(stamps)[0].tolist() == stamps.tolist()
-
-
-def test_lost_samples_alone_are_no_bursts():
-    stamps = np.cumsum(T * np.random.default_rng(2).choice([1, 2, 3], 3000, p=[0.8, 0.15, 0.05]))
-    assert times_of(stamps)[0].tolist() == stamps.tolist()
+    assert not even.even
 
 
 @pytest.mark.parametrize("lost", [30, 100])

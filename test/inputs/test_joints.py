@@ -36,6 +36,11 @@ def parts(
     return samples
 
 
+def said_of(robot, milliseconds):
+    """What health says of the joint states at a time."""
+    return next(h.message for h in robot.health(START + milliseconds * MS) if h.name == JOINTS)
+
+
 def errors(robot, samples):
     """Largest error of positions and velocities at the times of the samples."""
     q, v = robot.joints.columns.q, robot.joints.columns.v
@@ -55,14 +60,14 @@ def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, source
     position, velocity = errors(robot, whole)
     assert position < 5e-4  # of linear interpolation over 10 ms
     assert velocity < 2e-3
-    assert next(h for h in robot.health(START + 1000 * MS) if h.name == JOINTS).message == "arriving"
+    assert said_of(robot, 1000) == "arriving"
 
 
 def test_a_part_that_ends_is_named_and_its_joints_are_missing():
     robot = inputs()
     samples = parts(robot, 1.5, end=0.5)
     assert all(sample.missing == (JOINTS,) for sample in samples if sample.time_ns > START + 700 * MS)
-    said = next(h.message for h in robot.health(START + 1500 * MS) if h.name == JOINTS)
+    said = said_of(robot, 1500)
     assert "R_hip, R_knee ended 1.00 s ago" in said
 
 
@@ -72,7 +77,7 @@ def test_a_joint_that_is_renamed_while_it_runs_is_named():
         names = JOINTS_OF if k < 200 else (*JOINTS_OF[:-1], "R_shin")
         stamp = START + 4 * MS * k
         robot.push_joints(JointReading(stamp, tuple(names), *np.zeros((2, 4))), stamp)
-    said = next(h.message for h in robot.health(START + 1600 * MS) if h.name == JOINTS)
+    said = said_of(robot, 1600)
     assert "R_knee ended" in said
     assert "changed their names" in said
     assert "L_hip" not in said
@@ -92,7 +97,7 @@ def test_joints_that_no_message_has_are_named_with_the_remedy():
     robot = inputs()
     samples = parts(robot, 0.5, sets=((LEFT, 0.0),), rates=(250,))
     assert all(sample.missing for sample in samples)
-    said = next(h.message for h in robot.health(START + 500 * MS) if h.name == JOINTS)
+    said = said_of(robot, 500)
     assert "no message has R_hip, R_knee" in said
     assert "locked_joints" in said
     assert "joint_states.topics" in said
@@ -108,7 +113,7 @@ def test_two_publishers_of_one_joint_with_different_values_are_named():
             joints(stamp + MS, [0.6], [0.0], names=("R_hip",)), stamp + MS, "gripper/joint_states"
         )
     samples = robot.ready()
-    said = next(h.message for h in robot.health(START + 500 * MS) if h.name == JOINTS)
+    said = said_of(robot, 500)
     assert all(f in said for f in ("R_hip", "0.1 rad by joint_states", "0.6 rad by gripper/joint_states"))
     assert {float(sample.rows[JOINTS][2]) for sample in samples[5:]} == {0.1}
 
@@ -146,51 +151,41 @@ def test_names_in_another_order_in_every_message_and_joints_of_others_are_right(
     [
         ({}, "go1/{}"),
         ({"joint_names__prefix": "a_"}, "a_{}"),
-        ({"joint_names__map": [f"m{k}={name}" for k, name in enumerate(JOINTS_OF)]}, None),
+        ({"joint_names__map": [f"m{k}={name}" for k, name in enumerate(JOINTS_OF)]}, "m{}"),
+        ({"joint_names__order": list(JOINTS_OF)}, ""),
     ],
 )
-def test_prefixes_are_recognised_and_names_are_mapped(config, rename):
+def test_prefixes_are_recognised_and_names_are_mapped_or_ordered(config, rename):
     robot = inputs(parameters(**config))
-    names = tuple(rename.format(n) if rename else f"m{k}" for k, n in enumerate(JOINTS_OF))
+    mapped = range(4) if rename == "m{}" else JOINTS_OF
+    names = tuple(rename.format(name) for name in mapped)
     for k in range(10):
         stamp = START + 5 * MS * k
         robot.push_imu(imu(stamp), stamp)
         robot.push_joints(joints(stamp, names=names), stamp)
     assert not robot.ready()[-1].missing
-    said = next(h.message for h in robot.health(START + 45 * MS) if h.name == JOINTS)
+    said = said_of(robot, 45)
     assert ("go1/" in said and "joint_names.prefix" in said) if not config else said == "arriving"
 
 
-def test_messages_without_names_need_an_order_and_say_so():
-    unnamed, ordered = inputs(), inputs(parameters(joint_names__order=list(JOINTS_OF)))
-    for robot in (unnamed, ordered):
-        for k in range(10):
-            stamp = START + 5 * MS * k
-            robot.push_imu(imu(stamp), stamp)
-            robot.push_joints(joints(stamp, names=("",) * 4), stamp)
-    assert "4 positions and no names: set joint_names.order" in unnamed.streams[JOINTS].drops.summary
-    assert not ordered.ready()[-1].missing
-
-
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("config", "efforts", "sent", "said"),
     [
-        (("L_hip", "L_hip", "R_hip", "R_knee"), "names L_hip more than once"),
-        (("a", "b", "c", "L_hipp"), "has no joint of the model, it has a, b, c, L_hipp"),
+        ({}, False, {"names": ("L_hip", "L_hip", "R_hip", "R_knee")}, "names L_hip more than once"),
+        (
+            {},
+            False,
+            {"names": ("a", "b", "c", "L_hipp")},
+            "has no joint of the model, it has a, b, c, L_hipp",
+        ),
+        ({}, False, {"names": ("",) * 4}, "4 positions and no names: set joint_names.order"),
+        ({}, True, {"v": None}, "no effort"),
+        ({"inputs__joint_velocity": "measured"}, False, {"v": None}, "no velocity"),
     ],
 )
-def test_names_that_do_not_fit_are_one_clear_line(names, said):
-    robot = inputs()
-    robot.push_joints(joints(START, names=names), START)
-    assert said in robot.streams[JOINTS].drops.summary
-
-
-@pytest.mark.parametrize(
-    ("config", "efforts", "said"), [("auto", True, "no effort"), ("measured", False, "no velocity")]
-)
-def test_efforts_and_velocities_that_are_needed_and_not_sent_are_named(config, efforts, said):
-    robot = inputs(parameters(inputs__joint_velocity=config), efforts=efforts)
-    robot.push_joints(joints(START, v=None), START)
+def test_what_does_not_fit_is_one_clear_line(config, efforts, sent, said):
+    robot = inputs(parameters(**config), efforts=efforts)
+    robot.push_joints(joints(START, **sent), START)
     assert said in robot.streams[JOINTS].drops.summary
 
 
