@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.identification.friction_prior import FrictionPrior
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, coulomb_law
+from inertial_estimation.models.friction_prior import FrictionPrior
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section

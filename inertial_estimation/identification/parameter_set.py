@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
-from inertial_estimation.identification.friction_prior import friction_deviations
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.friction import FrictionModel, friction_model
+from inertial_estimation.models.friction_prior import friction_deviations
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.mirrored_links import MirrorImage, mirror_image
 from inertial_estimation.models.robot_model import RobotModel

@@ -1,24 +1,19 @@
 """Parameters of the inertial pipeline, declared once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import POSITION_TERMS, FrictionTerms, coulomb_law
+from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.friction_prior import FrictionPrior
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.sensor_errors import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
-from inertial_estimation.signals import Array
 
 AUTO = "auto"  # entry of `links`
 INFORMATION, LOG_CHOLESKY, LINEAR = "information", "log_cholesky", "linear"
-COULOMB_SLOPE = 1.0  # prior standard deviation of a change of Coulomb friction with the position [Nm/rad]
 BALANCE = 10.0  # the same of springs and counterbalances of a joint [Nm/rad, Nm]
-COULOMB_LOAD = 0.1  # the same of its increase with the torque behind the gear, a tenth of what teeth transmit
 
 
 @dataclass(frozen=True)
@@ -56,52 +51,10 @@ class PriorConfig:
 
 
 @dataclass(frozen=True)
-class FrictionPriorConfig:
-    """Prior standard deviations of the friction parameters about their nominal values."""
-
-    coulomb: float = parameter(
-        1.0,
-        "Prior standard deviation of each estimated Coulomb friction, about its nominal value.",
-        unit="Nm",
-        lower=1e-9,
-        upper=1e6,
-    )
-    viscous: float = parameter(
-        1.0,
-        "Prior standard deviation of each estimated viscous friction coefficient, about its nominal value.",
-        unit="Nm s/rad",
-        lower=1e-9,
-        upper=1e6,
-    )
-    offset: float = parameter(
-        1.0,
-        "Prior standard deviation of each estimated constant torque offset, about its nominal value.",
-        unit="Nm",
-        lower=1e-9,
-        upper=1e6,
-    )
-    armature: float = parameter(
-        0.1,
-        "Prior standard deviation of each estimated rotor inertia, about its nominal value.",
-        unit="kg m^2",
-        lower=1e-9,
-        upper=1e6,
-    )
-
-    def sigmas(self, terms: Sequence[str], joints: int) -> Array:
-        """Return the prior standard deviations of friction terms for n joints, ordered term after term."""
-        rare = {"coulomb_slope": COULOMB_SLOPE, "coulomb_load": COULOMB_LOAD}
-        rare |= dict.fromkeys(POSITION_TERMS, BALANCE)
-        return np.repeat(
-            [rare[term] if term in rare else float(getattr(self, term)) for term in terms], joints
-        )
-
-
-@dataclass(frozen=True)
 class FrictionConfig(FrictionTerms):
     """Friction estimated along with the inertias."""
 
-    prior: FrictionPriorConfig = section(FrictionPriorConfig)
+    prior: FrictionPrior = section(FrictionPrior)
 
 
 @dataclass(frozen=True)

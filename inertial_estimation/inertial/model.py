@@ -24,6 +24,7 @@ from inertial_estimation.models.candidate_columns import CandidateColumns, candi
 from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import FrictionModel, friction_model
+from inertial_estimation.models.friction_prior import friction_deviations
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
@@ -154,7 +155,7 @@ class EstimationModel:
         """Layout and prior of the state."""
         config, friction, errors = self.config, LinearPrior.none(), LinearPrior.none()
         if self.friction:
-            sigma = config.friction.prior.sigmas(self.friction.parameter_terms, 1)
+            sigma = friction_deviations(self.friction, self.robot, config.friction.prior)
             friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
         if self.errors:
             others = self.errors.others

@@ -10,7 +10,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-FRICTION_SHARE = 0.2  # of the effort limit; geared drives lose 5 to 20 % of their rated torque
+FRICTION_SHARE = 0.1  # of the effort limit; geared drives lose 5 to 20 % of their rated torque
 RUN_UP_S = 0.1  # in which a motor alone reaches its speed at full effort; 10 to 100 ms of servo motors
 LOAD_SHARE = 0.1  # increase of the Coulomb friction with the torque that the teeth transmit
 EFFORT_PER_KG = (
@@ -20,14 +20,14 @@ EFFORT_PER_KG = (
 
 @dataclass(frozen=True)
 class FrictionPrior:
-    """Prior standard deviations of friction that is identified, by the methods ridge and consistent.
+    """Prior standard deviations of friction that is estimated, online and offline.
 
     What is 0 follows from the effort and speed limits of the URDF (`friction_deviations`).
     """
 
     coulomb: float = parameter(
         0.0,
-        "Prior standard deviation of each Coulomb friction, about its nominal value; 0 takes a fifth of the "
+        "Prior standard deviation of each Coulomb friction, about its nominal value; 0 takes a tenth of the "
         "joint's effort limit.",
         unit="Nm",
         lower=0.0,
@@ -36,14 +36,14 @@ class FrictionPrior:
     viscous: float = parameter(
         0.0,
         "Prior standard deviation of each viscous friction coefficient, about its nominal value; 0 takes a "
-        "fifth of the joint's effort limit at its speed limit.",
+        "tenth of the joint's effort limit at its speed limit.",
         unit="Nm s/rad",
         lower=0.0,
         upper=1e6,
     )
     offset: float = parameter(
         0.0,
-        "Prior standard deviation of each constant torque offset, about its nominal value; 0 takes a fifth "
+        "Prior standard deviation of each constant torque offset, about its nominal value; 0 takes a tenth "
         "of the joint's effort limit.",
         unit="Nm",
         lower=0.0,
