@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.configuration.urdf_source import read_urdf
+from support.example_robots import talos
+
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
@@ -14,7 +15,7 @@ from inertial_estimation.models.robot_model import RobotModel
 
 @pytest.fixture(scope="module")
 def robot() -> RobotModel:
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+    return talos()
 
 
 def test_pose_is_the_relative_placement(robot: RobotModel) -> None:

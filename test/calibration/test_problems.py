@@ -6,7 +6,8 @@ import pytest
 pytest.importorskip("example_robot_data")
 
 from scipy.stats import chi2
-from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, marker_scene, plane_scene, talos
+from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, marker_scene, plane_scene
+from support.example_robots import talos
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate, leave_one_out
 from inertial_estimation.calibration.calibration_config import CalibrationConfig

@@ -10,7 +10,8 @@ import yaml
 
 pytest.importorskip("example_robot_data")
 
-from support.calibration_scenes import feet_scene, marker_scene, panda
+from support.calibration_scenes import feet_scene, marker_scene
+from support.example_robots import panda
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
 from inertial_estimation.calibration.marker import MarkerProblem
@@ -203,7 +204,7 @@ def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", l
     scene = feet_scene(np.random.default_rng(4), imus=("imu_link",), use_yaw=False)
     problem = scene.problem
     assert isinstance(problem, FlatFeetProblem)
-    from support.calibration_scenes import talos
+    from support.example_robots import talos
 
     names = list(talos().joint_names)
     rows = []

@@ -4,17 +4,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.robot_model import RobotModel
 
 LINKS = ("base_link", "torso_2_link", "arm_left_5_link", "leg_right_6_link")
-
-
-@pytest.fixture(scope="module")
-def talos():
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support import inertial_scenes
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
@@ -14,7 +12,6 @@ from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import skew
 
@@ -23,21 +20,6 @@ FEET = (
     ContactFrames("right", "right_sole_link", "right_sole_link"),
 )
 LINKS = ("torso_2_link", "arm_left_5_link", "leg_left_4_link")
-
-
-@pytest.fixture(scope="module")
-def talos():
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True)
-
-
-@pytest.fixture(scope="module")
-def hyq():
-    return RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=True)
-
-
-@pytest.fixture(scope="module")
-def panda():
-    return inertial_scenes.panda()
 
 
 def simulated(robot, contacts, rng, *, point=False):

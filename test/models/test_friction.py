@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.example_robots import panda
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
@@ -13,9 +14,7 @@ from inertial_estimation.models.friction import (
 )
 from inertial_estimation.models.robot_model import RobotModel
 
-PANDA = RobotModel.from_urdf(
-    read_urdf("example-robot-data:panda"), floating_base=False, locked_joints=("panda_finger*",)
-)
+PANDA = panda()
 KNOWN = NominalFriction(
     ("panda_joint2", "panda_joint4"),
     coulomb=(1.0, 2.0),

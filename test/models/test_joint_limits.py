@@ -20,16 +20,23 @@ def test_limits_of_the_urdf() -> None:
     assert limits.assumed == ()
 
 
-def test_a_joint_without_a_range_gets_a_stated_one() -> None:
-    limits = joint_limits(RobotModel.from_urdf(FREE, floating_base=False))
-    np.testing.assert_array_equal(limits.upper, [2.8, POSITION_DEFAULT, 2.8])
-    assert limits.assumed == ("position limits of joint2: +-1.5 (the URDF has none)",)
-
-
-def test_no_speed_limit_is_stated_too() -> None:
-    limits = joint_limits(RobotModel.from_urdf(arm_urdf(speed=0.0), floating_base=False))
-    np.testing.assert_array_equal(limits.velocity, VELOCITY_DEFAULT)
-    assert limits.assumed == ("speed limits of joint1, joint2, joint3: 2 rad/s (the URDF has none)",)
+@pytest.mark.parametrize(
+    ("urdf", "upper", "speed", "assumed"),
+    [
+        (FREE, [2.8, POSITION_DEFAULT, 2.8], 2.0, "position limits of joint2: +-1.5 (the URDF has none)"),
+        (
+            arm_urdf(speed=0.0),
+            3 * [2.8],
+            VELOCITY_DEFAULT,
+            "speed limits of joint1, joint2, joint3: 2 rad/s (the URDF has none)",
+        ),
+    ],
+)
+def test_limits_that_the_urdf_lacks_are_assumed_and_stated(urdf, upper, speed, assumed) -> None:
+    limits = joint_limits(RobotModel.from_urdf(urdf, floating_base=False))
+    np.testing.assert_array_equal(limits.upper, upper)
+    np.testing.assert_array_equal(limits.velocity, speed)
+    assert limits.assumed == (assumed,)
 
 
 def test_a_margin_that_uses_up_a_range_is_refused() -> None:

@@ -4,17 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.mirrored_links import mirror_image
-from inertial_estimation.models.robot_model import RobotModel
 
 S = np.diag([1.0, -1.0, 1.0])
-
-
-@pytest.fixture(scope="module")
-def talos():
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
 
 
 def cloud_parameters(masses, points):

@@ -18,12 +18,10 @@ def checker(urdf: str, locked: tuple[str, ...] = (), margin: float = 0.0) -> Sel
     return SelfCollision.from_urdf(robot, urdf, [], np.random.default_rng(0), margin)
 
 
-def test_only_links_two_joints_apart_are_paired() -> None:
-    assert checker(arm_urdf(shapes=True)).pairs == (("link1", "link3"),)
-
-
-def test_clearance_of_a_straight_arm_is_the_gap_between_the_boxes() -> None:
-    assert checker(arm_urdf(shapes=True)).clearance(np.zeros(3)) == pytest.approx(LENGTH + 2 * END, abs=1e-6)
+def test_a_straight_arm_is_the_gap_between_its_first_and_last_box_apart() -> None:
+    collision = checker(arm_urdf(shapes=True))
+    assert collision.pairs == (("link1", "link3"),)
+    assert collision.clearance(np.zeros(3)) == pytest.approx(LENGTH + 2 * END, abs=1e-6)
 
 
 @pytest.mark.parametrize("sideways", [0.5, 1.2, 2.0])

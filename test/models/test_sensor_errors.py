@@ -5,25 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.inertial_scenes import panda
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrorConfig, sensor_errors
 
 FEET = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sole_link") for side in ("left", "right"))
 CONFIG = SensorErrorConfig(treatment="estimated")
-
-
-@pytest.fixture(scope="module")
-def talos():
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True)
 
 
 class Case:
@@ -159,8 +151,8 @@ def test_rows_that_carry_no_body_of_interest_do_not_inform(talos):
     assert Case(talos, ("arm_left_5_link",), ContactMode.PROJECTED).errors.informing is None
 
 
-def test_errors_have_the_size_of_the_robot(talos):
-    panda_case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+def test_errors_have_the_size_of_the_robot(talos, panda):
+    panda_case = Case(panda, ("panda_link5", "panda_link7"), ContactMode.NONE)
     assert {name.partition("/")[0] for name in panda_case.errors.names} == {"torque_offset", "torque_gain"}
     sigmas = dict(zip(panda_case.errors.names, panda_case.errors.sigmas, strict=True))
     assert sigmas["torque_offset/panda_joint1"] == pytest.approx(0.87)
@@ -176,8 +168,8 @@ def test_without_treatment_there_are_none(talos):
     assert case.errors is None
 
 
-def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
-    case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+def test_the_error_of_a_torque_is_that_of_offset_and_gain_together(panda):
+    case = Case(panda, ("panda_link5", "panda_link7"), ContactMode.NONE)
     errors, rng = case.errors, np.random.default_rng(0)
     values, L = rng.normal(size=errors.size), rng.normal(size=(errors.size,) * 2)
     found, sigmas = errors.of_rows(values, L @ L.T, case.tau)
@@ -188,9 +180,9 @@ def test_the_error_of_a_torque_is_that_of_offset_and_gain_together():
     assert np.allclose((rows @ samples).std(axis=1), sigmas, rtol=0.05)
 
 
-def test_the_column_of_a_gain_does_not_contain_the_noise_of_the_reading():
+def test_the_column_of_a_gain_does_not_contain_the_noise_of_the_reading(panda):
     """Their product would have the variance of the noise as its mean: a bias that grows with the data."""
-    case = Case(panda(), ("panda_link5", "panda_link7"), ContactMode.NONE)
+    case = Case(panda, ("panda_link5", "panda_link7"), ContactMode.NONE)
     nominal = np.concatenate([body.nominal_J.vector for body in case.bodies])
     of_gain = [name.startswith("torque_gain") for name in case.errors.names]
     noisy = {f"torque_offset/{name}": 5.0 for name in case.robot.joint_names}

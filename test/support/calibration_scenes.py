@@ -13,12 +13,11 @@ from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrient
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
 from inertial_estimation.calibration.problem import CalibrationProblem
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.experiments.yamane_kinematic import FlatFeetData, flat_feet_data
 from inertial_estimation.models.chain_kinematics import ChainKinematics
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_roll_pitch_yaw
+from support.example_robots import panda, talos
 
 FEET = ("left_sole_link", "right_sole_link")
 SOLE = np.array([[-0.1, -0.06, 0.0], [-0.1, 0.06, 0.0], [0.1, -0.06, 0.0], [0.1, 0.06, 0.0]])
@@ -31,17 +30,6 @@ class Scene:
 
     problem: CalibrationProblem
     offsets: Array
-
-
-@cache
-def talos() -> RobotModel:
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
-
-
-@cache
-def panda() -> RobotModel:
-    urdf = read_urdf("example-robot-data:panda")
-    return RobotModel.from_urdf(urdf, floating_base=False, locked_joints=["panda_finger_joint*"])
 
 
 @cache

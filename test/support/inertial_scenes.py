@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.noise import NoiseScale, row_groups
@@ -15,15 +14,10 @@ from inertial_estimation.models.candidate_columns import CandidateColumns, candi
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
-from inertial_estimation.models.robot_model import RobotModel
+from support.example_robots import panda
 
 PRIOR = BodyPrior(mass=1.0, com=0.1, radii=0.5)
 MEMORY = 1e9
-
-
-def panda():
-    urdf = read_urdf("example-robot-data:panda")
-    return RobotModel.from_urdf(urdf, floating_base=False, locked_joints=("panda_finger_joint*",))
 
 
 class ArmScene:
