@@ -1,5 +1,7 @@
 """Node `trunk_payload` as a process: a load is found, told, identified as in a replay, and asked about."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
-from support.standing_quadruped import CONFIG, StandingQuadruped
+from support.standing_robot import Standing
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
@@ -32,8 +34,9 @@ from inertial_estimation.payload.report import KIND, PayloadEvent
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.signals import HealthLevel
+from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
 
+CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
 SETTLING = {"contact_forces.settling_time": 0.2, "inputs.timeout": 10.0}  # whatever the machine is doing
 TYPES = {"/joint_states": JOINT_STATE_TYPE, "/imu/data": IMU_TYPE, "/base_state": ODOMETRY_TYPE}
@@ -41,15 +44,27 @@ LATE = QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Quadruped:
-    """Stands in for the sensors of `World`; keeps what it has sent."""
+    """Stands in for the sensors of `World`: HyQ at rest, level, with a load; keeps what it has sent."""
 
     def __init__(self, world):
-        self.world, self.scene, self.sent, self.torques = world, StandingQuadruped(), [], True
+        self.world, self.sent, self.torques = world, [], True
         world.sense = self.sense
+        self.carry(0.0)
+
+    def carry(self, load):
+        """Carry a point mass on the trunk [kg]."""
+        self.scene = Standing(load=load, point=PLACE)
+        self.tau = self.scene.readings()[1].tau
+        model = self.scene.robot.model
+        R_BI = model.frames[self.scene.robot.frame_id("trunk_imu")].placement.rotation
+        self.force_I = -R_BI.T @ model.gravity.linear
 
     def sense(self, stamp_ns, leave_out=(), **spoiled):
-        base, imu = self.scene.base(stamp_ns), self.scene.imu(stamp_ns)
-        joints = self.scene.joints(stamp_ns, torques=self.torques)
+        still, q = np.zeros(3), self.scene.q
+        base = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.6], still, still)
+        imu = ImuSample(stamp_ns, self.force_I, still)
+        torques = self.tau if self.torques else None
+        joints = JointReading(stamp_ns, self.scene.robot.joint_names, q, np.zeros(len(q)), torques)
         outgoing = {
             "imu/data": (imu, conversion.imu_to_msg(imu, Imu(), "trunk_imu")),
             "base_state": (base, conversion.base_state_to_msg(base, Odometry(), "odom", "base_link")),
@@ -102,19 +117,19 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     assert not changes, "the robot is as its description says"
     assert inertias[-1].header.frame_id == payloads[-1].header.frame_id == "trunk"
 
-    robot.scene = StandingQuadruped(LOAD, PLACE)
+    robot.carry(LOAD)
     assert world.run(lambda: len(changes) > 1 and not holds[-1].data), node.output
     loaded, identified = events_of(changes)
     assert (loaded.kind, loaded.level) == ("loaded", HealthLevel.WARN)
     assert (identified.kind, identified.level) == ("identified", HealthLevel.OK)
-    assert float(identified.values["mass [kg]"]) == pytest.approx(robot.scene.trunk_mass, abs=0.02)
+    assert float(identified.values["mass [kg]"]) == pytest.approx(robot.scene.mass, abs=0.02)
     assert {loaded.stamp_ns, identified.stamp_ns} <= set(world.stamps)
     assert [msg.data for msg in holds] == [True, False]
 
-    mass = pytest.approx(robot.scene.trunk_mass, abs=0.02)
+    mass = pytest.approx(robot.scene.mass, abs=0.02)
     assert world.run(lambda: inertias[-1].inertia.m == mass)
     stamp_ns, trunk = conversion.inertia_from_msg(inertias[-1])
-    np.testing.assert_allclose(trunk.com_L[:2], robot.scene.trunk_com[:2], atol=2e-3)
+    np.testing.assert_allclose(trunk.com_L[:2], robot.scene.com[:2], atol=2e-3)
     assert conversion.inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
     expected = robot.replayed()
     published = dict(map(conversion.inertia_from_msg, inertias))
@@ -136,7 +151,7 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     assert world.run(lambda: levels() - {DiagnosticStatus.OK}), "and diagnostics, too"
     robot.torques = True
     assert world.call(Trigger, "trunk_payload/reset").success
-    nominal = StandingQuadruped().trunk_mass
+    nominal = robot.scene.nominal.mass
     assert world.run(lambda: inertias[-1].inertia.m == pytest.approx(nominal))
     assert node.stop() == 0, node.output
     assert "Traceback" not in node.output
