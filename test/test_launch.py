@@ -1,26 +1,19 @@
 """Launch files start what the parameter file configures, with the arguments given."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from support.scripts import script
 
-ROOT = Path(__file__).resolve().parents[1]
 pytest.importorskip("launch.actions", reason="needs the ROS package launch")
 pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
 
-from launch import LaunchContext  # noqa: E402
-from launch.actions import DeclareLaunchArgument  # noqa: E402
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
 
 
 def load(name):
-    path = ROOT / "launch" / f"{name}.launch.py"
-    spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(f"launch/{name}.launch.py")
 
 
 def defaults(arguments):

@@ -1,15 +1,16 @@
 """Parameter files as the launch files read them; needs neither launch nor ROS."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 import yaml
+from support.scripts import script
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.parameter_sections import reaches
 
 ROOT = Path(__file__).resolve().parents[1]
+files_of = script("launch/parameter_files.py")
 ROBOT = """# comment with ünïcode
 /**:
   ros__parameters: {contacts: [a, b]}
@@ -24,14 +25,6 @@ robot2:
 """
 
 
-@pytest.fixture(scope="module")
-def files_of():
-    spec = importlib.util.spec_from_file_location("parameter_files", ROOT / "launch" / "parameter_files.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def robot(tmp_path):
     path = tmp_path / "robot.yaml"
@@ -39,7 +32,7 @@ def robot(tmp_path):
     return path
 
 
-def test_plain_sections_get_a_wildcard_and_nothing_else_changes(files_of):
+def test_plain_sections_get_a_wildcard_and_nothing_else_changes():
     expected = ROBOT.replace("tilt_observer:", "/**/tilt_observer:")
     expected = expected.replace('"inertial_ekf"', '"/**/inertial_ekf"')
     assert files_of.with_wildcards(ROBOT) == expected
@@ -47,7 +40,7 @@ def test_plain_sections_get_a_wildcard_and_nothing_else_changes(files_of):
     assert files_of.with_wildcards("") == ""
 
 
-def test_a_copy_reaches_nodes_of_any_namespace_and_keeps_the_file_s_name(files_of, robot):
+def test_a_copy_reaches_nodes_of_any_namespace_and_keeps_the_file_s_name(robot):
     (copy,) = files_of.reaching_files([str(robot)])
     assert Path(copy).name == "robot.yaml"
     sections = yaml.safe_load(Path(copy).read_text())
@@ -57,17 +50,17 @@ def test_a_copy_reaches_nodes_of_any_namespace_and_keeps_the_file_s_name(files_o
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
-def test_files_that_come_with_the_package_are_passed_as_they_are(files_of, path):
+def test_files_that_come_with_the_package_are_passed_as_they_are(path):
     assert files_of.reaching_files([str(path)]) == [str(path)]
 
 
-def test_sections_are_the_nodes_that_a_replay_finds_in_the_file(files_of, robot):
+def test_sections_are_the_nodes_that_a_replay_finds_in_the_file(robot):
     assert files_of.nodes_in(robot) == {"**", *load_config_file(robot).nodes}
     nodes = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator"}
     assert files_of.nodes_in(robot) - {"**"} == nodes
 
 
-def test_the_last_file_counts_and_a_node_s_section_over_the_shared_one(files_of, robot, tmp_path):
+def test_the_last_file_counts_and_a_node_s_section_over_the_shared_one(robot, tmp_path):
     later = tmp_path / "later.yaml"
     later.write_text(
         "/**/tilt_observer: {ros__parameters: {contacts: [c]}}\n/**: {ros__parameters: {contacts: [d]}}"
@@ -81,7 +74,7 @@ def test_the_last_file_counts_and_a_node_s_section_over_the_shared_one(files_of,
     assert files_of.last_value(files, "tilt_observer", "trunk") is None
 
 
-def test_files_of_calibration_and_friction_are_read_after_the_robot_s(files_of, tmp_path):
+def test_files_of_calibration_and_friction_are_read_after_the_robot_s(tmp_path):
     files = [tmp_path / "offsets.yaml", tmp_path / "friction.yaml"]
     for file in files:
         file.write_text("/**: {ros__parameters: {}}")
@@ -89,6 +82,6 @@ def test_files_of_calibration_and_friction_are_read_after_the_robot_s(files_of, 
     assert [Path(file).name for file in found] == ["panda.yaml", "offsets.yaml", "friction.yaml"]
 
 
-def test_a_wrong_name_lists_what_exists(files_of):
+def test_a_wrong_name_lists_what_exists():
     with pytest.raises(RuntimeError, match=r"'tals'.*talos"):
         files_of.parameter_file("tals")

@@ -1,20 +1,10 @@
 """The launch argument `remap`; needs neither launch nor ROS."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from support.scripts import script
 
-PATH = Path(__file__).resolve().parents[1] / "launch" / "topic_remappings.py"
+remap_of = script("launch/topic_remappings.py")
 FEET = ["left_foot", "right.foot"]
-
-
-@pytest.fixture(scope="module")
-def remap_of():
-    spec = importlib.util.spec_from_file_location("topic_remappings", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -34,11 +24,11 @@ def remap_of():
         ("link_inertias/arm:=/controller/arm", {"link_inertias/arm": "/controller/arm"}),
     ],
 )
-def test_pairs_are_read(remap_of, text, expected):
+def test_pairs_are_read(text, expected):
     assert remap_of.parse_remap(text, FEET) == expected
 
 
-def test_the_preset_has_the_default_names_of_ros2_control(remap_of):
+def test_the_preset_has_the_default_names_of_ros2_control():
     expected = {
         "imu/data": "imu_sensor_broadcaster/imu",
         "left_foot/wrench": "left_foot_force_torque_sensor_broadcaster/wrench",
@@ -69,12 +59,12 @@ def test_the_preset_has_the_default_names_of_ros2_control(remap_of):
         ("left_fot/wrench:=/ft", "no topic 'left_fot/wrench' to remap, did you mean 'left_foot/wrench'"),
     ],
 )
-def test_what_is_wrong_is_said(remap_of, text, expected):
+def test_what_is_wrong_is_said(text, expected):
     with pytest.raises(RuntimeError, match=expected):
         remap_of.parse_remap(text, FEET)
 
 
-def test_the_argument_applies_to_the_names_the_launch_file_gives(remap_of):
+def test_the_argument_applies_to_the_names_the_launch_file_gives():
     """The trunk that is handed over goes where the argument says; that of the other node does not."""
     rules = {"link_inertias/trunk": "/controller/trunk", "imu/data": "/imu"}
     hands_over = remap_of.combined([("trunk_inertia", "link_inertias/trunk")], rules)

@@ -1,7 +1,6 @@
 """Package metadata agree with one another, and an installation has what ROS looks for."""
 
 import ast
-import importlib.util
 import os
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.installation import install_package
+from support.scripts import script
 
 import inertial_estimation
 
@@ -132,10 +132,7 @@ def test_a_robot_file_has_sections_of_known_nodes_in_any_namespace(path):
 
 
 def test_the_documentation_has_the_parameters_as_declared():
-    path = ROOT / "docs" / "parameter_table.py"
-    spec = importlib.util.spec_from_file_location("parameter_table", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("docs/parameter_table.py")
     for page, expected in module.lists().items():
-        _, _, written = (path.parent / page).read_text().partition(module.MARK)
+        _, _, written = (ROOT / "docs" / page).read_text().partition(module.MARK)
         assert written.strip() == expected.strip(), f"{page}: run python docs/parameter_table.py"

@@ -2,22 +2,19 @@
 
 import ast
 import contextlib
-import importlib.util
 import io
 import re
 import shlex
-import sys
 from pathlib import Path
 from string import Template
 
 import pytest
+from support.scripts import script
 
 from inertial_estimation.commands.main import COMMANDS, command_parser
 
 ROOT = Path(__file__).resolve().parents[1]
-_spec = importlib.util.spec_from_file_location("page_commands", ROOT / "docs" / "page_commands.py")
-page_commands = sys.modules["page_commands"] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(page_commands)
+page_commands = script("docs/page_commands.py")
 BLOCKS = [block for page in page_commands.pages() for block in page_commands.blocks_of(page)]
 MENTIONED = re.compile(r"inertial-estimation ([a-z]+)((?:[^`\n]|\\\n)*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
