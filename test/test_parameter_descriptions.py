@@ -5,8 +5,7 @@ import re
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.parameters import iterate_parameters
 
 FEWEST_WORDS = 5
 STARTS = re.compile(r"(Likewise|Of|The same|Same|Its?|Their|They|These|Those|This|Also|And|As|[a-z])\b")
@@ -37,10 +36,3 @@ def objections(description: str) -> list[str]:
 
 def test_every_description_stands_alone() -> None:
     assert not [(spec.name, faults) for spec in SPECS if (faults := objections(spec.description))]
-
-
-def test_the_prior_of_friction_reaches_the_filter() -> None:
-    config = build_config(
-        InertialPipelineConfig, {"friction.prior.coulomb": 0.25, "friction.prior.viscous": 4.0}
-    )
-    assert config.friction.prior.sigmas(config.friction.terms, 2).tolist() == [0.25, 0.25, 4.0, 4.0]

@@ -12,6 +12,7 @@ from inertial_estimation.models.friction import (
     NominalFriction,
     friction_model,
 )
+from inertial_estimation.models.friction_prior import FrictionPrior, friction_deviations
 from inertial_estimation.models.robot_model import RobotModel
 
 PANDA = panda()
@@ -99,3 +100,11 @@ def test_known_friction_without_its_values_is_refused():
         friction_model(
             FrictionTerms(), PANDA, NominalFriction(("panda_joint1", "panda_joint2"), viscous=(1.0,))
         )
+
+
+def test_a_stated_prior_is_the_deviation_of_every_joint():
+    joints = ("panda_joint1", "panda_joint2")
+    friction, _known = friction_model(FrictionTerms(joints, ("coulomb", "viscous")), PANDA)
+    found = friction_deviations(friction, PANDA, FrictionPrior(coulomb=0.25, viscous=4.0))
+    expected = {"coulomb": 0.25, "viscous": 4.0}
+    assert found.tolist() == [expected[term] for term in friction.parameter_terms]
