@@ -118,11 +118,19 @@ class EquationStack:
         return ReducedEquation(R[:n, :n], R[:n, n], float(R[n, n] ** 2), self.rows)
 
     def mean_rows(self) -> "EquationStack":
-        """Return a stack of the mean row of each name, which holds all information about a robot at rest."""
+        """Return a stack of the mean row of each name, which holds all information about a robot at rest.
+
+        A mean that its standard error explains is zero: at rest there is no motion to tell anything from.
+        """
         means = EquationStack(self.row_names, self.unknowns)
         means.counts = np.minimum(self.counts, 1)
         means.times, means._independent = 1, 1.0
-        means.sums = self.sums / np.maximum(self.counts, 1)[:, None]
+        counts = np.maximum(self.counts, 1)[:, None]
+        means.sums = self.sums / counts
+        squares = np.array([np.sum(self.factor(i) ** 2, axis=0) for i in range(len(self.row_names))])
+        scatter = np.maximum(squares / counts - means.sums**2, 0.0)
+        noise = np.abs(means.sums) < 3.0 * np.sqrt(scatter * self.correlation / counts)
+        means.sums[:, : self.unknowns][noise[:, : self.unknowns]] = 0.0
         means._factors[:, 0] = means.sums
         return means
 

@@ -18,7 +18,7 @@ from inertial_estimation.spatial import linear_algebra
 
 RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
 PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that is neglected
-UNSEEN_SHARE = 0.1  # of the tolerance; relative effect of a typical deviation below which a column is zero
+UNSEEN_SHARE = 0.03  # of the tolerance; relative effect of a typical deviation below which a column is zero
 
 
 @dataclass(frozen=True, eq=False)
