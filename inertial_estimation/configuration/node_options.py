@@ -9,24 +9,6 @@ ARRIVAL, TIMER = "arrival", "timer"
 
 
 @dataclass(frozen=True)
-class RealTimeOptions:
-    """Real-time settings that a node requests from the operating system."""
-
-    priority: int = parameter(
-        0,
-        "Real-time priority (SCHED_FIFO) of the process; 0 leaves the default scheduling. The system must "
-        "permit it (rtprio).",
-        lower=0,
-        upper=98,
-    )
-    lock_memory: bool = parameter(
-        False,
-        "Whether the memory of the process is locked against being paged out (mlockall). The system must "
-        "permit it.",
-    )
-
-
-@dataclass(frozen=True)
 class NodeOptions:
     """Options of every node."""
 
@@ -35,7 +17,13 @@ class NodeOptions:
         "Whether the node starts as an unconfigured lifecycle node, whose transitions a manager requests; "
         "if false, it works at once.",
     )
-    realtime: RealTimeOptions = section(RealTimeOptions)
+    realtime_priority: int = parameter(
+        0,
+        "Real-time priority (SCHED_FIFO) of the process, whose memory is then locked (mlockall); "
+        "0 leaves the default scheduling. The system must permit both (rtprio, memlock).",
+        lower=0,
+        upper=98,
+    )
 
 
 @dataclass(frozen=True)

@@ -221,14 +221,14 @@ def _positions(joints: Stream, names: Sequence[str]) -> Iterator[Finding]:
     """Find positions that stay the same while the velocity that is sent says that the joint moves."""
     n = len(names)
     t = (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
+    new = np.diff(t, prepend=-1.0) > 0.0  # of several at one time the first
     for j, name in enumerate(names):
         q, v = joints.values[:, j], joints.values[:, n + j]
         sent = np.sqrt(np.mean(np.nan_to_num(v) ** 2))
         if not sent > 0.0:
             continue
-        factor = (
-            min(1.0, float(np.sqrt(np.nanmean(np.gradient(q, t) ** 2))) / sent) if np.ptp(q) > 0.0 else 1.0
-        )
+        moved = np.gradient(q[new], t[new]) if np.ptp(q) > 0.0 else np.array([sent])
+        factor = min(1.0, float(np.sqrt(np.nanmean(moved**2))) / sent)
         begins, ends = _runs(q[:, None])
         long = (ends - begins >= FEWEST_EQUAL) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):

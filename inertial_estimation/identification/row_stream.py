@@ -373,10 +373,9 @@ def check_base(config: IdentificationConfig, robot: RobotModel, imu: ImuMount | 
         )
     if robot.floating_base and imu is None:
         raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
-    if config.robot.inputs.effort_window > 0.0 and (robot.floating_base or config.robot.contacts):
+    if config.robot.effort_window > 0.0 and (robot.floating_base or config.robot.contacts):
         raise ConfigurationError(
-            "'inputs.effort_window' is for efforts alone, expected 0 for a robot with a floating base or "
-            "contacts"
+            "'effort_window' is for efforts alone, expected 0 for a robot with a floating base or contacts"
         )
     if config.smoothing.stiction_speed > 0.0 and rows.selection().contacts.projects:
         raise ConfigurationError(
@@ -418,7 +417,7 @@ def row_models(config: IdentificationConfig, setup: RobotSetup, parameters: Para
             to_unknowns=to_joint @ parameters.E,
             nominal=to_joint @ parameters.nominal,
             coulomb=config.coulomb_law,
-            effort_window=config.robot.inputs.effort_window,
+            effort_window=config.robot.effort_window,
             torque_joints=np.array(torque_joints, dtype=np.int64),
         )
 

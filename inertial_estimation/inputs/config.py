@@ -63,12 +63,6 @@ class InputConfig:
         "Window of positions from which a joint velocity is derived: the slope of a least-squares parabola "
         "at its newest sample, of at least five. Larger reduces noise and adds lag.",
     )
-    effort_window: float = _number(
-        *(0.0, 0.0, 5.0),
-        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
-        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
-        "predictions alike. Only for robots without contacts.",
-    )
     frame_ids: str = parameter(
         "use",
         "Whether a header.frame_id counts that is another frame of the robot than the parameters say, so "

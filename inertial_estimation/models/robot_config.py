@@ -125,8 +125,17 @@ class RobotGeometryConfig(RobotInputConfig):
 
 @dataclass(frozen=True)
 class RobotConfig(RobotGeometryConfig):
-    """The same, with the friction of its joints."""
+    """The same, with the friction of its joints and what its efforts have gone through."""
 
+    effort_window: float = parameter(
+        0.0,
+        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
+        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
+        "predictions alike. Only for robots without contacts.",
+        unit="s",
+        lower=0.0,
+        upper=5.0,
+    )
     nominal_friction: NominalFriction = section(NominalFriction)
 
 

@@ -45,7 +45,7 @@ def prediction_error(
         friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
         joints: Joints whose torque counts.
         coulomb: How Coulomb friction changes sign.
-        config: Parameters of the robot, for offsets of positions, gains of drives and `inputs.effort_window`.
+        config: Parameters of the robot, for offsets of positions, gains of drives and `effort_window`.
 
     Returns:
         Relative error.
@@ -74,7 +74,7 @@ def prediction_error(
     raw = rigid + friction_torques(
         robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot), rigid
     )
-    raw = _smoothed_as_recorded(raw, (config or RobotConfig()).inputs.effort_window / seconds(step_ns))
+    raw = _smoothed_as_recorded(raw, (config or RobotConfig()).effort_window / seconds(step_ns))
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
     edge = round(EDGE_S * NANOSECONDS / step_ns)

@@ -11,39 +11,36 @@ import os
 import time
 from pathlib import Path
 
-from inertial_estimation.configuration.node_options import RealTimeOptions
-
 COLLECTION_PERIOD = 1.0  # [s]
 MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h> of Linux
 
 
-def apply_real_time(options: RealTimeOptions) -> list[str]:
+def apply_real_time(priority: int) -> list[str]:
     """Set the priority of all threads of the process, and lock its memory, as configured.
 
     The priority includes the threads of the middleware, which deliver the messages.
 
     Args:
-        options: The configured priority and memory lock.
+        priority: Of SCHED_FIFO; 0 asks for nothing.
 
     Returns:
         One sentence with the remedy for each setting the system has refused; empty if all are applied.
     """
-    refused = []
-    if options.priority:
+    refused: list[str] = []
+    if priority:
         try:
-            _set_priority(options.priority)
+            _set_priority(priority)
         except (OSError, AttributeError) as error:
             refused.append(
-                f"realtime.priority {options.priority} is refused ({error}): allow it with "
-                f"'<user> - rtprio {options.priority}' in /etc/security/limits.conf, or CAP_SYS_NICE"
+                f"realtime_priority {priority} is refused ({error}): allow it with "
+                f"'<user> - rtprio {priority}' in /etc/security/limits.conf, or CAP_SYS_NICE"
             )
-    if options.lock_memory:
         try:
             _lock_memory()
         except (OSError, AttributeError) as error:
             refused.append(
-                f"realtime.lock_memory is refused ({error}): allow it with '<user> - memlock unlimited' "
+                f"locking the memory is refused ({error}): allow it with '<user> - memlock unlimited' "
                 "in /etc/security/limits.conf, or CAP_IPC_LOCK"
             )
     return refused

@@ -167,7 +167,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self.get_logger().warning(sentence)
         self._start(text)
         self._configured = True
-        for sentence in apply_real_time(self.config.options.realtime):
+        for sentence in apply_real_time(self.config.options.realtime_priority):
             self.get_logger().warning(sentence)
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
         counters = [node_input.counter for node_input in self._inputs]

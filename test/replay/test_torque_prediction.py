@@ -8,7 +8,6 @@ from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
@@ -74,7 +73,7 @@ def test_efforts_that_were_smoothed_before_they_were_recorded(
         efforts = convolve1d(efforts, box, axis=0, mode="nearest")
     smoothed = [replace(r, effort=effort) for r, effort in zip(samples, efforts, strict=True)]
     step_s = 1e-9 * (samples[1].stamp_ns - samples[0].stamp_ns)
-    config = RobotConfig(inputs=InputConfig(effort_window=100 * step_s))
+    config = RobotConfig(effort_window=100 * step_s)
     law = CoulombLaw(0.02)
     aware, unaware = (
         prediction_error(robot, smoothed, {}, joints=robot.joint_names, coulomb=law, config=given)

@@ -6,15 +6,13 @@ import resource
 
 import pytest
 
-from inertial_estimation.configuration.node_options import RealTimeOptions
-
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
 from inertial_estimation.ros import real_time
 from inertial_estimation.ros.real_time import COLLECTION_PERIOD, CycleCollector, apply_real_time
 
 
-def said_without_rights(options):
+def said_without_rights(priority):
     """What a process hears that may neither use real-time priorities nor lock memory."""
     read, write = os.pipe()
     child = os.fork()
@@ -23,7 +21,7 @@ def said_without_rights(options):
             resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
             os.setuid(65534)
-            os.write(write, "\n".join(apply_real_time(options)).encode())
+            os.write(write, "\n".join(apply_real_time(priority)).encode())
         finally:
             os._exit(0)
     os.close(write)
@@ -35,23 +33,24 @@ def said_without_rights(options):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give its rights away")
 def test_what_is_refused_is_said_with_the_remedy():
-    priority, memory = said_without_rights(RealTimeOptions(priority=40, lock_memory=True))
-    assert "realtime.priority 40 is refused" in priority
+    priority, memory = said_without_rights(40)
+    assert "realtime_priority 40 is refused" in priority
     assert "limits.conf" in priority
-    assert "realtime.lock_memory is refused" in memory
+    assert "locking the memory is refused" in memory
     assert "memlock" in memory
 
 
 def test_nothing_asked_for_is_nothing_done(monkeypatch):
     monkeypatch.setattr(real_time, "_set_priority", lambda _priority: pytest.fail("not asked for"))
     monkeypatch.setattr(real_time, "_lock_memory", lambda: pytest.fail("not asked for"))
-    assert apply_real_time(RealTimeOptions()) == []
+    assert apply_real_time(0) == []
 
 
 def test_all_threads_get_the_priority(monkeypatch):
     given = {}
     monkeypatch.setattr(os, "sched_setscheduler", lambda pid, policy, parameters: given.update({pid: policy}))
-    assert apply_real_time(RealTimeOptions(priority=10)) == []
+    monkeypatch.setattr(real_time, "_lock_memory", lambda: None)
+    assert apply_real_time(10) == []
     assert set(given) == {int(name) for name in os.listdir("/proc/self/task")}
     assert set(given.values()) == {os.SCHED_FIFO}
 
