@@ -40,16 +40,16 @@ def _body_doubts(robot: RobotModel) -> list[str]:
         gyration = float(np.sqrt(max(linear_algebra.eigvalsh(body.inertia)[2], 0.0) / body.mass))
         sphere = np.sqrt(0.4) * (0.75 * body.mass / (np.pi * DENSEST)) ** (1.0 / 3.0)
         size = _size(model, joint)
-        if gyration > WIDER * size:
-            text = f"'{name}' (radius of gyration {gyration:.2g} m, its frames within {size:.2g} m)"
-            found.setdefault("moments of inertia that are too large for the body", []).append(text)
-        if gyration < sphere:
-            text = f"'{name}' ({body.mass:.3g} kg, radius of gyration {1e3 * gyration:.2g} mm)"
-            said = "bodies denser than any metal, of too much mass or moments of inertia that are too small"
-            found.setdefault(said, []).append(text)
         if len(model.supports[joint]) > INNER and body.mass > 0.5 * total and not robot.n_base:
             text = f"'{name}' ({body.mass:.3g} of {total:.3g} kg)"
             found.setdefault("a body far out in the arm is heavier than all others together", []).append(text)
+        elif gyration > WIDER * size:
+            text = f"'{name}' (radius of gyration {gyration:.2g} m, its frames within {size:.2g} m)"
+            found.setdefault("moments of inertia that are too large for the body", []).append(text)
+        elif gyration < sphere:
+            text = f"'{name}' ({body.mass:.3g} kg, radius of gyration {1e3 * gyration:.2g} mm)"
+            said = "bodies denser than any metal, of too much mass or moments of inertia that are too small"
+            found.setdefault(said, []).append(text)
     return [f"{said}: {listing(bodies, limit=6)}" for said, bodies in found.items()]
 
 
