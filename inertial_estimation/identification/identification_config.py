@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, coulomb_law
-from inertial_estimation.models.friction_prior import FrictionPrior
+from inertial_estimation.models.friction import FRICTION_TERMS, coulomb_law
+from inertial_estimation.models.friction_prior import FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section
@@ -100,13 +100,6 @@ class MethodConfig:
 
 
 @dataclass(frozen=True)
-class IdentifiedFriction(FrictionTerms):
-    """Friction identified along with the inertias."""
-
-    prior: FrictionPrior = section(FrictionPrior)
-
-
-@dataclass(frozen=True)
 class IdentificationConfig:
     """Offline identification of one robot; section ``identification`` of its parameter file.
 
@@ -116,7 +109,7 @@ class IdentificationConfig:
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     rows: RowsConfig = section(RowsConfig, prefix="")
-    friction: IdentifiedFriction = section(IdentifiedFriction)
+    friction: FrictionConfig = section(FrictionConfig)
     links: tuple[str, ...] = parameter(
         (), "Links whose bodies are identified, by name or shell pattern; empty identifies all bodies."
     )

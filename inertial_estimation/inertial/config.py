@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FrictionTerms, coulomb_law
-from inertial_estimation.models.friction_prior import FrictionPrior
+from inertial_estimation.models.friction import coulomb_law
+from inertial_estimation.models.friction_prior import FrictionConfig
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
@@ -13,7 +13,6 @@ from inertial_estimation.parameters import parameter, section
 
 AUTO = "auto"  # entry of `links`
 INFORMATION, LOG_CHOLESKY, LINEAR = "information", "log_cholesky", "linear"
-BALANCE = 10.0  # the same of springs and counterbalances of a joint [Nm/rad, Nm]
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,6 @@ class PriorConfig:
         lower=0.1,
         upper=1e9,
     )
-
-
-@dataclass(frozen=True)
-class FrictionConfig(FrictionTerms):
-    """Friction estimated along with the inertias."""
-
-    prior: FrictionPrior = section(FrictionPrior)
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,11 @@ class KnownFriction:
         return "coulomb_load" in self.values and bool(self.values["coulomb_load"].any())
 
     @cached_property
+    def _of_position(self) -> dict[str, Array]:
+        known = {term: self.values[term] for term in POSITION_TERMS if term in self.values}
+        return {term: value for term, value in known.items() if value.any()}
+
+    @cached_property
     def _slope(self) -> Array | None:
         slope = self.values.get("coulomb_slope")
         return slope if slope is not None and slope.any() else None
@@ -140,9 +145,8 @@ class KnownFriction:
             coulomb = coulomb + self.values["coulomb_load"] * np.abs(load)
         torques: Array = coulomb * sign + values["viscous"] * v + values["offset"]
         torques = torques + values["armature"] * a
-        for term in POSITION_TERMS:
-            if term in values and values[term].any():
-                torques = torques + values[term] * position_factor(term, q, self.middles)
+        for term, value in self._of_position.items():
+            torques = torques + value * position_factor(term, q, self.middles)
         if self.couplings:
             for term, value in self.coupled.items():
                 torques = torques + self.couplings.regressor(term, v, a, self.smoothing_speed) @ value

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.friction import FrictionModel, FrictionTerms
 from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 
 FRICTION_SHARE = 0.1  # of the effort limit; geared drives lose 5 to 20 % of their rated torque
@@ -57,6 +57,13 @@ class FrictionPrior:
         lower=0.0,
         upper=1e6,
     )
+
+
+@dataclass(frozen=True)
+class FrictionConfig(FrictionTerms):
+    """Friction estimated along with the inertias."""
+
+    prior: FrictionPrior = section(FrictionPrior)
 
 
 def friction_deviations(friction: FrictionModel, robot: RobotModel, prior: FrictionPrior) -> Array:

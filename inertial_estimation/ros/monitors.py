@@ -17,6 +17,14 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
+from inertial_estimation.inputs.messages import JOINT_STATE_TYPE
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.recordings.recorded_topics import topic_token
@@ -26,10 +34,7 @@ from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR
 from inertial_estimation.signals import Health, JointReading
 
 SIGMA_KEY = "mass sigma "
-OWN_NODES = frozenset(
-    {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
-)
-JOINT_STATE = "sensor_msgs/msg/JointState"
+OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
 TELEMETRY = "/telemetry"
 TAKE_PERIOD = 0.05  # [s]
 FIND_PERIOD = 1.0  # [s]
@@ -38,10 +43,12 @@ FIND_PERIOD = 1.0  # [s]
 class PolledNode(Node):
     """A node whose owner takes the messages that have arrived."""
 
-    def __init__(self, name: str, context: Context | None = None) -> None:
-        """Create the node and subscribe to `/diagnostics`."""
+    def __init__(
+        self, name: str, on_diagnostics: Callable[[DiagnosticArray], None], context: Context | None = None
+    ) -> None:
+        """Create the node and subscribe to `/diagnostics`, whose reports are handed over."""
         super().__init__(name, context=context, start_parameter_services=False, enable_rosout=False)
-        self._hear(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE_OUTPUT, raw=False)
+        self._hear(DiagnosticArray, "/diagnostics", on_diagnostics, RELIABLE_OUTPUT, raw=False)
 
     def take(self) -> None:
         """Take all messages that have arrived."""
@@ -49,10 +56,6 @@ class PolledNode(Node):
             handle = subscription.handle
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
                 subscription.callback(taken[0])
-
-    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
-        """Take the reports of a node."""
-        raise NotImplementedError
 
     def _hear(
         self,
@@ -83,7 +86,7 @@ class DemoMonitor(PolledNode):
         joints: Sequence[str],
         context: Context | None = None,
     ) -> None:
-        super().__init__("demo_monitor", context)
+        super().__init__("demo_monitor", self._on_diagnostics, context)
         self.record = record
         self._awaited: list[str] = []
         for link in links:
@@ -183,7 +186,7 @@ class WatchMonitor(PolledNode):
             record: Where to keep what is heard.
             namespace: Nodes in it and below are watched.
         """
-        super().__init__(f"inertial_estimation_monitor_{os.getpid()}")
+        super().__init__(f"inertial_estimation_monitor_{os.getpid()}", self._on_diagnostics)
         self._record = record
         self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
         self._newest: dict[str, tuple[bytes, int]] = {}  # telemetry since the last poll, and how many
@@ -198,7 +201,7 @@ class WatchMonitor(PolledNode):
                 self._record.node(node)
         for topic, types in self.get_topic_names_and_types():
             node = topic.removesuffix(TELEMETRY).lstrip("/")
-            ours = topic.endswith(TELEMETRY) and JOINT_STATE in types and node.startswith(self._inside)
+            ours = topic.endswith(TELEMETRY) and JOINT_STATE_TYPE in types and node.startswith(self._inside)
             if ours and node not in self._known:
                 self._known.add(node)
                 self._record.node(node)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.compilation import warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
@@ -170,7 +169,6 @@ class TiltFilter(TiltObserver):
             config: Parameters.
             radius: Of round feet: the contact points lie so far below the contact frames [m].
         """
-        warm_up()
         self.config, self._radius = config, radius
         self.reset()
 

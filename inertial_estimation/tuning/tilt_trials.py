@@ -93,14 +93,8 @@ class TiltTrials(Trials):
             given = {**parameter_values(self._run.configs[TILT_NODE]), **values}
             config = build_config(TiltPipelineConfig, given)
         else:
-            changed = [(TILT_NODE, name, value) for name, value in values.items()]
-            pipelines = self._run.pipelines(changed, only=[TILT_NODE])
-            assert pipelines.tilt is not None
-            pipeline, config, samples = (
-                pipelines.tilt,
-                pipelines.tilt.config,
-                self._run.tilt_samples(pipelines),
-            )
+            pipeline, samples = self.as_aligned(values)
+            config = pipeline.config
         begun = takewhile(lambda sample: sample.stamp_ns <= until_ns, samples)
         found = [(one.state.stamp_ns, one.tilt_B) for one in pipeline.estimates_of(begun, config)]
         stamps, tilts = zip(*found, strict=True) if found else ((), ())
@@ -109,10 +103,16 @@ class TiltTrials(Trials):
     def aligned(self) -> tuple[TiltPipeline, list[AlignedSample]]:
         """Return a pipeline with the parameters in effect, and what its inputs align."""
         if self._aligned is None:
-            pipelines = self._run.pipelines(only=[TILT_NODE])
-            assert pipelines.tilt is not None
-            self._aligned = pipelines.tilt, list(self._run.tilt_samples(pipelines))
+            pipeline, samples = self.as_aligned()
+            self._aligned = pipeline, list(samples)
         return self._aligned
+
+    def as_aligned(self, values: Values | None = None) -> tuple[TiltPipeline, Iterable[AlignedSample]]:
+        """Return a pipeline with parameters that differ, and what its inputs align, as they align it."""
+        changed = [(TILT_NODE, name, value) for name, value in (values or {}).items()]
+        pipelines = self._run.pipelines(changed, only=[TILT_NODE])
+        assert pipelines.tilt is not None
+        return pipelines.tilt, self._run.tilt_samples(pipelines)
 
     @property
     def _planned(self) -> bool:
@@ -213,13 +213,12 @@ class LaterReadings(TiltTrials):
                 in which they agree.
         """
         super().__init__(run, division)
-        pipelines = run.pipelines(only=[TILT_NODE])
-        assert pipelines.tilt is not None
-        estimates = pipelines.tilt.estimates_of(run.tilt_samples(pipelines), pipelines.tilt.config)
+        pipeline, samples = self.as_aligned() if self._planned else self.aligned()
+        estimates = pipeline.estimates_of(samples, pipeline.config)
         steps: list[StepReadings] = []
-        pipelines.tilt.estimator.on_step = steps.append
+        pipeline.estimator.on_step = steps.append
         deque(estimates, maxlen=0)
-        self._stamps, self._verticals = verticals_of(steps, pipelines.tilt.estimator.radius)
+        self._stamps, self._verticals = verticals_of(steps, pipeline.estimator.radius)
         if not (division.blocks_at(self._stamps) >= 0).any():
             raise RecordingError(
                 "the recording does not determine a vertical by later readings, expected seconds of motion "
