@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inertial_estimation.closed_loop.loop_recording import TruthRecording
     from inertial_estimation.closed_loop.loop_watch import FallWatch, LoopAccuracy
     from inertial_estimation.closed_loop.robot_loop import RobotLoop
-    from inertial_estimation.models.robot_config import RobotConfig
+    from inertial_estimation.models.robot_config import SimulatedRobotConfig
     from inertial_estimation.recordings.recording import MemoryRecording
     from inertial_estimation.simulation.disturbances import Disturbance
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     )
     recorder, truth = LoopRecording(loop), TruthRecording(loop)
     config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
-    with simulation_view(rrd, loop, config, robot.urdf, disturbed):
+    with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
         accuracy, watch = _go(loop, args, truth)
     known = {"disturbances": texts, "released_s": args.hoist, **_truth(loop, disturbed)}
     messages = _write(args, recorder.recording(), truth, known, config)
@@ -190,7 +190,7 @@ def _write(
     recording: MemoryRecording,
     truth: TruthRecording,
     known: Mapping[str, Any],
-    config: RobotConfig,
+    config: SimulatedRobotConfig,
 ) -> int:
     """Write the bag and what is true of it; return the number of messages."""
     from inertial_estimation.recordings.bag_writer import write_recording

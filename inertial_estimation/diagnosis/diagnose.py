@@ -60,7 +60,7 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConf
     """Check the data of a robot against its description."""
     robot = Robot(setup)
     values, cleaned = value_findings(streams, robot.names)
-    diagnosis = Diagnosis([*stream_findings(streams, config.inputs.max_gap), *values], streams, robot)
+    diagnosis = Diagnosis([*stream_findings(streams, config.inputs.timeout), *values], streams, robot)
     if streams.missing:
         why = "joints of the description are missing in the joint states"
         diagnosis.findings.append(cannot_tell("all other checks", "recording", why))

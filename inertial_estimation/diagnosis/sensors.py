@@ -94,7 +94,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
     gaps = steps[steps > max_gap_s * NANOSECONDS]
     if len(gaps) > 1 and (gaps.sum() > LOST * steps.sum() or len(gaps) > GAPS * len(steps)):
         longest = seconds(int(gaps.max()))
-        remedy = "check quality of service and load; or raise inputs.max_gap"
+        remedy = "check quality of service and load; or raise inputs.timeout"
         yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
     elif (lost := _lost_share(steps)) > LOST_READINGS:
         said = f"{100 * lost:.0f} % of the readings are missing between the others"
@@ -103,7 +103,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         )
     rate = _rate(stream)
     if 0.0 < rate < SLOWEST:
-        remedy = "raise the rate of the driver, or inputs.max_gap and window"
+        remedy = "raise the rate of the driver, or inputs.timeout and window"
         yield unusual("rate", rate, "Hz", f"{rate:.3g} Hz, expected {SLOWEST:g} Hz or more", remedy)
 
 

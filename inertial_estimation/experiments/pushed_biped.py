@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.trials import Progress
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.config import (
@@ -155,7 +155,7 @@ def simulate_push(progress: Progress, pushes: Pushes = PUSHES) -> PushRecord:
         ConfigurationError: If the robot has not fallen in `LONGEST_RUN` seconds.
     """
     config = SimulationConfig(
-        robot=robot_config(),
+        robot=SimulatedRobotConfig(imu_frame=IMU, contacts=CONTACTS),
         stance=StanceConfig(soles=SOLE * len(CONTACTS)),
         step=STEP,
         ground=GroundConfig(stiffness=STIFFNESS, damping=DAMPING),

@@ -34,7 +34,7 @@ from inertial_estimation.experiments.standing_trunk import (
     urdf_with_moved_links,
 )
 from inertial_estimation.experiments.trials import Trials
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import SimulatedRobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array
@@ -46,7 +46,7 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 class RestingPose(NamedTuple):
     """A robot at rest, in a state in which torques on the links balance it."""
 
-    config: RobotConfig
+    config: SimulatedRobotConfig
     urdf: str  # its true description
     trunk: str  # its link
     truth: GroundTruth

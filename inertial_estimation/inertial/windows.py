@@ -205,7 +205,7 @@ class StateWindows:
         self._columns, self._n_contacts = inputs.joints.columns, len(setup.contacts)
         self._half_ns = round(0.5 * config.window * NANOSECONDS)
         self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
-        max_gap = config.robot.inputs.max_gap
+        max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs), 0
         self._interval_ns = self._half_ns - JITTER_NS if config.filter == INFORMATION else 0

@@ -1,8 +1,8 @@
 """Aligned samples, rows of several inputs at the times of one of them; and the steps that run on them.
 
 One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to
-it, at most `inputs.max_wait`; the other streams are interpolated there. Called after every row, it depends on
-nothing else: a live node that reads on arrival or by a timer, and a replay, get the same samples.
+it, at most half of `inputs.timeout`; the other streams are interpolated there. Called after every row, it
+depends on nothing else: a live node that reads on arrival or by a timer, and a replay, get the same samples.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class AlignedSample(NamedTuple):
     stamp_ns: int  # of the driver row, which the outputs carry
     time_ns: int  # of its measurement, over which estimators integrate
     driver: Array  # mean of the driver rows since the last sample, shape (width,)
-    # Row of each other required stream at that time; None: not arrived within `max_wait`, lost, or in a gap.
+    # Row of each other required stream at that time; None: not arrived in time, lost, or in a gap.
     rows: Mapping[str, Array | None]
     continuity: Continuity  # relation to the sample before
     reduced: Any = None  # what `RobotInputs.reduce` has made of the windows around it, when it was complete
@@ -74,16 +74,18 @@ class Aligner:
         config: InputConfig,
         rate: float = 0.0,
         half_window: float = 0.0,
+        max_gap: float | None = None,
     ) -> None:
         """Take the driver, whose rows are the steps, and the other streams.
 
         Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must
-        have arrived up to half a window [s] beyond a step, for `window`.
+        have arrived up to half a window [s] beyond a step, for `window`. It is interpolated over gaps of at
+        most `max_gap` [s] (None: the timeout).
         """
         self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        limits = (config.max_wait, config.max_gap, half_window)
+        limits = (0.5 * config.timeout, config.timeout if max_gap is None else max_gap, half_window)
         period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
         self._limits = Limits(period_ns, *(round(NANOSECONDS * limit) for limit in limits))
         self._mean = np.zeros(driver.spec.width)

@@ -226,7 +226,7 @@ class StreamClock:
         self.even = EvenTimes("auto" if config.stamps == "arrival" else config.stamps)
         self.by_arrival = by_arrival  # whether the stamps are not used
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
-        self.longest_ns = min(round(NANOSECONDS * config.max_gap), JUMP_NS)  # step that continues them
+        self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # step that continues them
         self._delay_ns, self._zeros = round(NANOSECONDS * delay), 0
         # Stamps, rows and arrivals of consecutive readings on another clock, until it is decided.
         self.held: list[tuple[int, Array, int]] = []

@@ -34,14 +34,9 @@ class InputConfig:
     wrench_delay: float = _number(0.0, -0.5, 0.5, "Age of a contact's reading at its stamp; subtracted.")
     timeout: float = _number(
         *(0.1, 0.001, 10.0),
-        "Age beyond which an input is lost: no step waits for it, and no older estimate is published.",
+        "Age beyond which an input is lost: no step waits for it, no older estimate is published, and no "
+        "longer gap between two of its readings is interpolated over. A step waits half of it for inputs.",
         runtime=True,
-    )
-    max_wait: float = _number(
-        0.05, 0.0, 1.0, "Longest time that a step waits for other inputs, which then are missing in it."
-    )
-    max_gap: float = _number(
-        0.1, 0.001, 10.0, "Longest gap between two readings of one input that is interpolated over."
     )
     stamps: str = parameter(
         "auto",
@@ -57,11 +52,6 @@ class InputConfig:
         "Source of the joint velocities: measured, derived from positions, or (auto) derived where the joint "
         "state has none (none sent, NaN, or all zero while joints move).",
         choices=("auto", "measured", "derived"),
-    )
-    velocity_window: float = _number(
-        *(0.02, 0.001, 0.5),
-        "Window of positions from which a joint velocity is derived: the slope of a least-squares parabola "
-        "at its newest sample, of at least five. Larger reduces noise and adds lag.",
     )
     frame_ids: str = parameter(
         "use",

@@ -32,6 +32,9 @@ RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
+VELOCITY_WINDOW_NS = (
+    NANOSECONDS // 50
+)  # of positions a velocity is derived from: 20 ms, a longer one adds lag
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
@@ -46,7 +49,7 @@ class JointChecks:
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
-        self._names, self._gap_ns = names, round(NANOSECONDS * config.max_gap)
+        self._names, self._gap_ns = names, round(NANOSECONDS * config.timeout)
         self._q, self._v = np.zeros(len(names)), np.zeros(len(names))  # of the last one that was right
         self.reset()
 
@@ -104,12 +107,12 @@ class JointChecks:
 
 
 class JointVelocity:
-    """Gives the velocities of joint states that have none, from the positions of the last `velocity_window`.
+    """Gives the velocities of joint states that have none, from positions of the last `VELOCITY_WINDOW_NS`.
 
     It is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and
     acceleration, without lag; -0.1 j W^2 for a jerk j; noise sigma_q of n positions becomes about 13.9
     sigma_q / (W sqrt(n)). There is none before the samples span the window (a shorter one is far noisier, as
-    W^-1.5, and a zero would mean rest); it begins anew after `inputs.max_gap`. By `inputs.joint_velocity`,
+    W^-1.5, and a zero would mean rest); it begins anew after `inputs.timeout`. By `inputs.joint_velocity`,
     "measured" takes what is sent, "derived" derives all, "auto" those that are not sent or NaN, and all once
     every one was exactly zero while a joint moved.
     """
@@ -117,8 +120,7 @@ class JointVelocity:
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
         self._names, self._policy = names, config.joint_velocity
-        self._window_ns = round(NANOSECONDS * config.velocity_window)
-        self._gap_ns = round(NANOSECONDS * config.max_gap)
+        self._gap_ns = round(NANOSECONDS * config.timeout)
         self._ring = Ring(len(names), 512)
         self._all, self._none = np.ones(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
         self.reset()
@@ -141,12 +143,15 @@ class JointVelocity:
         self._ring.append(time_ns, time_ns, q)
         if derived is self._none:
             return None
-        times, rows = self._ring.window(time_ns - self._window_ns, time_ns)
+        times, rows = self._ring.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
         if len(times) < FEWEST_SAMPLES:
             times, rows = self._ring.newest(FEWEST_SAMPLES)
-        spanned = len(times) < len(self._ring) or time_ns - times[0] >= self._window_ns
+        spanned = len(times) < len(self._ring) or time_ns - times[0] >= VELOCITY_WINDOW_NS
         if len(times) < FEWEST_SAMPLES or not spanned:
-            return DropReason.NO_VELOCITY, f"it is derived from {seconds(self._window_ns):g} s of positions"
+            return (
+                DropReason.NO_VELOCITY,
+                f"it is derived from {seconds(VELOCITY_WINDOW_NS):g} s of positions",
+            )
         v[derived] = (end_slope_weights(seconds(times - times[-1])) @ rows)[derived]
         return None
 
@@ -453,7 +458,7 @@ class _Join:
 
     def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
         self._whole, self._config, self._partial = whole, config, partial
-        self._lost_ns = round(NANOSECONDS * (config.timeout + config.max_wait))
+        self._lost_ns = round(1.5 * NANOSECONDS * config.timeout)
         self._parts: list[JointPart] = []
         self._owners = np.full(len(whole.joints), -1)  # number of the part that each joint is taken from
         self._aligner: Aligner | None = None  # None: the rows of the whole part are used

@@ -119,6 +119,7 @@ class RobotInputs:
         driver: str = IMU,
         rate: float = 0.0,
         half_window: float = 0.0,
+        max_gap: float | None = None,
         imu: bool = True,
         joints: bool = True,
         velocities: bool = True,
@@ -140,8 +141,8 @@ class RobotInputs:
         which no messages come), contacts by their sources (None: wrenches of all) and base state that are
         asked for (with a `heading`: the x axis of the world in the base, 12 numbers), and wait for them up to
         half a window [s] behind a step, but not for yaw references, nor contacts that are not to be awaited.
-        Corrections are offsets of joint positions and gains of efforts; maps are those of custom messages
-        (None: those of the parameters).
+        They are interpolated over gaps of at most `max_gap` [s] (None: the timeout). Corrections are offsets
+        of joint positions and gains of efforts; maps are those of custom messages (None: the parameters').
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
@@ -172,7 +173,7 @@ class RobotInputs:
         if driver not in self.streams:
             raise ConfigurationError(f"no input '{driver}' to drive steps, there are {listing(self.streams)}")
         others = [stream for stream in streams if stream.spec.name != driver]
-        self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window)
+        self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window, max_gap)
         self._setup, self._units = setup, UnitDetector(robot, config)
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None

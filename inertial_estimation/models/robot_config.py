@@ -81,8 +81,8 @@ WORLD_FRAMES = ("world", "map", "odom")
 
 
 @dataclass(frozen=True)
-class RobotGeometryConfig(RobotInputConfig):
-    """The robot: its description, its base, its IMU, its contacts and its inputs, but for joint friction."""
+class RobotDescriptionConfig:
+    """The robot: its description, its base, its IMU and its contacts."""
 
     urdf: str = parameter(
         "",
@@ -124,6 +124,11 @@ class RobotGeometryConfig(RobotInputConfig):
 
 
 @dataclass(frozen=True)
+class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
+    """The same, with its inputs, but for joint friction."""
+
+
+@dataclass(frozen=True)
 class RobotConfig(RobotGeometryConfig):
     """The same, with the friction of its joints and what its efforts have gone through."""
 
@@ -136,6 +141,13 @@ class RobotConfig(RobotGeometryConfig):
         lower=0.0,
         upper=5.0,
     )
+    nominal_friction: NominalFriction = section(NominalFriction)
+
+
+@dataclass(frozen=True)
+class SimulatedRobotConfig(RobotDescriptionConfig):
+    """A robot that is simulated: without inputs, with the friction of its joints."""
+
     nominal_friction: NominalFriction = section(NominalFriction)
 
 
@@ -202,7 +214,7 @@ def check_contact(contact: str, contacts: Sequence[str]) -> None:
         raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, contacts, 'there are')}")
 
 
-def robot_from_config(config: RobotGeometryConfig, urdf: str) -> RobotSetup:
+def robot_from_config(config: RobotDescriptionConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.
 
     Args:
@@ -234,7 +246,7 @@ def robot_from_config(config: RobotGeometryConfig, urdf: str) -> RobotSetup:
     return RobotSetup(robot, tuple(contacts), imu)
 
 
-def _check_contact_lists(config: RobotGeometryConfig) -> None:
+def _check_contact_lists(config: RobotDescriptionConfig) -> None:
     """Refuse lists of contacts and frames that do not belong together.
 
     Raises:

@@ -83,7 +83,7 @@ def block_stream(
     Raises:
         RecordingError: If a topic is missing or of another type.
     """
-    gap = min(config.robot.inputs.max_gap, 0.5 * config.smoothing.window)
+    gap = min(config.robot.inputs.timeout, 0.5 * config.smoothing.window)
     return BlockStream(
         recording,
         topics,

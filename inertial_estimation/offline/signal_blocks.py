@@ -24,7 +24,7 @@ from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 BLOCK_S = 10.0  # length of a block [s]
-WAIT_S = 1.5  # for which a joint state waits for another input, of which no rows come for so long [s]
+WAIT_S = 3.0  # half of which a joint state waits for other inputs, unless they are silent for so long [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 REPORT_MESSAGES = 2000  # messages between two reports of the progress
 CHUNK_ROWS = 2000  # samples that are collected before they are resampled
@@ -77,15 +77,14 @@ class BlockStream:
         self._recording, self._setup = recording, setup
         self._velocities, self._efforts = velocities, efforts
         self._contacts = setup.contact_names
-        gap = config.inputs.max_gap if max_gap_s is None else max_gap_s
-        waiting = replace(
-            config.inputs, max_gap=gap, max_wait=WAIT_S, timeout=WAIT_S, joint_velocity="measured"
-        )
+        gap = config.inputs.timeout if max_gap_s is None else max_gap_s
+        waiting = replace(config.inputs, timeout=WAIT_S, joint_velocity="measured")
         self._inputs = RobotInputs(
             setup,
             replace(config, inputs=waiting),
             driver=JOINTS,
             imu=setup.imu is not None,
+            max_gap=gap,
             velocities=velocities,
             efforts=efforts,
             corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),

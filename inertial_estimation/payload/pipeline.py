@@ -171,7 +171,7 @@ class TrunkPayloadPipeline(TakesReadings):
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
-        if elapsed is not None and elapsed > self.config.robot.inputs.max_gap:
+        if elapsed is not None and elapsed > self.config.robot.inputs.timeout:
             self._observer.window.clear()
         state = self._observer.window.state_at(sample)
         if state is None:

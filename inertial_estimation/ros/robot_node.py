@@ -12,7 +12,7 @@ from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.models.robot_config import RobotDescriptionConfig
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.ros.description_input import DescriptionInput
 from inertial_estimation.ros.diagnostics import Diagnostics
@@ -93,7 +93,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         return self._parameters_declared.config
 
     @abstractmethod
-    def _robot_config(self, config: ConfigT) -> RobotGeometryConfig:
+    def _robot_config(self, config: ConfigT) -> RobotDescriptionConfig:
         """Return the part of the parameters that describes the robot."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from inertial_estimation.inputs.messages import (
     joints_to_msg,
     wrench_to_msg,
 )
-from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
+from inertial_estimation.models.robot_config import IMU_TOPIC, SimulatedRobotConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_msg
@@ -43,7 +43,7 @@ VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]
 class SensorOutputs:
     """Publishes the readings of the sensors on the topics of a robot."""
 
-    def __init__(self, add_output: AddOutput, robot: RobotConfig, *, wrenches: bool) -> None:
+    def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig, *, wrenches: bool) -> None:
         """Create the publishers.
 
         Args:
@@ -126,7 +126,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     name = "simulator"
     config_class = SimulatorConfig
 
-    def _robot_config(self, config: SimulatorConfig) -> RobotConfig:
+    def _robot_config(self, config: SimulatorConfig) -> SimulatedRobotConfig:
         return config.simulation.robot
 
     def _start(self, urdf: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
@@ -249,7 +249,7 @@ class SensorConfig:
 class SimulationConfig:
     """All parameters of a simulation except the disturbances."""
 
-    robot: RobotConfig = section(RobotConfig, prefix="")
+    robot: SimulatedRobotConfig = section(SimulatedRobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)
     step: float = parameter(
         0.001, "Step size of the numerical integration.", unit="s", lower=1e-5, upper=0.01

@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, TorqueCommand, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT, SimulationPacing
 from inertial_estimation.simulation.sensors import SensorReadings
@@ -176,7 +176,7 @@ class SimulationDriver:
         unattended: Whether time runs without a controller: on the hoist, or with braked joints.
     """
 
-    def __init__(self, simulation: Simulation, robot: RobotConfig, pacing: SimulationPacing) -> None:
+    def __init__(self, simulation: Simulation, robot: SimulatedRobotConfig, pacing: SimulationPacing) -> None:
         """Initialise the driver.
 
         Args:

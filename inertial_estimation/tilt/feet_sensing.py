@@ -151,7 +151,7 @@ class FeetSensing:
         """
         self.view = ContactView(setup)
         self.shares = ContactShares(setup, sources, config.robot.inputs.timeout)
-        longest = config.robot.inputs.max_gap
+        longest = config.robot.inputs.timeout
         self._torques = TorqueForces(setup, longest) if self.shares.by_torques else None
         self.reset()
 
