@@ -24,7 +24,7 @@ from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 BLOCK_S = 10.0  # length of a block [s]
-WAIT_S = 3.0  # half of which a joint state waits for other inputs, unless they are silent for so long [s]
+WAIT_S = 1.5  # of silence from which no joint state waits for an input; else for half of it [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 REPORT_MESSAGES = 2000  # messages between two reports of the progress
 CHUNK_ROWS = 2000  # samples that are collected before they are resampled

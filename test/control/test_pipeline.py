@@ -10,6 +10,7 @@ from inertial_estimation.control.inverse_dynamics import QpSolver
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.inputs.joints import VELOCITY_WINDOW_NS
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.signals import (
     BaseState,
@@ -360,8 +361,7 @@ def test_without_velocities_nothing_is_answered_until_they_are_derived_then_as_w
         answers.append(commands)
     measured, derived = answers
     assert len(measured) == 60
-    window_ns = round(1e9 * fresh.config.robot.inputs.velocity_window)
-    assert derived[0].stamp_ns == -(-window_ns // TICK_NS) * TICK_NS
+    assert derived[0].stamp_ns == -(-VELOCITY_WINDOW_NS // TICK_NS) * TICK_NS
     said = {h.name: h.values for h in fresh.health(59 * TICK_NS)}
     assert said["controller"]["joint velocities"] == "derived from positions"
     assert int(said["joint_states"]["dropped: no velocity yet"]) < 10

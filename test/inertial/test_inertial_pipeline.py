@@ -285,7 +285,7 @@ def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
     now_ns = lost[-1][1].stamp_ns
     skipped = int(pipeline.health(now_ns)[-1].values["steps without an input"])
     steps = sum(isinstance(s, JointReading) for _t, s in lost) / 2  # 250 Hz thinned to 125 Hz
-    waiting = pipeline.config.robot.inputs.max_wait + pipeline.config.window
+    waiting = 0.5 * pipeline.config.robot.inputs.timeout + pipeline.config.window
     assert skipped > steps - 125.0 * (waiting + 0.1)
     back = run(pipeline, stream[3000:3200])
     assert back

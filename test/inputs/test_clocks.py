@@ -179,7 +179,7 @@ def test_readings_whose_arrival_is_not_known_are_used_by_their_stamps():
 
 
 def test_stamps_of_arrival_in_bursts_are_made_even_in_all_streams():
-    robot, rng = inputs(parameters(inputs__max_wait=0.5)), np.random.default_rng(0)
+    robot, rng = inputs(parameters(inputs__timeout=1.0)), np.random.default_rng(0)
     true = START + 10 * MS * np.arange(3000)
     arrival, k = true.copy(), 0
     while k < 3000:
