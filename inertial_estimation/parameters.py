@@ -165,7 +165,7 @@ def check_value(spec: ParameterSpec, value: Any) -> Any:
         too_low = spec.lower is not None and number < spec.lower
         if too_low or (spec.upper is not None and number > spec.upper):
             raise ConfigurationError(
-                f"parameter '{spec.name}' is {number}, expected {_bounds(spec)} {spec.unit}".rstrip()
+                f"parameter '{spec.name}' is {number}, expected {bounds_in_words(spec)} {spec.unit}".rstrip()
             )
     if spec.choices:
         for text in numbers:
@@ -339,7 +339,8 @@ def _shown(value: Any) -> str:
         return "a huge number"
 
 
-def _bounds(spec: ParameterSpec) -> str:
+def bounds_in_words(spec: ParameterSpec) -> str:
+    """Return the bounds of a parameter that has some."""
     if spec.lower is not None and spec.upper is not None:
         return f"a value in [{spec.lower:g}, {spec.upper:g}]"
     return f"at least {spec.lower:g}" if spec.lower is not None else f"at most {spec.upper:g}"

@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 EKF, TRUNK_PAYLOAD = SOURCES = ("inertial_ekf", "trunk_payload")  # of the trunk's inertia
 NODES = ("tilt_observer", *SOURCES)
 SWITCH = ["true", "false"]
+RESPAWN_DELAY = 2.0  # [s]
 ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": (None, "Name of a file in config/, or path of a parameter file.", None),
     "urdf": (
@@ -57,6 +58,8 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         "What makes a node process its inputs: a timer or their arrival; empty: as in the parameter file.",
         ["", "timer", "arrival"],
     ),
+    "tf": ("false", "Whether tilt_observer publishes the transform world -> base on /tf (tf2_msgs).", SWITCH),
+    "respawn": ("false", "Whether a node that ends is started again after two seconds.", SWITCH),
     "log_level": ("", "Log level of the nodes (debug, info, warn, error); empty: info.", None),
     "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
@@ -114,7 +117,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     source = trunk_source(value["robot"], value["trunk_inertia"])
     trunk = trunk_link(files) if source == TRUNK_PAYLOAD else ""
     return [
-        make_node(name, value, {**overrides, **trigger_of(value)}, remappings(name, trunk))
+        make_node(name, value, {**overrides, **chosen_parameters(name, value)}, remappings(name, trunk))
         for name in chosen_nodes(value["nodes"], value["robot"], source, value["alongside"] == "true")
     ]
 
@@ -144,12 +147,17 @@ def make_node(
         ros_arguments=ros_arguments(name, value),
         output="screen",
         emulate_tty=True,
+        respawn=value["respawn"] == "true",
+        respawn_delay=RESPAWN_DELAY,
     )
 
 
-def trigger_of(value: dict[str, str]) -> dict[str, Any]:
-    """Return the parameter that the argument `trigger` sets; nothing where it is empty."""
-    return {"trigger": value["trigger"]} if value["trigger"] else {}
+def chosen_parameters(name: str, value: dict[str, str]) -> dict[str, Any]:
+    """Return the parameters of a node that the arguments `trigger` and `tf` set."""
+    parameters: dict[str, Any] = {"trigger": value["trigger"]} if value["trigger"] else {}
+    if name == "tilt_observer" and value["tf"] == "true":
+        parameters["publish_tf"] = True
+    return parameters
 
 
 def ros_arguments(name: str, value: dict[str, str]) -> list[str]:

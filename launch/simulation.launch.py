@@ -83,7 +83,10 @@ def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
 
 def controller_parameters(value: dict[str, str]) -> dict[str, Any]:
     """Return the controller's parameters that replace those of the files."""
-    parameters: dict[str, Any] = {"use_sim_time": True, **estimation.trigger_of(value)}
+    parameters: dict[str, Any] = {
+        "use_sim_time": True,
+        **estimation.chosen_parameters("whole_body_controller", value),
+    }
     if value["adaptation"] == "false":
         parameters["inertias.applied"] = False  # it waits for the estimates all the same
     if estimation.trunk_source(value["robot"], value["trunk_inertia"]) == estimation.TRUNK_PAYLOAD:

@@ -205,7 +205,9 @@ def checked_rrd(args: argparse.Namespace) -> Path | None:
     try:
         importlib.import_module("rerun")
     except ImportError as error:
-        raise MissingDependencyError("--rrd needs the package 'rerun-sdk': pip install rerun-sdk") from error
+        raise MissingDependencyError(
+            "--rrd needs the extra 'view': pip install 'inertial_estimation[view]'"
+        ) from error
     return output_file(args.rrd, ".rrd", "--rrd")
 
 

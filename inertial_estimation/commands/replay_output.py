@@ -9,7 +9,7 @@ from inertial_estimation.commands.terminal import drawing
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
-from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.errors import RecordingError, listing, one_line
 from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
@@ -33,6 +33,7 @@ OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
 MOST_LINKS = 40  # lines of the table of links
+WIDEST = 160  # characters of a line on an input
 
 
 def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
@@ -56,17 +57,18 @@ def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipeli
 
 
 def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
-    """Print what is wrong with the inputs on stderr; without an estimate it is the text of the error.
+    """Print what is wrong with the inputs on stderr, a short line each.
 
     Raises:
         RecordingError: If the estimators gave no estimate at all.
     """
     wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
-    said = dict.fromkeys(_said(health) for health in wrong or result.health)
-    if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
-        raise RecordingError(f"the estimators gave no estimate on this recording ({'; '.join(said)})")
-    if wrong:
-        print("\n".join(said), file=sys.stderr)
+    estimated = len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload
+    if wrong or not estimated:
+        said = dict.fromkeys(_said(health) for health in wrong or result.health)
+        print("\n".join(one_line(text, limit=WIDEST) for text in said), file=sys.stderr)
+    if not estimated:
+        raise RecordingError("the estimators gave no estimate on this recording")
 
 
 def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding]) -> None:

@@ -49,7 +49,7 @@ class TiltNodeOptions(PipelineNodeOptions):
         "", "Name of the base frame in published messages; empty takes the root link of the URDF."
     )
     publish_tf: bool = parameter(
-        False, "Whether the transform world_frame -> base_frame is broadcast on tf; needs tf2_ros."
+        False, "Whether the transform world_frame -> base_frame is published on /tf; needs tf2_msgs."
     )
 
 

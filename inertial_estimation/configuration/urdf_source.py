@@ -78,11 +78,13 @@ def _locate(source: str, folder: Path | None) -> Path:
     if source.startswith(PACKAGE_PREFIX):
         return _in_package(source[len(PACKAGE_PREFIX) :])
     path = resolved_path(os.path.expandvars(source))
-    candidates = [path] if folder is None or path.is_absolute() else [path, folder / path]
-    for candidate in candidates:
+    folders = [Path()] if folder is None or path.is_absolute() else [Path(), folder]
+    for candidate in (beside / path for beside in folders):
         if _is_file(candidate):
             return candidate
-    raise ModelError(f"no robot description '{one_line(source)}'; looked for {listing(map(str, candidates))}")
+    places = dict.fromkeys(str(beside.absolute()) for beside in folders)
+    searched = "" if path.is_absolute() else f"; looked in {' and '.join(places)}"
+    raise ModelError(f"no robot description '{one_line(source)}'{searched}")
 
 
 def _is_file(path: Path) -> bool:

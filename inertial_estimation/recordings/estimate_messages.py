@@ -4,7 +4,6 @@ As in `inputs.messages`, fields are read and written by name, so each function s
 of rclpy and those of `rosbags`. `*_to_msg` writes into a message that exists, which may be used again.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -30,6 +29,8 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
 )
 
+UNKNOWN_VARIANCE = 1e6  # of what nothing informs [m^2, m^2/s^2, rad^2/s^2]: 1 km, far beyond any base
+
 
 def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
     """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped.
@@ -47,10 +48,11 @@ def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
 
 
 def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_frame: str) -> Any:
-    """Convert an estimate to nav_msgs/Odometry with its covariances, zero where they are unknown.
+    """Convert an estimate to nav_msgs/Odometry with its covariances; `UNKNOWN_VARIANCE` where none is known.
 
     The covariance of small rotations is transformed to world axes, as the message requires:
-    R_WB P_B R_WB^T. That of the angular velocity is the one of the gyroscope's bias.
+    R_WB P_B R_WB^T. That of the angular velocity is the one of the gyroscope's bias. No variance is zero,
+    which a filter that takes the message would read as exact.
 
     Args:
         estimate: The estimate.
@@ -60,13 +62,12 @@ def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_fra
     """
     base_state_to_msg(estimate.state, msg, world_frame, base_frame)
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
-    covariance = msg.pose.covariance.reshape(6, 6)  # a view
-    covariance[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
-    variance = estimate.position_variance
-    covariance[:3, :3] = (variance if math.isfinite(variance) else 0.0) * np.eye(3)
-    twist, velocity = msg.twist.covariance.reshape(6, 6), estimate.velocity_covariance_B
-    twist[:3, :3] = 0.0 if velocity is None else velocity
-    across, along = np.nan_to_num(estimate.gyro_bias_variances)
+    pose, twist = (part.covariance.reshape(6, 6) for part in (msg.pose, msg.twist))  # views
+    pose[:3, :3] = min(estimate.position_variance, UNKNOWN_VARIANCE) * np.eye(3)
+    pose[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
+    velocity = estimate.velocity_covariance_B
+    twist[:3, :3] = UNKNOWN_VARIANCE * np.eye(3) if velocity is None else velocity
+    across, along = np.nan_to_num(estimate.gyro_bias_variances, nan=UNKNOWN_VARIANCE)
     twist[3:, 3:] = across * np.eye(3) + (along - across) * np.outer(estimate.tilt_B, estimate.tilt_B)
     return msg
 

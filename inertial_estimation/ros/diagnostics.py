@@ -107,6 +107,9 @@ class Diagnostics:
     """The 1 Hz report of a node on `/diagnostics`, and its log of missing inputs.
 
     Its timer runs on the steady clock, so that a node which waits for `/clock` reports this.
+
+    Attributes:
+        hardware_id: Name of the robot in its description; empty before there is one.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class Diagnostics:
         self._waits_for = waits_for
         self._levels: dict[str, HealthLevel] = {}
         self._waiting = False
+        self.hardware_id = ""
         self._publisher = create_output(node, DiagnosticArray, TOPIC)
         self._periods = 0
         node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -139,7 +143,9 @@ class Diagnostics:
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
-        array.status = [health_to_msg(part, name, DiagnosticStatus(), KeyValue) for part in parts]
+        array.status = [
+            health_to_msg(part, name, DiagnosticStatus(), KeyValue, self.hardware_id) for part in parts
+        ]
         self._publisher.publish(array)
         missing = self._waits_for()
         self._periods += 1

@@ -1,11 +1,11 @@
 """Declares the parameters of a config dataclass as ROS parameters of a node.
 
 rclpy ignores values for undeclared parameters, so that a misspelt line of YAML is not reported; here it
-stops the node. Whole numbers are accepted where a float is declared.
+stops the node. Whole numbers are accepted where a float is declared, in files and by `ros2 param set`.
 """
 
-import sys
 from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 from inertial_estimation.errors import InertialEstimationError, listing
 from inertial_estimation.parameters import (
     ParameterSpec,
+    bounds_in_words,
     build_config,
     check_value,
     iterate_parameters,
@@ -25,7 +26,6 @@ from inertial_estimation.ros.qos import OVERRIDES_PREFIX
 
 ConfigT = TypeVar("ConfigT")
 _OF_RCLPY = ("use_sim_time", "start_type_description_service")
-_INTEGER_LIMIT = 2**63 - 1
 
 
 def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
@@ -42,20 +42,17 @@ def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
     descriptor = ParameterDescriptor(
         name=spec.name, description=description, read_only=not spec.runtime, dynamic_typing=False
     )
+    low, high = spec.lower, spec.upper
     if spec.choices:
         descriptor.additional_constraints = f"one of: {listing(spec.choices)}"
-    if spec.lower is None and spec.upper is None:
+    elif low is None and high is None:
         return descriptor
-    if isinstance(spec.default, float):
-        low = -sys.float_info.max if spec.lower is None else float(spec.lower)
-        high = sys.float_info.max if spec.upper is None else float(spec.upper)
-        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
-    elif isinstance(spec.default, int) and not isinstance(spec.default, bool):
-        low_int = -_INTEGER_LIMIT if spec.lower is None else int(spec.lower)
-        high_int = _INTEGER_LIMIT if spec.upper is None else int(spec.upper)
-        descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int, step=1)]
+    elif isinstance(spec.default, tuple) or low is None or high is None:  # a range of ROS has two ends
+        descriptor.additional_constraints = bounds_in_words(spec)
+    elif isinstance(spec.default, float):
+        descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
     else:
-        descriptor.additional_constraints = f"every entry in [{spec.lower}, {spec.upper}]"
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]
     return descriptor
 
 
@@ -101,6 +98,8 @@ class NodeParameters(Generic[ConfigT]):
         for name, spec in self._specs.items():
             descriptor = descriptor_from_spec(spec)
             node.declare_parameter(name, to_ros_value(values[name]), descriptor, ignore_override=True)
+        if hasattr(node, "add_pre_set_parameters_callback"):  # not in Humble
+            node.add_pre_set_parameters_callback(self._as_declared)
         node.add_on_set_parameters_callback(self._on_set)
 
     @property
@@ -111,6 +110,16 @@ class NodeParameters(Generic[ConfigT]):
     def on_change(self, listener: Callable[[str, Any], None]) -> None:
         """Call `listener(name, value)` for every change; an exception rejects the change."""
         self._listener = listener
+
+    def _as_declared(self, parameters: list[Parameter]) -> list[Parameter]:
+        """Return parameters with floats for whole numbers where floats are declared."""
+        converted = []
+        for given in parameters:
+            with suppress(KeyError, InertialEstimationError):  # rclpy or `_on_set` says why it is refused
+                value = check_value(self._specs[given.name], from_ros_value(given.value))
+                given = Parameter(given.name, value=to_ros_value(value))
+            converted.append(given)
+        return converted
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         changes = [(p.name, from_ros_value(p.value)) for p in parameters if p.name in self._specs]

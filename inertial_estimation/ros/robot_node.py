@@ -1,5 +1,6 @@
 """Base of all nodes: parameters, robot description, inputs and diagnostics."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
 MOST_NAMED = 3  # topics in one message
+ROBOT_NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         text = read_urdf(urdf) if urdf else self._description.take()
         for sentence in urdf_warnings(text):
             self.get_logger().warning(sentence)
+        name = ROBOT_NAME.search(text)
+        self._diagnostics.hardware_id = name[1] if name else ""
         self._start(text)
         self._configured = True
         for sentence in apply_real_time(self.config.options.realtime_priority):

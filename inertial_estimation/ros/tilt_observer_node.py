@@ -7,6 +7,7 @@ from typing import Any
 
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
+from rclpy.publisher import Publisher
 
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.inputs.messages import orientation_to_msg
@@ -52,7 +53,7 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         self._telemetry = TelemetryOutput(self, TiltTelemetry(self.pipeline.contacts))
         self._markers = MarkerOutput(self)
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
-        self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
+        self._transforms = self._transform_output() if options.publish_tf else None
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
 
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
@@ -64,9 +65,9 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
             self.send(self._tilt, partial(tilt_to_msg, estimate, tilt, base))
             self._telemetry.send(estimate, estimate.state.stamp_ns)
         self._markers.send(estimates[-1].state.stamp_ns, partial(self._draw, estimates[-1]))
-        if self._broadcaster is not None:
+        if self._transforms is not None:
             transform = base_state_to_transform(estimates[-1].state, world, base)
-            self._broadcaster.sendTransform(transform)
+            self._transforms.publish(self._transforms.msg_type(transforms=[transform]))
 
     def _draw(self, estimate: BaseEstimate, new: MarkerTypes) -> list[Any]:
         return tilt_markers(new, estimate, self.pipeline.contact_loads, self._base)
@@ -75,10 +76,13 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
         self.pipeline.calibrate_gyro()
         return "calibrating the gyroscope: keep the robot still"
 
-    def _transform_broadcaster(self) -> Any:
+    def _transform_output(self) -> Publisher | None:
+        """Create the output of the transform, as the broadcaster of tf2_ros does, without its package."""
         try:
-            from tf2_ros import TransformBroadcaster
+            from tf2_msgs.msg import TFMessage
         except ImportError:
-            self.get_logger().warning("publish_tf is set, but tf2_ros is missing: no transform is sent")
+            self.get_logger().warning(
+                "publish_tf is set, but tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs): no transform is sent"
+            )
             return None
-        return TransformBroadcaster(self)
+        return self.add_output(TFMessage, "/tf", shared=True)

@@ -31,9 +31,7 @@ def test_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_missing_says_where_it_looked(tmp_path: Path) -> None:
-    with pytest.raises(
-        ModelError, match=r"no robot description 'none.urdf'; looked for none.urdf, .*none.urdf"
-    ):
+    with pytest.raises(ModelError, match=r"no robot description 'none.urdf'; looked in /[^ ]+ and /[^ ]+$"):
         read_urdf("none.urdf", folder=tmp_path)
     with pytest.raises(ModelError, match="pass --urdf"):
         read_urdf("")

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
@@ -36,6 +37,8 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     assert world.run(lambda: len(orientations) > 50 and states and tilts, leave_out=["base_state"])
     assert {stamp_from_msg(msg.header.stamp) for msg in orientations} <= set(world.stamps)
     assert (states[-1].header.frame_id, states[-1].child_frame_id) == ("odom", "trunk")
+    for part in (states[-1].pose, states[-1].twist):  # robot_localization takes a zero for certainty
+        assert np.linalg.eigvalsh(np.reshape(part.covariance, (6, 6))).min() > 0.0
     assert abs(tilts[-1].vector.z - 1.0) < 1e-3
     for service in ("calibrate_gyro", "check_data", "reset"):
         assert world.call(Trigger, f"tilt_observer/{service}").success
@@ -55,23 +58,30 @@ def test_the_data_are_checked_after_the_start_and_on_request(world):
         return said() and not any(words in said() for words in waits)
 
     assert world.run(judged, leave_out=["base_state"])
+    assert {status.hardware_id for status in diagnostics[-1].status} == {"hopper"}
     assert world.call(Trigger, "tilt_observer/check_data").success
     assert world.run(lambda: not judged(), leave_out=["base_state"])
     assert world.run(judged, leave_out=["base_state"])
     assert node.stop(signal.SIGINT) == 0, node.output
 
 
-def test_the_transform_is_broadcast_where_tf2_is(world, tmp_path, monkeypatch):
-    """A stand-in for tf2_ros (there is no wheel of it) sends what it is given on a topic."""
-    (tmp_path / "tf2_ros.py").write_text(
+def test_the_transform_is_published_where_its_message_is(world, tmp_path, monkeypatch):
+    """A stand-in for tf2_msgs (there is no wheel of it) sends the transform alone."""
+    missing = world.start("tilt_observer", publish_tf="true")
+    assert world.run(lambda: "tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs)" in missing.output)
+    missing.stop()
+    (tmp_path / "tf2_msgs").mkdir()
+    (tmp_path / "tf2_msgs" / "msg.py").write_text(
         "from geometry_msgs.msg import TransformStamped\n"
-        "class TransformBroadcaster:\n"
-        "    def __init__(self, node): self._out = node.create_publisher(TransformStamped, 'sent', 50)\n"
-        "    def sendTransform(self, transform): self._out.publish(transform)\n"
+        "type(TransformStamped).__import_type_support__()\n"
+        "class Kind(type(TransformStamped)):\n"
+        "    def __instancecheck__(cls, message): return isinstance(message, TransformStamped)\n"
+        "class TFMessage(TransformStamped, metaclass=Kind):\n"
+        "    def __new__(cls, transforms): return transforms[0]\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     world.start("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map")
-    sent = world.listen(TransformStamped, "sent")
+    sent = world.listen(TransformStamped, "/tf")
     assert world.run(lambda: len(sent) > 20, leave_out=["base_state"])
     assert (sent[-1].header.frame_id, sent[-1].child_frame_id) == ("map", "trunk")
     assert stamp_from_msg(sent[-1].header.stamp) in set(world.stamps)

@@ -21,6 +21,7 @@ from inertial_estimation.inputs.messages import (
     stamp_from_msg,
 )
 from inertial_estimation.recordings import estimate_messages
+from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE
 from inertial_estimation.ros import messages
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -67,7 +68,17 @@ def test_covariance_is_turned_into_world_axes():
     msg = over_the_wire(estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
     covariance = np.array(msg.pose.covariance).reshape(6, 6)
     np.testing.assert_allclose(covariance[3:, 3:], np.diag([1.0, 4.0, 9.0]), atol=1e-12)
-    assert not covariance[:3].any()
+    for part in (msg.pose, msg.twist):
+        taken_by_a_filter(part.covariance)
+    assert covariance[0, 0] == msg.twist.covariance[0] == msg.twist.covariance[35] == UNKNOWN_VARIANCE
+
+
+def taken_by_a_filter(covariance):
+    """As robot_localization does: it inverts the block of what it fuses, and a zero is exact knowledge."""
+    matrix = np.array(covariance).reshape(6, 6)
+    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(matrix).min() > 0.0
+    assert np.isfinite(matrix).all()
 
 
 def with_all_covariances(estimate):

@@ -101,12 +101,17 @@ def test_a_runtime_parameter_reaches_the_listener(make_node):
     declared = NodeParameters(node, Config)
     declared.on_change(lambda name, value: changes.append((name, value)))
     results = node.set_parameters(
-        [Parameter("gate.quantile", value=0.8), Parameter("gains", value=[3.0, 4.0])]
+        [
+            Parameter("gate.quantile", value=1),
+            Parameter("gains", value=[3, 4]),
+        ]  # as `ros2 param set`
     )
     assert all(result.successful for result in results)
-    assert changes == [("gate.quantile", 0.8), ("gains", (3.0, 4.0))]
-    assert declared.config.gate.quantile == 0.8
+    assert changes == [("gate.quantile", 1.0), ("gains", (3.0, 4.0))]
+    assert declared.config.gate.quantile == 1.0
     assert declared.config.gains == (3.0, 4.0)
+    assert node.get_parameter("gate.quantile").type_ is Parameter.Type.DOUBLE
+    assert node.get_parameter("gains").type_ is Parameter.Type.DOUBLE_ARRAY
 
 
 @pytest.mark.parametrize(
@@ -145,7 +150,10 @@ def test_descriptors_carry_unit_range_choices_and_read_only():
     found = {spec.name: descriptor_from_spec(spec) for spec in iterate_parameters(Config)}
     assert "[Hz]" in found["rate"].description
     assert found["rate"].read_only
-    assert found["rate"].floating_point_range[0].from_value == 1.0
+    assert not found["rate"].floating_point_range, "it has two ends, and the largest float is none"
+    assert found["rate"].additional_constraints == "at least 1"
+    quantiles = found["gate.quantile"].floating_point_range[0]
+    assert (quantiles.from_value, quantiles.to_value) == (0.5, 1.0)
     assert (found["count"].integer_range[0].from_value, found["count"].integer_range[0].to_value) == (1, 9)
     assert not found["mode"].read_only
     assert "a, b" in found["mode"].additional_constraints
