@@ -74,6 +74,7 @@ setup(
             "rosbags>=0.11",
             "matplotlib>=3.6",
             "jinja2>=3.0",
+            "plotly>=6",  # graphs of the reports
             "tqdm",
             "rich>=12",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone

@@ -21,11 +21,11 @@ from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.plots.check_report import (
-    figure_of_gyroscope,
-    figure_of_masses,
-    figure_of_time_offsets,
+    panels_of_gyroscope,
+    panels_of_masses,
+    panels_of_time_offsets,
 )
-from inertial_estimation.plots.style import save
+from inertial_estimation.plots.png import write_png
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
 from inertial_estimation.signals import ImuSample
@@ -83,14 +83,12 @@ def draw(bag: Path, urdf: str) -> None:
         topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
         streams = read_streams(recording, topics, setup, config, (recording.start_ns, recording.end_ns))
     diagnosis = diagnose(streams, setup, config)
-    for name, draw_figure in (
-        ("gyroscope", figure_of_gyroscope),
-        ("offsets", figure_of_time_offsets),
-        ("masses", figure_of_masses),
+    for name, title, panels_of in (
+        ("gyroscope", "Angular rate", panels_of_gyroscope),
+        ("offsets", "Time offsets", panels_of_time_offsets),
+        ("masses", "Masses", panels_of_masses),
     ):
-        figure = draw_figure(diagnosis)
-        assert figure is not None
-        save(figure, IMAGES / f"check_{name}.png")
+        write_png(IMAGES / f"check_{name}.png", title, list(panels_of(diagnosis)))
 
 
 if __name__ == "__main__":

@@ -3,17 +3,20 @@
     python docs/replay_figures.py [--results DIR] [--output DIR]
 
 Replays the iCub recording of the data sets (`INERTIAL_ESTIMATION_DATASETS`) with the shipped parameters and
-with the gains of the paper, compares the two, and copies figures of the results.
+with the gains of the paper, compares the two, and draws the figures of the comparison.
 """
 
 import argparse
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from inertial_estimation.commands.main import main as run_command
+from inertial_estimation.comparison.comparison import compare
+from inertial_estimation.comparison.run_result import read_results
+from inertial_estimation.plots.comparison_report import comparison_figures
+from inertial_estimation.plots.png import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = (
@@ -21,15 +24,15 @@ PAPER = (
     *("--param", "tilt_observer.two_stage.alpha1=100.0", "--param", "tilt_observer.two_stage.alpha2=20.0"),
     *("--param", "tilt_observer.two_stage.gamma=3.0"),
 )
-FIGURES = {
-    "shipped/tilt.png": "icub_tilt.png",
-    "shipped/masses.png": "icub_mass.png",
-    "compared/tilt_errors.png": "replay_compare.png",
+IMAGES = {  # title of a figure of the comparison, and the image that it becomes
+    "Roll and pitch": "icub_tilt.png",
+    "Masses over time": "icub_mass.png",
+    "Tilt error": "replay_compare.png",
 }
 
 
 def main() -> int:
-    """Replay, compare, copy."""
+    """Replay, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--results", type=Path, help="folder that keeps the results (default: none, they are removed)"
@@ -40,10 +43,10 @@ def main() -> int:
         results = args.results or Path(temporary)
         replay(results / "shipped")
         replay(results / "paper", *PAPER)
-        folders = [str(results / "shipped"), str(results / "paper")]
-        command("compare", *folders, "--output", str(results / "compared"), "--overwrite")
-        for drawn, image in FIGURES.items():
-            shutil.copyfile(results / drawn, args.output / image)
+        comparison = compare(read_results([results / "shipped", results / "paper"]))
+        for figure in comparison_figures(comparison):
+            if figure.title in IMAGES:
+                write_png(args.output / IMAGES[figure.title], figure.title, figure.panels)
     return 0
 
 

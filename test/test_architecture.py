@@ -11,6 +11,7 @@ FOUNDATION = {
     "compilation",
     "construction",
     "errors",
+    "figures",
     "files",
     "located_cause",
     "parallel",
@@ -27,6 +28,7 @@ FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
     "errors": set(),
+    "figures": {"errors", "signals"},
     "files": {"errors"},
     "parameters": {"errors"},
     "construction": set(),
@@ -58,10 +60,7 @@ MAY_IMPORT = {
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
     "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
-    "plots": FOUNDATION
-    | ESTIMATION
-    | FILES
-    | {"offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
+    "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "tuning", "comparison"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
@@ -85,6 +84,7 @@ ROS_PACKAGES = {
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
+    "plotly": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
     "argcomplete": {"commands"},

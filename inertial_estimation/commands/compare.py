@@ -1,7 +1,7 @@
 """Compare results of replay or identify: values, and what differs in recordings and settings.
 
 The first folder is what the others are compared with. With --output the table is also written as compare.csv,
-and compare.html shows it with the curves of all results, one over the other.
+and report.html shows it with the curves of all results, one over the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inertial_estimation.comparison.comparison import Comparison, Row
 
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
-TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
+TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
 
 
@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     folders = "result folders of replay or identify, two or more"
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=folders)
-    arguments.add_output(parser, "folder for table, page and figures", required=False)
-    arguments.add_no_figures(parser, "figures and no compare.html")
+    arguments.add_output(parser, "folder for table and report", required=False)
+    arguments.add_no_figures(parser, "report.html")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the results, print and write the comparison."""
-    from inertial_estimation.comparison.comparison import FIGURES, compare
+    from inertial_estimation.comparison.comparison import compare
     from inertial_estimation.comparison.run_result import read_results
 
     if len(args.folders) < 2:
@@ -51,10 +51,13 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(table_lines([("", *comparison.names), *rows])))
     _print_differences(comparison)
     if folder is not None:
-        with result_folder(folder, (TABLE_FILE, PAGE_FILE, *FIGURES)) as partial:
+        with result_folder(folder, (TABLE_FILE, PAGE_FILE)) as partial:
             write_text(partial / TABLE_FILE, _csv(comparison))
             if not args.no_figures:
-                _write_page(partial, comparison)
+                with drawing("page"):
+                    from inertial_estimation.plots.comparison_report import write_comparison_report
+
+                    write_comparison_report(partial / PAGE_FILE, comparison)
         print(f"\nresults               {folder}")
     return 0
 
@@ -68,7 +71,7 @@ def _print_differences(comparison: Comparison) -> None:
     rows = [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]]
     print("\n".join(table_lines([("what differs", *comparison.names), *rows], left=True)))
     if len(found) > MOST_DIFFERENCES:
-        print(f"... {len(found) - MOST_DIFFERENCES} more (compare.html of --output has all)")
+        print(f"... {len(found) - MOST_DIFFERENCES} more (report.html of --output has all)")
 
 
 def _shown(row: Row, place: int) -> str:
@@ -92,12 +95,3 @@ def _csv(comparison: Comparison) -> str:
             cells += ["", ""] if value is None else [value.value, "" if value.sigma is None else value.sigma]
         writer.writerow((row.name, row.unit, *cells))
     return buffer.getvalue()
-
-
-def _write_page(folder: Path, comparison: Comparison) -> None:
-    with drawing("page"):
-        from inertial_estimation.plots.comparison_report import comparison_figures, write_comparison_report
-        from inertial_estimation.plots.replay_figures import write_figures
-
-        figures = write_figures(folder, comparison_figures(comparison))
-        write_comparison_report(folder / PAGE_FILE, comparison, figures)

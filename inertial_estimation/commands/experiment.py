@@ -108,11 +108,11 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
         written = [write_json(partial / names[0], document)]
         if result.panels:
             with drawing("figure", "matplotlib"):
-                from inertial_estimation.plots.experiment_figures import write_experiment_figure
+                from inertial_estimation.plots.png import write_png
 
                 title = f"{experiment.name} ({experiment.source})"
                 figure = partial / names[1]
-                written.append(write_experiment_figure(figure, title, result.panels, columns=result.columns))
+                written.append(write_png(figure, title, result.panels, columns=result.columns))
     print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
     return result
 

@@ -14,13 +14,12 @@ from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.payload.estimate import Phase
-from inertial_estimation.replay.consistency import NOISE_BAND
+from inertial_estimation.replay.consistency import NOISE_BAND, nis_sentence
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
     BASE_ERRORS,
     ESTIMATES_BAG,
-    FIGURES,
     METRICS_FILE,
     REPORT_FILE,
     TABLES,
@@ -29,7 +28,7 @@ from inertial_estimation.replay.result_files import (
 )
 from inertial_estimation.signals import Health
 
-OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
+OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE)
 AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
 MOST_LINKS = 40  # lines of the table of links
@@ -37,15 +36,13 @@ WIDEST = 160  # characters of a line on an input
 
 
 def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
-    """Write metrics of a replay to a folder, and figures and report if they are wanted."""
+    """Write metrics of a replay to a folder, and the report with its figures if it is wanted."""
     write_json(folder / METRICS_FILE, evaluation.metrics)
     if figures:
-        with drawing("figures and no report"):
-            from inertial_estimation.plots.replay_figures import replay_figures, write_figures
+        with drawing("report"):
             from inertial_estimation.plots.replay_report import write_replay_report
 
-            written = write_figures(folder, replay_figures(evaluation))
-            write_replay_report(folder / REPORT_FILE, evaluation, written)
+            write_replay_report(folder / REPORT_FILE, evaluation)
 
 
 def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
@@ -159,10 +156,7 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
 def _print_innovations(metrics: Mapping[str, Any]) -> None:
     """Print the verdict on the NIS, and which stated noise it contradicts."""
     nis = metrics["nis"]
-    print(
-        f"NIS                   {nis['verdict']}: median {nis['median']:.2g}, expected {nis['expected']}, "
-        f"{100 * nis['inside_95']:.0f} % within the 95 % interval"
-    )
+    print(f"NIS                   {nis['verdict']}: {nis_sentence(nis)}")
     for parameter, factors in metrics["noise"].items():
         if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
             said = noise_sentence(parameter, factors["seen"])

@@ -140,7 +140,7 @@ def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
 
 
 @contextmanager
-def drawing(what: str, packages: str = "matplotlib jinja2") -> Iterator[None]:
+def drawing(what: str, packages: str = "plotly jinja2") -> Iterator[None]:
     """Import what draws and draw within the context; where it is not installed, say what is not drawn.
 
     Args:

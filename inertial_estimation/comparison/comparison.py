@@ -9,13 +9,6 @@ from inertial_estimation.comparison.result_values import Value
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.errors import listing
 
-FIGURES = {  # title by file
-    "tilt_errors.png": "Tilt error",
-    "base.png": "Tilt and gyroscope bias",
-    "masses_over_time.png": "Masses over time",
-    "nis.png": "Innovations",
-    "masses_at_the_end.png": "Masses at the end",
-}
 SMALLEST_CHANGE = 5e-4  # relative, below which a value is called the same
 # Options that decide which data count.
 COUNTED_OPTIONS = ("--start", "--hold-out", "--settle", "--reference", "--trusted", "--split")

@@ -19,7 +19,6 @@ from functools import partial
 import numpy as np
 from numpy.random import default_rng
 
-from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span, thinned
 from inertial_estimation.experiments.pushed_biped import PUSHES, QUICK_PUSHES, PushRecord, simulate_push
 from inertial_estimation.experiments.result import ExperimentResult, row
 from inertial_estimation.experiments.tilt_observers import (
@@ -34,6 +33,7 @@ from inertial_estimation.experiments.tilt_observers import (
     estimate_tilt,
 )
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Level, Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
 
 SETTLED_DEG = 1.0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.experiments.figure_description import Panel
+from inertial_estimation.figures import Panel
 
 RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

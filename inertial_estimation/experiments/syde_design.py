@@ -14,9 +14,9 @@ from numpy.random import Generator, default_rng
 from scipy.interpolate import CubicSpline
 
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Series
 from inertial_estimation.identification.excitation.design_report import Curve, States
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation import (

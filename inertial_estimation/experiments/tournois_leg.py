@@ -16,9 +16,9 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (

@@ -17,7 +17,6 @@ from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.standing_trunk import (
     FORCES,
@@ -34,6 +33,7 @@ from inertial_estimation.experiments.standing_trunk import (
     urdf_with_moved_links,
 )
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Series
 from inertial_estimation.models.robot_config import SimulatedRobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import TrunkStatics, trunk_com_across_gravity, trunk_mass

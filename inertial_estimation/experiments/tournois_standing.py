@@ -18,7 +18,6 @@ import numpy as np
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
-from inertial_estimation.experiments.figure_description import Level, Panel, Series, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.standing_trunk import (
     FORCES,
@@ -39,6 +38,7 @@ from inertial_estimation.experiments.standing_trunk import (
     worst_mass_row,
 )
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Level, Panel, Series, thinned
 
 APPROACHES = {POSES: "(a) static poses", ORIENTATION: "(b) orientation error", FORCES: "(c) contact forces"}
 TABLE_TWO_CM = {  # by load

@@ -33,10 +33,10 @@ from inertial_estimation.experiments.crawl_run import (
     trunk_panels,
     walk_outcome,
 )
-from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.standing_trunk import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Span, thinned
 from inertial_estimation.signals import Array
 
 CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md

@@ -21,9 +21,9 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Series, Span, thinned
 from inertial_estimation.inertial.config import AUTO
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause, LocatedCause

@@ -19,7 +19,6 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.motion_fits import (
     CONSISTENT,
     GRADIENT,
@@ -33,6 +32,7 @@ from inertial_estimation.experiments.motion_fits import (
 )
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock

@@ -19,9 +19,9 @@ from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrient
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
-from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.result import ExperimentResult, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Series
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.robot_model import RobotModel

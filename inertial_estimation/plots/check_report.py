@@ -1,11 +1,10 @@
 """Report of a diagnosis: one self-contained page with its figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.causes import Cause, Kind
 from inertial_estimation.diagnosis.diagnose import Diagnosis
@@ -14,239 +13,167 @@ from inertial_estimation.diagnosis.lags import LAGS
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
 from inertial_estimation.diagnosis.table import STEP_S
-from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import render, svg
-from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, thin, tidy
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.figures import INK, Figure, Mark, Panel, Series
+from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
+from inertial_estimation.signals import NANOSECONDS
 
-SHOWN_S = 10.0  # of a recording, where it moves most
 MOST_JOINTS = 4
 MOST_LINKS = 24
 LEAST_AGREEMENT = -1.0  # that is drawn
-TOLD = 0.45  # standard deviation of a mass that is drawn, share of it
+DETERMINED = 0.45  # standard deviation of a mass that is drawn, share of it
+TIME_LABEL = "time [s]"
 
 
-def figure_of_stamps(diagnosis: Diagnosis) -> Any:
-    """Draw the steps between the stamps of every stream over time."""
+def panels_of_stamps(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield the steps between the stamps of every stream over time."""
     streams = diagnosis.streams.by_name
-    figure, axes = new_figure(len(streams), row_height=1.2)
     first = min(int(stream.times_ns.min()) for stream in streams.values())
-    for axis, (name, stream) in zip(axes, streams.items(), strict=True):
-        times = (stream.times_ns[1:] - first) / NANOSECONDS
-        steps = np.diff(stream.times_ns) / 1e6
-        axis.plot(*thin(times, steps), ".", ms=2, color=COLOURS[0])
+    for name, stream in streams.items():
+        times = np.asarray((stream.times_ns[1:] - first) / NANOSECONDS, dtype=np.float64)
+        steps = np.asarray(np.diff(stream.times_ns) / 1e6, dtype=np.float64)
+        if not len(steps):
+            continue
         median = float(np.median(steps))
-        axis.set_ylim(min(0.0, float(steps.min())), max(3.0 * median, float(np.quantile(steps, 0.999)) * 1.1))
-        tidy(axis, ylabel="step [ms]", title=f"{name}: median {median:.3g}, longest {steps.max():.3g} ms")
-    axes[-1].set_xlabel("time [s]")
-    return figure
+        top = max(3.0 * median, 1.1 * float(np.quantile(steps, 0.999)))
+        yield Panel(
+            f"{name}: median {median:.3g}, longest {steps.max():.3g} ms",
+            TIME_LABEL,
+            "step [ms]",
+            [Series("", times, steps, "points", colour=0)],
+            y_limits=(min(0.0, float(steps.min())), top),
+        )
 
 
-def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
-    """Draw the agreement of pairs of streams over the shift in time; None where no pair agrees at any."""
+def panels_of_time_offsets(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield the agreement of pairs of streams over the shift in time, if any pair agrees at all."""
     lags = {name: lag for name, lag in diagnosis.lags.items() if lag.curve.max() > LEAST_AGREEMENT}
     if not lags:
-        return None
-    figure, (axis,) = new_figure(1, row_height=2.2)
-    shift_ms = 1e3 * STEP_S * LAGS
+        return
+    shift_ms = np.asarray(1e3 * STEP_S * LAGS, dtype=np.float64)
     unknown = {result.check for result in diagnosis.findings if result.verdict is Verdict.UNKNOWN}
-    for colour, (name, lag) in zip(COLOURS, lags.items(), strict=False):
+    lines = []
+    for colour, (name, lag) in enumerate(lags.items()):
+        curve = np.where(lag.curve > LEAST_AGREEMENT, lag.curve, np.nan)
         if name in unknown:
-            axis.plot(shift_ms, lag.curve, ":", color=colour, lw=1.2, label=f"{name}: cannot tell")
+            lines.append(Series(f"{name}: cannot tell", shift_ms, curve, "dotted", colour=colour))
             continue
-        axis.plot(shift_ms, lag.curve, color=colour, lw=1.2, label=f"{name}: {1e3 * lag.seconds:+.0f} ms")
-        axis.plot([1e3 * lag.seconds], [lag.score], "o", ms=5, color=colour)
-    axis.axvline(0.0, color=GREY, lw=0.8)
-    axis.set_ylim(max(LEAST_AGREEMENT, axis.get_ylim()[0]), 1.05)
-    axis.set_xlabel("later than the joint states by [ms]")
-    tidy(axis, ylabel="agreement", title="Agreement of the streams when one of them is shifted")
-    return figure
+        label = f"{name}: {1e3 * lag.seconds:+.0f} ms"
+        at = (np.array([1e3 * lag.seconds]), np.array([lag.score]))
+        lines += [Series(label, shift_ms, curve, colour=colour), Series("", *at, "circles", colour=colour)]
+    title = "Agreement of the streams when one of them is shifted"
+    yield Panel(title, "later than the joint states by [ms]", "agreement", lines, marks=[Mark(0.0)])
 
 
-def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
-    """Draw the gyroscope and what it should read over standing feet; None without."""
+def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield the gyroscope and what it should read over standing feet."""
     recorded, table = diagnosis.recorded, diagnosis.mended
     if recorded is None or table is None:
-        return None
+        return
     mended, expected = table.signals, rotation_over_feet(table)
     if not np.isfinite(recorded.w).any() or expected is None:
-        return None
-    begin, end = _busiest(recorded.times_s, recorded.w)
-    figure, axes = new_figure(3, row_height=1.5)
+        return
     corrected = not np.array_equal(recorded.w, mended.w, equal_nan=True)
-    for k, (axis, name) in enumerate(zip(axes, "xyz", strict=True)):
-        t, inside = _within(recorded.times_s, begin, end)
-        colour = COLOURS[1] if corrected else BLACK
-        axis.plot(t, recorded.w[inside, k], color=colour, lw=1.0, label="as recorded")
-        t, inside = _within(mended.times_s, begin, end)
+    for k, name in enumerate("xyz"):
+        recorded_colour = 1 if corrected else INK
+        lines = [Series("as recorded", recorded.times_s, recorded.w[:, k], "thin", colour=recorded_colour)]
         if corrected:
-            axis.plot(t, mended.w[inside, k], color=BLACK, lw=1.0, label="corrected")
-        axis.plot(t, expected[inside, k], color=COLOURS[0], lw=1.0, ls="--", label="from the feet")
-        tidy(axis, ylabel=f"{name} [rad/s]", title="Angular rate of the IMU" if k == 0 else "")
-        if k:
-            axis.legend_.remove()
-    axes[-1].set_xlabel("time [s]")
-    return figure
+            lines.append(Series("corrected", mended.times_s, mended.w[:, k], "thin", colour=INK))
+        lines.append(Series("from the feet", mended.times_s, expected[:, k], "dashed", colour=0))
+        yield Panel(f"Angular rate of the IMU, {name}", TIME_LABEL, "[rad/s]", lines)
 
 
-def figure_of_contact_forces(diagnosis: Diagnosis) -> Any | None:
-    """Draw the force of every contact, their sum and what the motion needs, along gravity; None without."""
+def panels_of_contact_forces(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield the force of every contact, their sum and what the motion needs, along gravity."""
     table = diagnosis.mended
     if table is None or not diagnosis.streams.wrenches or diagnosis.robot.n_base != 6:
-        return None
+        return
     times = table.signals.times_s
     needed = np.linalg.norm(table.force[:, :3], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         up = table.force[:, :3] / needed[:, None]
     along = np.einsum("nki,ni->nk", table.forces_B, up)
-    figure, (axis,) = new_figure(1, row_height=2.6)
-    for k, contact in enumerate(diagnosis.robot.setup.contact_names):
-        colour = COLOURS[2 + k % (len(COLOURS) - 2)]
-        axis.plot(*thin(times, along[:, k]), color=colour, lw=0.8, label=contact)
-    axis.plot(*thin(times, along.sum(axis=1)), color=BLACK, lw=1.2, label="sum")
-    axis.plot(*thin(times, needed), color=COLOURS[0], lw=1.0, ls="--", label="needed")
-    axis.set_xlabel("time [s]")
-    tidy(
-        axis, ylabel="[N]", title="Contact forces against gravity, and the force that weight and motion need"
-    )
-    return figure
+    names = diagnosis.robot.setup.contact_names
+    lines = [Series(name, times, along[:, k], "thin", colour=2 + k % 4) for k, name in enumerate(names)]
+    lines.append(Series("sum", times, along.sum(axis=1), colour=INK))
+    lines.append(Series("needed", times, needed, "dashed", colour=0))
+    title = "Contact forces against gravity, and the force that weight and motion need"
+    yield Panel(title, TIME_LABEL, "[N]", lines)
 
 
-def figure_of_efforts(diagnosis: Diagnosis) -> Any | None:
-    """Draw efforts and predicted torques of the joints with the largest differences; None without."""
+def panels_of_efforts(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield efforts and predicted torques of the joints with the largest differences."""
     recorded, table, names = diagnosis.recorded, diagnosis.mended, diagnosis.robot.names
     if recorded is None or table is None:
-        return None
+        return
     mended, predicted = table.signals, table.torques
     if not np.isfinite(recorded.tau).any() or not np.isfinite(predicted).any():
-        return None
-    wrong = [one.subject for one in diagnosis.findings if one.failed and one.subject in names]
+        return
+    wrong = {one.subject for one in diagnosis.findings if one.failed}
     size = np.nan_to_num(np.nanmean(predicted**2, axis=0))
     order = sorted(range(len(names)), key=lambda j: (names[j] not in wrong, -size[j]))[:MOST_JOINTS]
-    begin, end = _busiest(recorded.times_s, recorded.tau[:, order])
-    figure, axes = new_figure(len(order), row_height=1.5)
-    for row, (axis, j) in enumerate(zip(axes, order, strict=True)):
-        t, inside = _within(recorded.times_s, begin, end)
-        axis.plot(t, recorded.tau[inside, j], color=BLACK, lw=1.0, label="as recorded")
-        t, inside = _within(mended.times_s, begin, end)
-        axis.plot(t, predicted[inside, j], color=COLOURS[0], lw=1.0, ls="--", label="predicted")
-        tidy(axis, ylabel="[Nm]", title=f"{names[j]}: effort, and torque by the description without friction")
-        if row:
-            axis.legend_.remove()
-    axes[-1].set_xlabel("time [s]")
-    return figure
+    for j in order:
+        lines = [Series("as recorded", recorded.times_s, recorded.tau[:, j], "thin", colour=INK)]
+        lines.append(Series("predicted", mended.times_s, predicted[:, j], "dashed", colour=0))
+        title = f"{names[j]}: effort, and torque by the description without friction"
+        yield Panel(title, TIME_LABEL, "[Nm]", lines)
+
+
+def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
+    """Yield the change of each link's mass if only it were wrong, with two sigma."""
+    report = diagnosis.masses
+    if report is None or not report.holds:
+        return
+    named = {cause.subject for group in report.named for cause in group if cause.kind is Kind.LINK}
+    causes = _drawn_causes(report, named)
+    if not causes:
+        return
+    drawn = []
+    for label, chosen, colour in (("named above", True, 1), ("others", False, 0)):
+        rows = [k for k, cause in enumerate(causes) if (cause.subject in named) is chosen]
+        sizes = np.array([causes[k].size for k in rows])
+        spread = 2.0 * np.array([causes[k].sigma for k in rows])
+        if rows:
+            places = np.array(rows, dtype=float)
+            drawn.append(Series(label, sizes, places, "points", sizes - spread, sizes + spread, colour))
+    names = [f"{cause.subject} ({report.masses[cause.subject]:.3g} kg)" for cause in causes]
+    title = "If only this link's mass were wrong (bar: two sigma)"
+    yield Panel(title, "change of the mass [kg]", "", drawn, marks=[Mark(0.0)], rows=names)
 
 
 def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     """Return the links that are named and those whose masses are determined best, in the robot's order."""
     masses = report.masses
+
+    def share(cause: Cause) -> float:
+        return cause.sigma / max(masses[cause.subject], 1e-9)
+
     causes = [cause for cause in report.fit.causes if cause.kind is Kind.LINK]
-    told = [
-        cause
-        for cause in causes
-        if cause.subject in named or cause.sigma < TOLD * max(masses[cause.subject], 1e-9)
-    ]
-    told.sort(key=lambda c: (c.subject not in named, c.sigma / max(masses[c.subject], 1e-9)))
-    return sorted(told[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
+    drawn = [cause for cause in causes if cause.subject in named or share(cause) < DETERMINED]
+    drawn.sort(key=lambda cause: (cause.subject not in named, share(cause)))
+    return sorted(drawn[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
 
 
-def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
-    """Draw the change of each link's mass if only it were wrong, with two sigma; None without."""
-    report = diagnosis.masses
-    if report is None or not report.holds:
-        return None
-    named = {cause.subject for group in report.named for cause in group if cause.kind is Kind.LINK}
-    masses, causes = report.masses, _drawn_causes(report, named)
-    if not causes:
-        return None
-    figure, (axis,) = new_figure(1, row_height=0.27 * len(causes) + 0.6)
-    place = np.arange(len(causes))[::-1]
-    for y, cause in zip(place.tolist(), causes, strict=True):
-        colour = COLOURS[1] if cause.subject in named else COLOURS[0]
-        band = 2.0 * cause.sigma
-        axis.plot([cause.size - band, cause.size + band], [y, y], color=colour, lw=4, alpha=0.35)
-        axis.plot([cause.size], [y], "o", ms=5, color=colour)
-    labels = [f"{cause.subject} ({masses[cause.subject]:.3g} kg)" for cause in causes]
-    axis.set_yticks(place, labels, fontsize=8)
-    axis.axvline(0.0, color=GREY, lw=0.8)
-    axis.set_xlabel("change of the mass [kg]")
-    tidy(
-        axis,
-        ylabel="",
-        title="If only this link's mass were wrong (band: two sigma)",
-    )
-    return figure
-
-
-def _busiest(times_s: Array, values: Array) -> tuple[float, float]:
-    """Return begin and end of the part of a recording in which signals vary most [s]."""
-    begins = np.arange(times_s[0], max(times_s[-1] - SHOWN_S, times_s[0] + 0.1), 1.0)
-    filled = np.nan_to_num(values)
-    spread = [float(filled[(times_s >= b) & (times_s < b + SHOWN_S)].std(axis=0).sum()) for b in begins]
-    begin = float(begins[int(np.argmax(spread))])
-    return begin, begin + SHOWN_S
-
-
-def _within(times_s: Array, begin: float, end: float) -> tuple[Array, NDArray[np.bool_]]:
-    inside = (times_s >= begin) & (times_s <= end)
-    return times_s[inside], inside
-
-
-Figure = Callable[[Diagnosis], Any]
-SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Diagnosis], Iterator[Panel]]]] = {  # by title: checks, and panels
     "Streams": (
-        (
-            "joint names",
-            "topic",
-            "stamps",
-            "gaps",
-            "bursts",
-            "rate",
-            "clock",
-            "lost readings",
-            "held values",
-            "something else",
-            "all other checks",
-            "stuck",
-            "silent",
-            "saturated",
-            "missing values",
-            "sensors",
-        ),
-        figure_of_stamps,
+        "joint names, topic, stamps, gaps, bursts, rate, clock, lost readings, held values, something else, "
+        "all other checks, stuck, silent, saturated, missing values, sensors",
+        panels_of_stamps,
     ),
-    "Time offsets": (("velocity delay", "IMU delay", "wrench delay", "effort delay"), figure_of_time_offsets),
+    "Time offsets": ("velocity delay, IMU delay, wrench delay, effort delay", panels_of_time_offsets),
     "IMU": (
-        (
-            "accelerometer size",
-            "accelerometer direction",
-            "gyroscope",
-            "gyroscope scale",
-            "gyroscope axes",
-            "IMU mounting",
-        ),
-        figure_of_gyroscope,
+        "accelerometer size, accelerometer direction, gyroscope, gyroscope scale, gyroscope axes, "
+        "IMU mounting",
+        panels_of_gyroscope,
     ),
     "Contact wrenches": (
-        (
-            "sensor axes",
-            "contact names",
-            "contact wrench axes",
-            "contact weight",
-            "contact wrench sign",
-            "contact wrench unit",
-            "contact wrench zero",
-            "contact wrench direction",
-            "contact wrench scale",
-        ),
-        figure_of_contact_forces,
+        "sensor axes, contact names, contact wrench axes, contact weight, contact wrench sign, "
+        "contact wrench unit, contact wrench zero, contact wrench direction, contact wrench scale",
+        panels_of_contact_forces,
     ),
-    "Masses": (
-        ("masses", "link mass", "link centre of mass", "informed links", "load change"),
-        figure_of_masses,
-    ),
-    "Joints": ((), figure_of_efforts),  # positions, velocities, efforts, friction: all others
+    "Masses": ("masses, link mass, link centre of mass, informed links, load change", panels_of_masses),
+    "Joints": ("", panels_of_efforts),  # positions, velocities, efforts, friction: all others
 }
+TITLE_OF = {check: title for title, (checks, _draw) in SECTIONS.items() for check in checks.split(", ")}
 
 
 def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, Any]) -> Path:
@@ -260,31 +187,51 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
-    results = diagnosis.findings
+    findings = diagnosis.findings
+    failed = severest_first(findings)
     sections = []
-    for i, (title, (_checks, draw)) in enumerate(SECTIONS.items()):
-        own = [result for result in results if _section(result) == title]
+    if failed:
+        order = (
+            "Each check was made with what is above it corrected where it can be, so that one error is named "
+            "once. Mend the first, and check again."
+        )
+        sections.append(Section("What to mend, in this order", [Findings(failed), order]))
+    for title, (_checks, draw) in SECTIONS.items():
+        own = [one for one in findings if TITLE_OF.get(one.check, "Joints") == title]
+        panels = list(draw(diagnosis)) if diagnosis.recorded is not None or title == "Streams" else []
         if own:
-            figure = draw(diagnosis) if diagnosis.recorded is not None or title == "Streams" else None
-            drawn = None if figure is None else svg(figure, f"check{i}")
-            sections.append({"title": title, "results": own, "figure": drawn})
-    counts = {verdict.value: sum(r.verdict is verdict for r in results) for verdict in Verdict}
-    page = render(
-        "check.html",
-        title=f"Check of {Path(source['bag']).name}",
-        robot=diagnosis.robot.setup.robot.model.name,
-        source=source,
-        duration_s=diagnosis.duration_s,
-        counts=counts,
-        failed=severest_first(results),
-        sections=sections,
-        classes={Verdict.OK: "ok", Verdict.WARN: "warn", Verdict.WRONG: "wrong", Verdict.UNKNOWN: "unknown"},
-    )
-    return write_text(path, page)
+            figures = [Figure(title, panels)] if panels else []
+            sections.append(Section(title, [*_folded(own), *figures]))
+    said = f"{source['bag']}; {', '.join(source['config'])}"
+    sections.append(Section("Source", [said]))
+    counts = {verdict: sum(one.verdict is verdict for one in findings) for verdict in Verdict}
+    cards = [Card(verdict.value, str(count)) for verdict, count in counts.items()]
+    cards.append(Card("examined", f"{diagnosis.duration_s:.1f} s", diagnosis.robot.setup.robot.model.name))
+    lead, tone = _lead(failed, counts)
+    page = Page(f"Check of {Path(source['bag']).name}", lead, tone, cards, sections)
+    return write_page(path, page)
 
 
-def _section(result: Finding) -> str:
-    for title, (checks, _draw) in SECTIONS.items():
-        if result.check in checks:
-            return title
-    return "Joints"
+def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str, str]:
+    """Return the first sentence and its tone."""
+    good = f"Recording and description agree: {counts[Verdict.OK]} checks are fine"
+    unknown = counts[Verdict.UNKNOWN]
+    rest = f", {unknown} cannot be decided from it" if unknown else ""
+    if not failed:
+        return f"{good}{rest}.", GOOD
+    wrong, first = counts[Verdict.WRONG], failed[0]
+    if not wrong:
+        unusual = f"{len(failed)} found something unusual{rest}"
+        return f"Nothing is wrong: {counts[Verdict.OK]} checks are fine, {unusual}.", DOUBT
+    count = "One thing is wrong" if wrong == 1 else f"{wrong} things are wrong"
+    return f"{count}. Mend first: {first.check} of {first.subject}.", BAD
+
+
+def _folded(findings: Sequence[Finding]) -> list[Findings | Section]:
+    """Return what failed openly, and what did not folded away."""
+    failed = [one for one in findings if one.failed]
+    others = [one for one in findings if not one.failed]
+    unknown = sum(one.verdict is Verdict.UNKNOWN for one in others)
+    title = f"{len(others) - unknown} ok" + (f", {unknown} cannot tell" if unknown else "")
+    parts: list[Findings | Section] = [Findings(failed)] if failed else []
+    return [*parts, Section(title, [Findings(others)])] if others else parts

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.experiments.figure_description import Level, Panel, Series, thinned
+from inertial_estimation.figures import Level, Panel, Series, thinned
 from inertial_estimation.identification.excitation.design_report import Curve
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign
-from inertial_estimation.plots.experiment_figures import write_experiment_figure
+from inertial_estimation.plots.png import write_png
 from inertial_estimation.signals import Array
 
 DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
@@ -28,7 +28,7 @@ def write_excitation_figure(path: Path, result: ExcitationDesign, title: str) ->
         The path.
     """
     columns = 2 if len(result.design.moving) > MOST_IN_A_PANEL else 1
-    return write_experiment_figure(path, title, excitation_panels(result), columns=columns)
+    return write_png(path, title, excitation_panels(result), columns=columns)
 
 
 def excitation_panels(result: ExcitationDesign) -> tuple[Panel, ...]:

@@ -1,36 +1,48 @@
 """Report of an identification: one self-contained page."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.files.outputs import write_text
+from inertial_estimation.figures import GREY, INK, Figure, Mark, Panel, Series
 from inertial_estimation.identification.identification_result import (
     Identifiability,
     IdentificationReport,
     MethodResult,
     ParameterResult,
-    rounded,
 )
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.plots.page import page_environment, render, svg
-from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, thin, tidy
+from inertial_estimation.plots.page import (
+    BAD,
+    DOUBT,
+    GOOD,
+    Card,
+    Cell,
+    Notes,
+    Page,
+    Section,
+    Table,
+    number,
+    percent,
+    sources,
+    triple,
+    with_sigma,
+    write_page,
+)
+from inertial_estimation.plots.replay_figures import row_title
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-MARKS = {
-    Identifiability.IDENTIFIABLE: "●",
-    Identifiability.COMBINATION: "◐",
-    Identifiability.NOT: "○",
-}
 UNCHANGED_SHARE = 1e-6  # of the nominal value, below which a parameter counts as unchanged
 MOST_ROWS = 12  # drawn of one trace: the worst ones
-ROWS_A_FIGURE = 3
-MOST_POINTS = 700  # of a line
+Parts = Iterator[str | Table | Notes | Figure | Section]
 
 
 def write_identification_report(path: Path, run: IdentificationRun, source: Mapping[str, Any]) -> Path:
@@ -43,178 +55,290 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
             ``settings`` (values by parameter name).
 
     Raises:
-        ConfigurationError: If the file cannot be written.
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
+    title = f"Identification of {source.get('robot') or 'a robot'}"
+    against = result_diagnostics(run.report)
+    lead, tone = _lead(run, against)
+    return write_page(path, Page(title, lead, tone, list(_cards(run)), list(_sections(run, against, source))))
+
+
+def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
+    """Return the first sentence and its tone."""
+    result = run.result
+    if run.refusal:
+        return run.refusal, BAD
+    on_other = bool(result.validation)
+    error = result.relative_error_validation if on_other else result.relative_error
+    before = nominal_error(result.validation if on_other else result.direct)
+    data = "other data" if on_other else "the fitted data (nothing was held out)"
+    said = f"The torque error on {data} went from {percent(before)} with the description to {percent(error)}."
+    if against:
+        return f"{said} {len(against)} facts speak against the result, see below.", DOUBT
+    return said, GOOD if error < before else BAD
+
+
+def _cards(run: IdentificationRun) -> Iterator[Card]:
     report, result = run.report, run.result
-    environment = page_environment()
-    environment.tests.update(
-        not_identifiable=lambda kind: kind is Identifiability.NOT, unchanged=_is_unchanged
-    )
+    yield Card("method", result.method)
+    yield Card("rank", f"{report.rank} of {report.unknowns}", "directions of the unknowns the data fix")
+    yield Card("condition number", f"{report.condition:.3g}", "of the identifiable part")
+    nominal = f"fitted data; nominal {percent(nominal_error(result.direct))}"
+    yield Card("relative error", percent(result.relative_error), nominal)
+    if result.validation:
+        nominal = f"nominal {percent(nominal_error(result.validation))}"
+        yield Card("error on other data", percent(result.relative_error_validation), nominal)
+    else:
+        yield Card("error on other data", "–", "nothing was held out")
+    impossible = sum(bool(body.violations) for body in result.bodies)
+    bodies = f"{impossible} of {len(result.bodies)} impossible" if impossible else "all consistent"
+    yield Card("bodies", bodies, f"identified.urdf was {'' if run.urdf else 'not '}written")
     counts = Counter(parameter.identifiability for parameter in result.parameters)
-    page = render(
-        "identification.html",
-        environment,
-        title=f"Identification of {source.get('robot') or 'a robot'}",
-        run=run,
-        report=report,
-        result=result,
-        source=source,
-        nan=float("nan"),
-        nominal_error=nominal_error,
-        rounded=rounded,
-        marks=MARKS,
-        force_rows=BASE_ROWS[:3],
-        diagnostics=result_diagnostics(report),
-        parameter_counts=" ".join(f"{counts[kind]}\N{THIN SPACE}{mark}" for kind, mark in MARKS.items()),
-        method_notes=_method_notes(report),
-        parameters_by_owner=_by_owner(result.parameters),
-        traces=[
-            _trace(title, trace, name)
-            for title, trace, name in (
-                ("Fitted data", run.training, "training"),
-                ("Other data", run.validation, "validation"),
-            )
-            if trace is not None
-        ],
-        masses=svg(figure_of_identified_masses(result), "masses"),
-        singular_values=svg(figure_of_singular_values(report), "singular"),
+    said = " / ".join(str(counts[kind]) for kind in Identifiability)
+    yield Card("parameters", said, "by themselves / in combination / not identifiable")
+    yield Card("cost", f"{result.cost:.3g}", f"weighted, per row; nominal {result.cost_nominal:.3g}")
+
+
+def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[str, Any]) -> Iterator[Section]:
+    report, result = run.report, run.result
+    if against:
+        yield Section("What speaks against it", [Notes(against, BAD)])
+    if report.warnings:
+        yield Section("Warnings about the data", [Notes(report.warnings, DOUBT)])
+    if len(report.methods) > 1:
+        yield Section("Methods", list(_methods(report)))
+    yield Section("Torques, row by row", list(_torques(result)))
+    for title, trace in (("Fitted data", run.training), ("Other data", run.validation)):
+        if trace is not None:
+            yield Section(f"{title}: measured and predicted", [_torque_figure(title, trace)])
+    yield Section("Bodies", list(_bodies(result)))
+    if result.payload:
+        yield Section(f"Load on {result.payload.link}", list(_payload(result)))
+    yield Section("Parameters", list(_parameters(result)))
+    yield Section(
+        "What the data tell apart", [Figure("What the data tell apart", [_singular_values(report)])]
     )
-    return write_text(path, page)
+    if len(report.methods) == 1 and result.notes:
+        yield Section("Notes of the method", [Notes(result.notes)])
+    yield Section("Data", list(_data(run, source)))
+    settings = source.get("settings") or {}
+    if source.get("provenance"):
+        yield sources(source["provenance"], settings)
+    else:
+        yield Section(
+            "Settings", [Table(("parameter", "value"), [(k, str(v)) for k, v in settings.items()], (0, 1))]
+        )
 
 
-def _method_notes(report: IdentificationReport) -> list[str]:
-    return [
+def _methods(report: IdentificationReport) -> Parts:
+    yield (
+        "Error: norm of measured minus predicted torques over norm of measured ones. Cost: weighted "
+        "squares per row, one at the level of the noise."
+    )
+    rows = []
+    for name, one in report.methods.items():
+        errors = (percent(one.relative_error), number(one.cost))
+        others = (percent(one.relative_error_validation), number(one.cost_validation))
+        impossible = f"{sum(bool(body.violations) for body in one.bodies)} of {len(one.bodies)}"
+        smallest = number(min((body.inertia.mass for body in one.bodies), default=nan))
+        written = " (written)" if name == report.chosen else ""
+        rows.append((name + written, *errors, *others, impossible, smallest))
+    some = next(iter(report.methods.values()))
+    errors = (percent(nominal_error(some.direct)), number(some.cost_nominal))
+    others = (percent(nominal_error(some.validation)), number(some.cost_validation_nominal))
+    smallest = number(min((body.nominal.mass for body in some.bodies), default=nan))
+    rows.append(("nominal", *errors, *others, "", smallest))
+    columns = ("method", "error", "cost", "error", "cost", "impossible", "smallest mass [kg]")
+    yield Table(columns, rows, groups=(("", 1), ("fitted data", 2), ("other data", 2), ("bodies", 2)))
+    notes = [
         f"{name}: {note}"
         for name, result in report.methods.items()
         for note in (*result.notes, *filter(None, [result.unfinished]))
     ]
+    if notes:
+        yield Notes(notes)
 
 
-def _by_owner(parameters: Iterable[ParameterResult]) -> dict[str, list[ParameterResult]]:
-    """Gather parameters by link or joint; friction comes term after term."""
-    gathered: dict[str, list[ParameterResult]] = {}
-    for parameter in parameters:
-        gathered.setdefault(parameter.name.rpartition("/")[0], []).append(parameter)
-    return gathered
+def _torques(result: MethodResult) -> Parts:
+    yield (
+        "Root mean square of what was measured and of measured minus predicted. Share: identified over "
+        "nominal error; above one the identified parameters are worse."
+    )
+    other = {row.row: row for row in result.validation}
+    four = ("measured", "nominal", "identified", "share")
+    rows = []
+    for row in result.direct:
+        cells: list[str | Cell] = [row_title(row.row), "N" if row.row in BASE_ROWS[:3] else "Nm"]
+        for one in (row, other[row.row]) if row.row in other else (row,):
+            share = one.rms / one.rms_nominal if one.rms_nominal > 0.0 else nan
+            cells += [number(one.rms_measured), number(one.rms_nominal), number(one.rms)]
+            cells.append(Cell(f"{share:.2f}", "bad") if share > 1.0 else number(share))
+        rows.append(cells)
+    groups = [("", 2), ("fitted data", 4), *([("other data", 4)] if other else [])]
+    yield Table(("row", "", *four, *(four if other else ())), rows, (0, 1), groups)
 
 
-def _is_unchanged(parameter: ParameterResult) -> bool:
-    return abs(parameter.value - parameter.nominal) <= UNCHANGED_SHARE * abs(parameter.nominal)
-
-
-def _trace(title: str, trace: TorqueTrace, name: str) -> dict[str, Any]:
+def _torque_figure(title: str, trace: TorqueTrace) -> Figure:
     count = len(trace.row_names)
     some = f"; the {MOST_ROWS} of {count} rows with the largest remaining error" if count > MOST_ROWS else ""
-    text = (
+    return Figure(
+        f"{title}: measured and predicted",
+        torque_panels(trace),
         f"The part with most motion of {Path(trace.recording).name}, {trace.times_s[0]:.1f} to "
-        f"{trace.times_s[-1]:.1f} s{some}."
+        f"{trace.times_s[-1]:.1f} s{some}.",
     )
-    figures = [svg(figure, f"{name}{i}") for i, figure in enumerate(figures_of_torques(trace))]
-    return {"title": title, "text": text, "figures": figures}
 
 
-def figures_of_torques(trace: TorqueTrace) -> list[Any]:
-    """Draw rows as measured and as predicted with nominal and identified parameters, the errors below.
+def torque_panels(trace: TorqueTrace) -> list[Panel]:
+    """Return rows as measured and as predicted with nominal and identified parameters.
 
-    Of more than `MOST_ROWS` rows those with the largest remaining error are drawn; a few in a figure, so
-    that each fits on a page.
+    Of more than `MOST_ROWS` rows those with the largest remaining error are drawn.
     """
-    error = trace.measured - trace.identified
-    worst = np.argsort(-np.mean(error**2, axis=0))[:MOST_ROWS]
-    rows = np.sort(worst).tolist()
-    return [_figure_of_rows(trace, rows[i : i + ROWS_A_FIGURE]) for i in range(0, len(rows), ROWS_A_FIGURE)]
-
-
-def figure_of_singular_values(report: IdentificationReport) -> Any:
-    """Draw the singular values of the weighted, scaled regressor; those beyond the rank are set apart."""
-    figure, (axis,) = new_figure(1, row_height=2.4)
-    values = np.asarray(report.singular_values, dtype=float)
-    number = np.arange(1, len(values) + 1)
-    largest = float(values.max(initial=0.0)) or 1.0
-    shown = np.maximum(values, 1e-18 * largest)
-    kept = number <= report.rank
-    axis.plot(number[kept], shown[kept], "o", ms=4, color=COLOURS[0], label=f"identifiable ({report.rank})")
-    if not kept.all():
-        label = f"beyond the data ({report.unknowns - report.rank})"
-        axis.plot(number[~kept], shown[~kept], "x", ms=5, color=COLOURS[1], label=label)
-    axis.set_yscale("log")
-    axis.set_xlabel("number")
-    condition = f"condition number of the identifiable part {report.condition:.3g}"
-    tidy(axis, ylabel="singular value", title=f"Singular values: {condition}")
-    return figure
-
-
-def figure_of_identified_masses(result: MethodResult) -> Any:
-    """Draw every body's mass before and after, with two sigma where the data fix it by itself."""
-    bodies = result.bodies
-    figure, (axis,) = new_figure(1, row_height=0.27 * len(bodies) + 0.6)
-    place = np.arange(len(bodies))[::-1]
-    before = np.array([body.nominal.mass for body in bodies])
-    after = np.array([body.inertia.mass for body in bodies])
-    known = {p.name: p for p in result.parameters}
-    for y, body in zip(place.tolist(), bodies, strict=True):
-        p = known.get(f"{body.link}/m")
-        if p is not None and p.identifiability is Identifiability.IDENTIFIABLE:
-            band = 2.0 * p.sigma
-            axis.plot([p.value - band, p.value + band], [y, y], color=COLOURS[0], lw=4, alpha=0.35)
-    axis.hlines(place, before, after, color=GREY, lw=0.8)
-    axis.plot(before, place, "o", ms=5, mfc="white", color=BLACK, label="nominal")
-    consistent = np.array([not body.violations for body in bodies])
-    kinds = {p.name: p.identifiability for p in result.parameters}
-    alone = np.array([kinds.get(f"{body.link}/m") is Identifiability.IDENTIFIABLE for body in bodies])
-    found, tied = consistent & alone, consistent & ~alone
-    axis.plot(after[found], place[found], "o", ms=5, color=COLOURS[0], label="identified")
-    if tied.any():
-        label = "not determined by itself"
-        axis.plot(after[tied], place[tied], "o", ms=5, mfc="white", color=GREY, label=label)
-    if not consistent.all():
-        axis.plot(
-            after[~consistent], place[~consistent], "X", ms=7, color=COLOURS[1], label="inconsistent body"
+    worst = np.argsort(-np.mean((trace.measured - trace.identified) ** 2, axis=0))[:MOST_ROWS]
+    panels = []
+    for row in np.sort(worst).tolist():
+        name, t = trace.row_names[row], trace.times_s
+        measured, nominal, identified = (
+            part[:, row] for part in (trace.measured, trace.nominal, trace.identified)
         )
-    axis.axvline(0.0, color=GREY, lw=0.8)
-    axis.set_yticks(place, [body.link for body in bodies], fontsize=8)
-    axis.set_xlabel("mass [kg]")
-    tidy(
-        axis,
-        ylabel="",
-        title="Masses before and after (band: two sigma, where the data fix the mass by itself)",
-    )
-    return figure
-
-
-def _figure_of_rows(trace: TorqueTrace, rows: list[int]) -> Any:
-    figure, axes = new_figure(2 * len(rows), row_height=0.83, ratios=[1.7, 1.0] * len(rows))
-    for k, row in enumerate(rows):
-        _draw_row(axes[2 * k], axes[2 * k + 1], trace, row)
-        if k:
-            axes[2 * k].legend_.remove()
-            axes[2 * k + 1].legend_.remove()
-    axes[-1].set_xlabel("time in the recording [s]")
-    return figure
-
-
-def _draw_row(axis: Any, below: Any, trace: TorqueTrace, row: int) -> None:
-    name = trace.row_names[row]
-    unit = "N" if name in BASE_ROWS[:3] else "Nm"
-    measured, nominal, identified = (
-        part[:, row] for part in (trace.measured, trace.nominal, trace.identified)
-    )
-    t = trace.times_s
-    axis.plot(*thin(t, measured, MOST_POINTS), color=BLACK, lw=2.2, alpha=0.4, label="measured")
-    axis.plot(*thin(t, nominal, MOST_POINTS), color=COLOURS[1], lw=0.9, ls="--", label="nominal")
-    axis.plot(*thin(t, identified, MOST_POINTS), color=COLOURS[0], lw=0.9, label="identified")
-    before, after = measured - nominal, measured - identified
-    tidy(
-        axis,
-        ylabel=f"[{unit}]",
-        title=f"{name}: rms error {_rms(before):.3g} nominal, {_rms(after):.3g} {unit} identified; "
-        f"measured {_rms(measured):.3g}",
-    )
-    below.axhline(0.0, color=GREY, lw=0.6)
-    below.plot(*thin(t, before, MOST_POINTS), color=COLOURS[1], lw=0.9, ls="--", label="error, nominal")
-    below.plot(*thin(t, after, MOST_POINTS), color=COLOURS[0], lw=0.9, label="error, identified")
-    tidy(below, ylabel=f"error [{unit}]")
+        unit = "N" if name in BASE_ROWS[:3] else "Nm"
+        lines = [
+            Series("measured", t, measured, "reference"),
+            Series("nominal", t, nominal, "dashed", colour=1),
+            Series("identified", t, identified, "thin", colour=0),
+        ]
+        title = (
+            f"{row_title(name)}: rms error {_rms(measured - nominal):.3g} nominal, "
+            f"{_rms(measured - identified):.3g} {unit} identified; measured {_rms(measured):.3g}"
+        )
+        panels.append(Panel(title, "time in the recording [s]", f"[{unit}]", lines))
+    return panels
 
 
 def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
+
+
+def _bodies(result: MethodResult) -> Parts:
+    yield (
+        "A body is a link with all that is fixed to it, in the axes of the link; moments are about the "
+        "centre of mass. Possible: some distribution of positive mass has these moments."
+    )
+    rows = []
+    for body in result.bodies:
+        rows.append([body.link, "identified", *_body_cells(body.inertia, body.violations)])
+        rows.append(["", "nominal", *_body_cells(body.nominal, body.nominal.violations())])
+    columns = ("body", "", "mass [kg]", "centre of mass [m]", "principal moments [kg m²]", "possible")
+    yield Table(columns, rows, (0, 1, 5))
+    yield Figure("Masses before and after", [_mass_panel(result)])
+
+
+def _body_cells(inertia: InertialParameters, violations: Sequence[str]) -> list[str | Cell]:
+    possible = Cell(f"no: {'; '.join(violations)}", "bad") if violations else "yes"
+    return [number(inertia.mass), triple(inertia.com_F), _principal_moments(inertia), possible]
+
+
+def _principal_moments(inertia: InertialParameters) -> str:
+    return ", ".join(number(float(moment)) for moment in linear_algebra.eigvalsh(inertia.inertia_Fcm))
+
+
+def _mass_panel(result: MethodResult) -> Panel:
+    """Return every body's mass before and after, with two sigma where the data fix it by itself."""
+    bodies, known = result.bodies, {p.name: p for p in result.parameters}
+    rows = np.arange(len(bodies), dtype=float)
+    masses = np.array([body.inertia.mass for body in bodies])
+    spread = np.zeros(len(bodies))
+    alone = np.zeros(len(bodies), dtype=bool)
+    for k, body in enumerate(bodies):
+        p = known.get(f"{body.link}/m")
+        if p is not None and p.identifiability is Identifiability.IDENTIFIABLE:
+            alone[k], spread[k] = True, 2.0 * p.sigma
+    possible = np.array([not body.violations for body in bodies], dtype=bool)
+    series = [Series("nominal", np.array([b.nominal.mass for b in bodies]), rows, "circles", colour=INK)]
+    for label, chosen, style, colour in (
+        ("identified, two sigma", possible & alone, "points", 0),
+        ("not determined by itself", possible & ~alone, "circles", GREY),
+        ("impossible body", ~possible, "crosses", 1),
+    ):
+        if chosen.any():
+            x, edge = masses[chosen], spread[chosen]
+            series.append(Series(label, x, rows[chosen], style, x - edge, x + edge, colour))
+    title = "Masses before and after"
+    return Panel(title, "mass [kg]", "", series, marks=[Mark(0.0)], rows=[body.link for body in bodies])
+
+
+def _payload(result: MethodResult) -> Parts:
+    load = result.payload
+    assert load is not None
+    yield (
+        f"A body of its own in the frame of {load.link}, where the bodies above are those of the robot "
+        "without it; moments are about its centre of mass. Sigma: standard deviation from the residuals "
+        "of the rows and their correlation over time, the prior and the uncertainty of the robot's "
+        "parameters; errors that repeat with the motion add to it."
+    )
+    centre = [with_sigma(1e3 * v, 1e3 * s) for v, s in zip(load.inertia.com_F, load.com_sigma, strict=True)]
+    moments = zip(load.inertia.inertia_Fcm.diagonal(), load.inertia_sigma.diagonal(), strict=True)
+    rows: list[Sequence[str | Cell]] = [
+        ("mass [kg]", with_sigma(load.inertia.mass, load.mass_sigma)),
+        ("centre of mass x, y, z [mm]", ", ".join(centre)),
+        ("moments xx, yy, zz [kg m²]", ", ".join(with_sigma(*pair) for pair in moments)),
+        ("principal moments [kg m²]", _principal_moments(load.inertia)),
+        ("possible", Cell(f"no: {'; '.join(load.violations)}", "bad") if load.violations else "yes"),
+    ]
+    yield Table((), rows, (0, 1))
+
+
+def _parameters(result: MethodResult) -> Parts:
+    yield (
+        "About the link frame, with one standard deviation from the residuals of the rows and their "
+        "correlation over time. In combination: the data fix it only together with others. Faded: the "
+        "data do not determine it; it stays, or the prior ties it to others that moved."
+    )
+    owners: dict[str, list[ParameterResult]] = {}
+    for parameter in result.parameters:
+        owners.setdefault(parameter.name.rpartition("/")[0], []).append(parameter)
+    columns = ("parameter", "unit", "nominal", "identified", "")
+    for owner, parameters in owners.items():
+        yield Section(owner, [Table(columns, [_parameter_row(p) for p in parameters], (0, 1, 4))])
+
+
+def _parameter_row(p: ParameterResult) -> Sequence[str | Cell]:
+    name, nominal = p.name.rpartition("/")[2], number(p.nominal)
+    if p.identifiability is not Identifiability.NOT:
+        kind = "in combination" if p.identifiability is Identifiability.COMBINATION else ""
+        return name, p.unit, nominal, with_sigma(p.value, p.sigma), kind
+    stays = abs(p.value - p.nominal) <= UNCHANGED_SHARE * abs(p.nominal)
+    found = Cell("stays" if stays else number(p.value), "faded")
+    return Cell(name, "faded"), p.unit, nominal, found, Cell("" if stays else "by the prior", "faded")
+
+
+def _singular_values(report: IdentificationReport) -> Panel:
+    """Return the singular values of the weighted, scaled regressor; those beyond the rank are set apart."""
+    values = np.asarray(report.singular_values, dtype=float)
+    places = np.arange(1.0, len(values) + 1.0)
+    shown = np.maximum(values, 1e-18 * (float(values.max(initial=0.0)) or 1.0))
+    kept = places <= report.rank
+    series = [Series(f"identifiable ({report.rank})", places[kept], shown[kept], "points", colour=0)]
+    if not kept.all():
+        label = f"beyond the data ({report.unknowns - report.rank})"
+        series.append(Series(label, places[~kept], shown[~kept], "crosses", colour=1))
+    title = f"Singular values: condition number of the identifiable part {report.condition:.3g}"
+    return Panel(title, "number", "singular value", series, log=True)
+
+
+def _data(run: IdentificationRun, source: Mapping[str, Any]) -> Parts:
+    bags = source.get("bags", ())
+    rows = []
+    for name, data, recordings in (
+        ("fitted", run.report.training, bags),
+        ("other", run.report.validation, source.get("validation_bags") or bags),
+    ):
+        if data is not None:
+            names = ", ".join(Path(recording).name for recording in recordings)
+            dropped = "; ".join(f"{reason}: {count}" for reason, count in data.dropped.items()) or "nothing"
+            counts = (str(data.samples), f"{data.duration_s:.1f}", str(data.rows), str(data.stiction_rows))
+            rows.append((name, names, *counts, dropped))
+    columns = ("data", "recordings", "samples", "time [s]", "rows", "standing still", "left out")
+    yield Table(columns, rows, (0, 1, 6))
+    if source.get("split_s") is not None:
+        yield f"Divided {source['split_s']:g} s after the start."

@@ -1,28 +1,112 @@
-"""Self-contained HTML pages for a phone or a printer: Jinja templates with autoescaping, no network."""
+"""Reports: one self-contained HTML page with contents, tables and graphs that zoom, without a network."""
 
-import base64
-import io
 import math
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Union
 
-import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.diagnosis.finding import Finding, Verdict
+from inertial_estimation.figures import Figure
+from inertial_estimation.files.outputs import write_text
+from inertial_estimation.plots.graphs import packed_graphs, packed_library
 
 NO_NUMBER = "–"  # in place of a number that there is not
 MINUS = "−"
+GOOD, DOUBT, BAD = "good", "doubt", "bad"  # tones of sentences
+TONES = {Verdict.OK: GOOD, Verdict.WARN: DOUBT, Verdict.WRONG: BAD, Verdict.UNKNOWN: ""}
 
 
-def page_environment() -> Environment:
-    """Return the templates of this package; every value is escaped unless it is marked as safe.
+class Card(NamedTuple):
+    """One number at the top of a page, and a note below it."""
 
-    Filters: ``number``, ``percent``, ``triple``, ``principal_moments``, ``file_name``, ``base64``.
+    name: str
+    value: str
+    note: str = ""
+
+
+class Cell(NamedTuple):
+    """Text in a table that looks different: ``faded`` (not determined by the data), ``best`` or ``bad``."""
+
+    words: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts.
+
+    Attributes:
+        columns: Their names; none where the rows speak for themselves.
+        rows: The rows.
+        text: Numbers of the columns that are aligned to the left.
+        groups: Names above the columns, each with the number of columns below it.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    text: Sequence[int] = (0,)
+    groups: Sequence[tuple[str, int]] = ()
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Sentences in a box of a tone."""
+
+    sentences: Sequence[str]
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings of a diagnosis, each with its remedy."""
+
+    findings: Sequence[Finding]
+
+    @staticmethod
+    def kind(one: Finding) -> str:
+        """Return the tone of a finding."""
+        return TONES[one.verdict]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is below it: sentences, tables, figures, and sections that are folded."""
+
+    title: str
+    parts: Sequence[Union[str, Table, Notes, Findings, Figure, "Section"]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says.
+
+    Attributes:
+        title: Its title.
+        lead: The first sentence: the news.
+        tone: Whether it is good.
+        cards: The most important numbers.
+        sections: The rest, listed in the contents.
+    """
+
+    title: str
+    lead: str
+    tone: str
+    cards: Sequence[Card]
+    sections: Sequence[Section]
+
+
+def write_page(path: Path, page: Page) -> Path:
+    """Write a page.
+
+    Args:
+        path: File to write.
+        page: What it says.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     environment = Environment(
         loader=PackageLoader("inertial_estimation.plots"),
@@ -31,63 +115,69 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        number=_number,
-        percent=_percent,
-        triple=_triple,
-        principal_moments=_principal_moments,
-        file_name=lambda path: Path(path).name,
-        base64=lambda path: base64.b64encode(Path(path).read_bytes()).decode("ascii"),
-    )
-    return environment
+    figures = list(_figures(page.sections))
+    drawn = {"graphs": packed_graphs(figures), "library": packed_library()} if figures else {"graphs": ""}
+    return write_text(path, environment.get_template("page.html").render(page=page, **drawn))
 
 
-def render(template: str, environment: Environment | None = None, **values: Any) -> str:
-    """Return a page: a template of this package with its values.
+def _figures(sections: Iterable[Section]) -> Iterator[Figure]:
+    for section in sections:
+        for part in section.parts:
+            if isinstance(part, Figure):
+                yield part
+            elif isinstance(part, Section):
+                yield from _figures([part])
+
+
+def number(value: float | None) -> str:
+    """Return a number to four digits."""
+    if value is None or not math.isfinite(value):
+        return NO_NUMBER
+    return f"{value:.4g}".replace("-", MINUS)
+
+
+def percent(value: float | None) -> str:
+    """Return a share as per cent."""
+    if value is None or not math.isfinite(value):
+        return NO_NUMBER
+    return f"{100 * value:.2f}\N{THIN SPACE}%"
+
+
+def triple(values: Iterable[float]) -> str:
+    """Return numbers to three decimals, separated by commas."""
+    texts = (f"{value:.3f}" if math.isfinite(value) else NO_NUMBER for value in map(float, values))
+    return ", ".join(texts).replace("-", MINUS)
+
+
+def with_sigma(value: float, sigma: float | None) -> str:
+    """Return a number with its standard deviation, both to the second digit of that."""
+    if sigma is None or not 0.0 < sigma < math.inf or not math.isfinite(value):
+        return number(value)
+    digits = max(0, 1 - math.floor(math.log10(sigma)))
+    return f"{value:.{digits}f} ± {sigma:.{digits}f}".replace("-", MINUS)
+
+
+def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Section:
+    """Return where results come from: files with their hashes, command, version, machine.
 
     Args:
-        template: Name of the template.
-        environment: With further filters or tests; None: as `page_environment` gives it.
-        values: What the template names.
+        provenance: Of the results.
+        settings: Parameters in effect by name.
     """
-    return str((environment or page_environment()).get_template(template).render(**values))
+    rows = [("command", " ".join(provenance["command"])), ("version", _version(provenance["version"]))]
+    rows.append(("time", provenance["time"]))
+    files = [file for bag in provenance["bags"] for file in bag["files"]]
+    rows += [("recording", f"{f['path']}, {f['bytes']} bytes, sha256 {f['sha256'][:16]}…") for f in files]
+    rows += [("parameter file", f"{f['path']}, sha256 {f['sha256'][:16]}…") for f in provenance["config"]]
+    urdf, machine = provenance["urdf"], provenance["machine"]
+    rows.append(("description", f"{urdf['source']}, sha256 {urdf['sha256'][:16]}…"))
+    rows += [("--param", text) for text in provenance["param"]]
+    rows.append(("machine", f"{machine['system']}, {machine['processor']}, Python {machine['python']}"))
+    values = Table(("parameter", "value"), [(name, str(value)) for name, value in settings.items()], (0, 1))
+    folded = [Section("All parameters in effect", [values])] if settings else []
+    return Section("Where these results come from", [Table((), rows, (0, 1)), *folded])
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", MINUS) if math.isfinite(value) else NO_NUMBER
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f}\N{THIN SPACE}%" if math.isfinite(value) else NO_NUMBER
-
-
-def _triple(values: Iterable[float]) -> str:
-    numbers = [float(value) for value in values]
-    return ", ".join(f"{x:.3f}" if math.isfinite(x) else NO_NUMBER for x in numbers).replace("-", MINUS)
-
-
-def _principal_moments(inertia: InertialParameters) -> str:
-    return ", ".join(_number(float(moment)) for moment in linear_algebra.eigvalsh(inertia.inertia_Fcm))
-
-
-def svg(figure: Any, name: str) -> Markup:
-    """Return a figure as an SVG element for an HTML page, with text as text elements.
-
-    Args:
-        figure: The figure.
-        name: Unique in the page: identifiers inside the SVG derive from it.
-    """
-    buffer = io.StringIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
-    with mpl.rc_context(settings):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    head, tail = text.split(">", 1)
-    head = re.sub(r' (width|height)="[^"]*"', "", head)
-    identifiers = sorted(set(re.findall(r' id="([^"]+)"', tail)), key=len, reverse=True)
-    for identifier in identifiers:
-        for before, after in (('id="', '"'), ("url(#", ")"), ('href="#', '"')):
-            tail = tail.replace(f"{before}{identifier}{after}", f"{before}{name}-{identifier}{after}")
-    return Markup(f'{head} role="img">{tail.rstrip()}')  # matplotlib escapes its text
+def _version(version: Mapping[str, Any]) -> str:
+    commit = f", commit {version['commit'][:12]}" if "commit" in version else ""
+    return f"{version['package']}{commit}" + (" with changes" if version.get("modified") else "")

@@ -1,65 +1,80 @@
-"""Figures of one replay as files."""
+"""Figures of one replay: base, contacts, inertias, innovations, torques and the trunk over time."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
-from inertial_estimation.plots.inertia_figures import (
-    figure_of_coms,
-    figure_of_inertias,
-    figure_of_masses,
-    figure_of_nis,
-    figures_of_torques,
-)
-from inertial_estimation.plots.style import (
-    BLACK,
-    COLOURS,
-    GREY,
-    TRUTH,
-    draw_band,
-    draw_line,
-    mark_time,
-    new_figure,
-    save,
-    spans,
-    thin,
-    tidy,
-)
+from inertial_estimation.figures import GREY, INK, Figure, Level, Mark, Panel, Series, spans_of
+from inertial_estimation.plots.page import with_sigma
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.base_errors import BaseErrors, yaws
-from inertial_estimation.replay.estimate_series import PayloadSeries, TiltSeries
-from inertial_estimation.replay.metrics import TiltErrors
+from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, PayloadSeries, TiltSeries
+from inertial_estimation.replay.metrics import FILTER_CUTOFF, TiltErrors
 from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.result_files import (
-    BASE_STATE_FIGURE,
-    BIAS_FIGURE,
-    COM_FIGURE,
-    INERTIA_FIGURE,
-    MASS_FIGURE,
-    NIS_FIGURE,
-    TILT_FIGURE,
-    TORQUE_FIGURES,
-    TRUNK_FIGURE,
-)
 from inertial_estimation.replay.time_axis import TimeAxis
-from inertial_estimation.signals import Array, HealthLevel
+from inertial_estimation.replay.torque_errors import TorqueSeries
+from inertial_estimation.signals import Array, Decision
+
+TIME_LABEL = "time since the start of the recording [s]"
+AXES = ("x", "y", "z")
+DIAGONAL = [4, 7, 9]  # places of xx, yy and zz among the ten parameters
+MOST_ROWS = 12  # torques drawn: those with the largest errors
+MOST_SIGMA = 10.0  # times the largest error up to which the tilt's standard deviation is shown
 
 Forces = Mapping[str, tuple[NDArray[np.int64], Array]]
-REFERENCE = {"color": BLACK, "lw": 2.0, "alpha": 0.45, "label": "reference"}
-DRAWN_SIGMAS = 0.9  # share of the tilt's standard deviations that the axis of the error has room for
-MOST_SIGMA = 10.0  # times the largest error, so that the error can still be seen
-INCLINATIONS = ("along x (minus the pitch)", "along y (roll)")
+
+
+class Panels:
+    """Panels of one replay: one time axis, and the begin of the hold-out in each."""
+
+    def __init__(self, time: TimeAxis) -> None:
+        begin, end = time.at(time.begin_ns), time.at(time.end_ns)
+        self.limits = (begin, max(end, begin + 1e-3))
+        held = time.hold_out_ns
+        self.marks = () if held is None else (Mark(time.at(held), "hold-out"),)
+
+    def of(
+        self, title: str, y_label: str, series: Sequence[Series], *, marks: Sequence[Mark] = (), **more: Any
+    ) -> Panel:
+        """Return a panel over time; further arguments are those of `Panel`."""
+        limits, marks = self.limits, (*self.marks, *marks)
+        return Panel(title, TIME_LABEL, y_label, series, x_limits=limits, marks=marks, **more)
+
+
+def replay_figures(results: ReplayResults) -> list[Figure]:
+    """Return the figures for which there are estimates.
+
+    Args:
+        results: Series and metrics of the replay.
+    """
+    time, tilt, inertial, truth = results.time, results.tilt, results.inertial, results.truth
+    panels, found = Panels(time), []
+    if len(tilt.stamps_ns):
+        found.append(figure_of_tilt(tilt, results.tilt_errors, time, results.forces))
+        found.append(figure_of_base(tilt, results.base_errors, time))
+        t = time.of(tilt.stamps_ns)
+        biases = 1e3 * tilt.gyro_biases_I
+        lines = [Series(f"{axis} {biases[-1, k]:+.2f}", t, biases[:, k]) for k, axis in enumerate(AXES)]
+        title = "Gyroscope bias in the IMU frame, with its final value"
+        found.append(Figure("Gyroscope bias", [panels.of(title, "bias [mrad/s]", lines)]))
+    if results.torques is not None:
+        found.append(figure_of_torques(results.torques, time))
+    if len(inertial.stamps_ns):
+        found.append(figure_of_masses(inertial, time, truth))
+        found += [figure_of_coms(inertial, time, truth), figure_of_inertias(inertial, time, truth)]
+        found.append(figure_of_nis(inertial, time))
+    if results.payload is not None:
+        found.append(figure_of_trunk(results.payload, time, truth))
+    return found
 
 
 def figure_of_tilt(
     series: TiltSeries, errors: TiltErrors | None, time: TimeAxis, forces: Forces | None = None
-) -> Any:
-    """Draw the estimated tilt, the reference and the error between them, and below the contacts.
-
-    The tilt is drawn as the inclination of the vertical along the base's x and y axes.
+) -> Figure:
+    """Draw the inclination of the vertical along the base's axes, its error, contact forces and contacts.
 
     Args:
         series: Base estimates.
@@ -67,140 +82,58 @@ def figure_of_tilt(
         time: The time axis.
         forces: Magnitude of the contact forces by contact: stamps [ns] and values [N].
     """
-    contacts = sorted({contact for contacts in series.contacts for contact in contacts})
-    ratios = [1.0] * (2 + (errors is not None) + bool(forces))
-    ratios += [0.15 * (1 + len(contacts))] if contacts else []
-    figure, axes = new_figure(len(ratios), row_height=2.0, ratios=ratios)
-    for k, name in enumerate(INCLINATIONS):
-        _draw_inclination(axes[k], k, series, errors, time)
-        tidy(axes[k], ylabel="inclination [deg]", title=f"Vertical in the base frame, {name}")
-    below = iter(axes[2:])
-    if errors is not None:
-        _draw_tilt_error(next(below), errors, series, time)
-    if forces:
-        _draw_forces(next(below), forces, time)
-    if contacts:
-        _draw_phases(next(below), series, contacts, time)
-    mark_time(axes, time)
-    return figure
-
-
-def figure_of_base(series: TiltSeries, errors: BaseErrors | None, time: TimeAxis) -> Any:
-    """Draw yaw, position and velocity of the base, and the aligned reference.
-
-    Args:
-        series: Base estimates.
-        errors: Against a reference, None without one.
-        time: The time axis.
-    """
-    figure, axes = new_figure(3, row_height=2.2)
-    t = time.of(series.stamps_ns)
-    drawn = (
-        (np.degrees(yaws(series.quaternions_xyzw))[:, None], "yaw [deg]", "Yaw (its origin is arbitrary)"),
-        (
-            series.positions_W,
-            "position [m]",
-            "Position of the base in the world (drifts without a reference)",
-        ),
-        (series.velocities_B, "velocity [m/s]", "Velocity of the base in its own frame"),
-    )
-    references = _base_references(errors, time)
-    for axis, (values, ylabel, title), (t_ref, reference) in zip(axes, drawn, references, strict=True):
-        names = ("estimate",) if values.shape[1] == 1 else ("x", "y", "z")
-        for k, name in enumerate(names):
-            if reference is not None:
-                label = "reference" if k == 0 else None
-                draw_line(axis, t_ref, reference[:, k], **{**REFERENCE, "label": label})
-            draw_line(axis, t, values[:, k], color=COLOURS[k], lw=0.9, label=name)
-        tidy(axis, ylabel=ylabel, title=title)
-    mark_time(axes, time)
-    return figure
-
-
-def figure_of_bias(series: TiltSeries, time: TimeAxis) -> Any:
-    """Draw the estimated gyroscope bias."""
-    figure, (axis,) = new_figure(1, row_height=2.8)
-    t = time.of(series.stamps_ns)
-    for k, name in enumerate("xyz"):
-        values = 1e3 * series.gyro_biases_I[:, k]
-        draw_line(axis, t, values, color=COLOURS[k], lw=1.2, label=f"{name} {values[-1]:+.2f}")
-    tidy(axis, ylabel="bias [mrad/s]", title="Gyroscope bias in the IMU frame (final value in the legend)")
-    mark_time([axis], time)
-    return figure
-
-
-def _draw_inclination(
-    axis: Any, k: int, series: TiltSeries, errors: TiltErrors | None, time: TimeAxis
-) -> None:
-    if errors is not None:
-        reference = np.where(errors.trusted, _inclination(errors.reference_B[:, k]), np.nan)
-        draw_line(axis, time.of(errors.stamps_ns), reference, **REFERENCE)
-    t = time.of(series.stamps_ns)
-    draw_line(axis, t, _inclination(series.tilts_B[:, k]), color=COLOURS[k], lw=0.9, label="estimate")
+    panels, t = Panels(time), time.of(series.stamps_ns)
     flight = np.array([not contacts for contacts in series.contacts])
-    if flight.any() and not flight.all():
-        _shade(axis, t, flight, COLOURS[4], "no contact")
+    air = spans_of(t, flight, "no contact") if not flight.all() else []
+    drawn = []
+    for k, name in enumerate(("along x (minus the pitch)", "along y (roll)")):
+        lines = [Series("estimate", t, _inclination(series.tilts_B[:, k]), colour=k)]
+        if errors is not None:
+            reference = np.where(errors.trusted, _inclination(errors.reference_B[:, k]), np.nan)
+            lines.insert(0, Series("reference", time.of(errors.stamps_ns), reference, "reference"))
+        title = f"Vertical in the base frame, {name}"
+        drawn.append(panels.of(title, "inclination [deg]", lines, spans=air))
+    drawn.append(_tilt_error(panels, errors, series, time))
+    if forces:
+        lines = [Series(name, time.of(stamps), values, "thin") for name, (stamps, values) in forces.items()]
+        drawn.append(panels.of("Measured contact forces, magnitude", "force [N]", lines))
+    contacts = sorted({contact for contacts in series.contacts for contact in contacts})
+    if contacts:
+        used = [np.array([contact in now for now in series.contacts]) for contact in contacts]
+        drawn.append(
+            panels.of("Contacts in use by the observer", "", list(_bars(t, used, contacts)), rows=contacts)
+        )
+    return Figure("Tilt and contacts", drawn)
 
 
-def _base_references(errors: BaseErrors | None, time: TimeAxis) -> list[tuple[Array, Array | None]]:
-    """Return times and values of the reference's yaw, position and velocity; None where it has none."""
-    nothing: tuple[Array, Array | None] = (np.zeros(0), None)
-    if errors is None:
-        return [nothing] * 3
-    t, used = time.of(errors.stamps_ns), errors.used[:, None]
-    found = [(t, np.where(used, np.degrees(errors.reference_yaws)[:, None], np.nan)), nothing, nothing]
-    if errors.reference_positions_W is not None:
-        found[1] = (t, np.where(used, errors.reference_positions_W, np.nan))
-    if errors.reference_velocities_B is not None and errors.velocity_stamps_ns is not None:
-        known = np.asarray(errors.velocity_used)[:, None]
-        values = np.where(known, errors.reference_velocities_B, np.nan)
-        found[2] = (time.of(errors.velocity_stamps_ns), values)
-    return found
+def _bars(t: Array, flags: Sequence[NDArray[np.bool_]], names: Sequence[str]) -> Iterator[Series]:
+    """Yield a bar in the row of each name, where its flag is set."""
+    for row, used in enumerate(flags):
+        ends = [(span.start, span.end, np.nan) for span in spans_of(t, used)]
+        x = np.array(ends).ravel() if ends else np.zeros(0)
+        yield Series("", np.nan_to_num(x, nan=t[-1]), np.where(np.isnan(x), np.nan, row), "bars", colour=row)
 
 
-def _draw_tilt_error(axis: Any, errors: TiltErrors, series: TiltSeries, time: TimeAxis) -> None:
-    t = time.of(errors.stamps_ns)
-    degrees = np.degrees(errors.errors)
-    _shade(axis, t, ~errors.trusted, GREY, "not trusted")
-    draw_line(axis, t, np.where(errors.trusted, degrees, np.nan), color=COLOURS[3], lw=0.9, label="error")
+def _tilt_error(panels: Panels, errors: TiltErrors | None, series: TiltSeries, time: TimeAxis) -> Panel:
     sigma = np.degrees(series.tilt_sigmas)
-    label = f"estimate's sigma\n(median {np.median(sigma):.3g} deg)"
-    axis.plot(*thin(time.of(series.stamps_ns), sigma), color=COLOURS[5], lw=1.2, label=label)
-    axis.axhline(float(np.degrees(errors.summary.rms)), color=BLACK, lw=1.0, ls="--", label="rms")
-    s = errors.summary
-    largest_error = max(float(np.degrees(s.max)), 1e-6)
-    sigma_drawn = float(np.nan_to_num(np.quantile(sigma, DRAWN_SIGMAS)))  # the initial one is far larger
-    axis.set_ylim(0.0, 1.15 * max(largest_error, min(sigma_drawn, MOST_SIGMA * largest_error)))
-    mean, rms, p95, largest = (float(np.degrees(value)) for value in (s.mean, s.rms, s.p95, s.max))
-    title = f"Tilt error: mean {mean:.3f}, rms {rms:.3f}, 95 % {p95:.3f}, max {largest:.2f} deg"
-    tidy(axis, ylabel="error [deg]", title=title)
-
-
-def _draw_forces(axis: Any, forces: Forces, time: TimeAxis) -> None:
-    for k, (contact, (stamps_ns, values)) in enumerate(forces.items()):
-        style = {"color": COLOURS[k % len(COLOURS)], "lw": 0.8, "ls": "-" if k < len(COLOURS) else "--"}
-        draw_line(axis, time.of(stamps_ns), values, label=contact, **style)
-    axis.set_ylim(bottom=0.0)
-    tidy(axis, ylabel="force [N]", title="Measured contact forces, magnitude")
-
-
-def _draw_phases(axis: Any, series: TiltSeries, contacts: list[str], time: TimeAxis) -> None:
-    """Draw a bar where a contact is in use."""
-    t = time.of(series.stamps_ns)
-    for row, contact in enumerate(contacts):
-        used = np.array([contact in now for now in series.contacts])
-        bars = [(t[i], t[min(j, len(t) - 1)] - t[i]) for i, j in spans(used)]
-        axis.broken_barh(bars, (row - 0.35, 0.7), facecolor=COLOURS[row % len(COLOURS)], alpha=0.7, lw=0)
-    axis.set_yticks(range(len(contacts)), contacts)
-    axis.set_ylim(len(contacts) - 0.4, -0.6)
-    tidy(axis, ylabel="", title="Contacts in use by the observer")
-
-
-def _shade(axis: Any, t: Array, flags: NDArray[np.bool_], colour: str, label: str) -> None:
-    for begin, end in spans(flags):
-        axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=colour, alpha=0.25, lw=0)
-    if flags.any():
-        axis.plot([], [], color=colour, lw=6, alpha=0.25, label=label)
+    own = Series(
+        f"the estimate's sigma, median {np.median(sigma):.3g} deg", time.of(series.stamps_ns), sigma, colour=5
+    )
+    if errors is None:
+        limits = (0.0, 1.3 * float(np.quantile(sigma, 0.9)) + 1e-6)  # the initial one is far larger
+        return panels.of("Standard deviation of the tilt", "sigma [deg]", [own], y_limits=limits)
+    t, degrees = time.of(errors.stamps_ns), np.degrees(errors.errors)
+    error = Series("error", t, np.where(errors.trusted, degrees, np.nan), "thin", colour=3)
+    mean, rms, p95, largest = (float(np.degrees(value)) for value in vars(errors.summary).values())
+    top = max(largest, min(float(np.quantile(sigma, 0.9)), MOST_SIGMA * largest), 1e-6)
+    return panels.of(
+        f"Tilt error: mean {mean:.3f}, rms {rms:.3f}, 95 % {p95:.3f}, max {largest:.2f} deg",
+        "error [deg]",
+        [error, own],
+        levels=[Level(rms, "rms")],
+        spans=spans_of(t, ~errors.trusted, "not trusted"),
+        y_limits=(0.0, 1.15 * top),
+    )
 
 
 def _inclination(component: Array) -> Array:
@@ -208,10 +141,253 @@ def _inclination(component: Array) -> Array:
     return inclination
 
 
-EVENT_COLOURS = {HealthLevel.OK: COLOURS[2], HealthLevel.WARN: COLOURS[1], HealthLevel.ERROR: COLOURS[3]}
+def figure_of_base(series: TiltSeries, errors: BaseErrors | None, time: TimeAxis) -> Figure:
+    """Draw yaw, position and velocity of the base, and the aligned reference.
+
+    Args:
+        series: Base estimates.
+        errors: Against a reference, None without one.
+        time: The time axis.
+    """
+    panels, t = Panels(time), time.of(series.stamps_ns)
+    drawn = (
+        (np.degrees(yaws(series.quaternions_xyzw))[:, None], "yaw [deg]", "Yaw (its origin is arbitrary)"),
+        (series.positions_W, "position [m]", "Position in the world (drifts)"),
+        (series.velocities_B, "velocity [m/s]", "Velocity in the base frame"),
+    )
+    references = list(_base_references(errors, time)) or [None] * 3
+    found = []
+    for (values, label, title), reference in zip(drawn, references, strict=True):
+        names = AXES if values.shape[1] == 3 else ("estimate",)
+        lines = [Series(name, t, values[:, k], colour=k) for k, name in enumerate(names)]
+        if reference is not None:
+            said = ("reference", "", "")
+            lines = [
+                Series(said[k], reference[0], y, "reference") for k, y in enumerate(reference[1].T)
+            ] + lines
+        found.append(panels.of(title, label, lines))
+    return Figure(
+        "Yaw, position and velocity of the base",
+        found,
+        "Yaw and position are not observable from joints, IMU and contacts: they drift, and their origin is "
+        "arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
+    )
 
 
-def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Any:
+def _base_references(errors: BaseErrors | None, time: TimeAxis) -> Iterator[tuple[Array, Array] | None]:
+    """Yield times and values of the reference's yaw, position and velocity; None where it has none."""
+    if errors is None:
+        return
+    t, used = time.of(errors.stamps_ns), errors.used[:, None]
+    yield t, np.where(used, np.degrees(errors.reference_yaws)[:, None], np.nan)
+    positions = errors.reference_positions_W
+    yield None if positions is None else (t, np.where(used, positions, np.nan))
+    if errors.reference_velocities_B is None or errors.velocity_stamps_ns is None:
+        yield None
+    else:
+        known = np.asarray(errors.velocity_used)[:, None]
+        yield time.of(errors.velocity_stamps_ns), np.where(known, errors.reference_velocities_B, np.nan)
+
+
+def figure_of_masses(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+    """Draw the mass of each measured body with two sigma, the published mass, and the truth.
+
+    Args:
+        series: Inertial estimates.
+        time: The time axis.
+        truth: True inertias, None where they are not known.
+    """
+    panels, t = Panels(time), time.of(series.stamps_ns)
+    drawn = []
+    for link in series.links:
+        if not link.informed[0]:
+            continue
+        nominal = float(link.masses[0] - link.payload_masses[0])
+        lines = [
+            _banded("estimate, 2 sigma", t, link.masses, link.mass_sigmas, 0),
+            Series("published", t, link.published_masses, "dashed", colour=INK),
+        ]
+        if truth is not None and link.link in truth.steps:
+            true = truth.masses(link.link, t)
+            lines.insert(0, Series(f"truth {true[-1]:.3f} kg", t, true, "reference"))
+        title = f"{link.link}: {with_sigma(link.masses[-1], link.mass_sigmas[-1])} kg at the end"
+        level = Level(nominal, f"description {nominal:.2f} kg")
+        drawn.append(panels.of(title, "mass [kg]", lines, levels=[level]))
+    left = [link.link for link in series.links if not link.informed[0]]
+    return Figure("Masses", drawn, _not_measured(left))
+
+
+def _not_measured(links: Sequence[str]) -> str:
+    if not links:
+        return ""
+    return f"Not measured by this recording, so that the description's value stays: {', '.join(links)}."
+
+
+def _banded(label: str, t: Array, values: Array, sigmas: Array, colour: int) -> Series:
+    return Series(label, t, values, "line", values - 2.0 * sigmas, values + 2.0 * sigmas, colour)
+
+
+def figure_of_coms(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+    """Draw the change of the centre of mass of each measured body in its link's frame."""
+
+    def com(link: LinkSeries) -> tuple[Array, Array, NDArray[np.bool_], Array | None]:
+        true = truth.at_end(link.link) if truth is not None else None
+        known = None if true is None else 1e3 * true.com_L
+        return 1e3 * link.coms_L, 1e3 * link.sigmas[:, 1:4], link.informed[1:4], known
+
+    parts = {link.link: com(link) for link in series.links}
+    return _figure_of_triples("Centres of mass", series, time, parts, ("mm", AXES))
+
+
+def figure_of_inertias(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+    """Draw the change of the moments of inertia of each measured body about its centre of mass."""
+
+    def moments(link: LinkSeries) -> tuple[Array, Array, NDArray[np.bool_], Array | None]:
+        true = truth.at_end(link.link) if truth is not None else None
+        known = None if true is None else np.diagonal(true.inertia_Lcm)
+        values = np.diagonal(link.inertias_Lcm, axis1=1, axis2=2)
+        return values, link.sigmas[:, DIAGONAL], link.informed[DIAGONAL], known
+
+    parts = {link.link: moments(link) for link in series.links}
+    return _figure_of_triples("Moments of inertia", series, time, parts, ("kg m²", ("xx", "yy", "zz")))
+
+
+def _figure_of_triples(
+    title: str,
+    series: InertialSeries,
+    time: TimeAxis,
+    parts: Mapping[str, tuple[Array, Array, NDArray[np.bool_], Array | None]],
+    texts: tuple[str, Sequence[str]],
+) -> Figure:
+    """Draw three quantities of each body as changes from their first values.
+
+    Args:
+        title: Title of the figure.
+        series: Inertial estimates.
+        time: The time axis.
+        parts: By body: values, standard deviations, shape (n, 3) each, which are informed, and true values
+            at the end, shape (3,), or None.
+        texts: Unit, and names of the quantities.
+    """
+    unit, names = texts
+    panels, t = Panels(time), time.of(series.stamps_ns)
+    drawn = []
+    for link, (values, sigmas, informed, true) in parts.items():
+        lines, levels = [], []
+        for k, name in enumerate(names):
+            change = values[:, k] - values[0, k]
+            if not informed[k]:
+                lines.append(Series(f"{name} not measured", t, change, "dotted", colour=GREY))
+                continue
+            label = f"{name} {with_sigma(values[-1, k], sigmas[-1, k])} {unit}"
+            lines.append(_banded(label, t, change, sigmas[:, k], k))
+            if true is not None:
+                levels.append(Level(float(true[k] - values[0, k]), f"true {name} at the end"))
+        if informed.any():
+            drawn.append(panels.of(link, f"change from start [{unit}]", lines, levels=levels))
+    left = [link for link, (_values, _sigmas, informed, _true) in parts.items() if not informed.any()]
+    note = (
+        "As change from the first estimate, which is the description's value after one measurement, with two "
+        "sigma, in the axes of the link. Grey and dotted: the recording does not measure the quantity. "
+    )
+    return Figure(title, drawn, (note if drawn else "") + _not_measured(left))
+
+
+def figure_of_nis(series: InertialSeries, time: TimeAxis) -> Figure:
+    """Draw the normalised innovation squared, its 95 % bounds and the gate's, and the gate's decisions."""
+    panels, t = Panels(time), time.of(series.stamps_ns)
+    rows, nis = max(len(series.row_names), 1), np.maximum(series.nis, 1e-3)
+    rejected = np.array([decision is Decision.REJECTED for decision in series.decisions])
+    drawn = [
+        Series(label, t[chosen], nis[chosen], style, colour=colour)
+        for label, chosen, style, colour in (
+            ("accepted", series.accepted, "points", 0),
+            ("rejected", rejected, "crosses", 1),
+            ("not learning", ~series.accepted & ~rejected, "points", GREY),
+        )
+        if chosen.any()
+    ]
+    if np.isfinite(series.nis_bounds).any():
+        bounds = np.where(np.isfinite(series.nis_bounds), series.nis_bounds, np.nan)
+        drawn.append(Series("gate", t, bounds, "dashed", colour=INK))
+    low, high = (float(value) for value in chi2.interval(0.95, rows))
+    levels = [Level(low, "95 % of chi-square"), Level(high)]
+    found = [decision for decision in Decision if decision in series.decisions]
+    flags = [np.array([one is decision for one in series.decisions]) for decision in found]
+    names = [f"{d.value} ({100 * flag.mean():.1f} %)" for d, flag in zip(found, flags, strict=True)]
+    return Figure(
+        "Innovations and the gate",
+        [
+            panels.of(
+                f"Normalised innovation squared (NIS) over {rows} rows",
+                "NIS [-]",
+                drawn,
+                levels=levels,
+                log=True,
+            ),
+            panels.of("Decisions of the gate", "", list(_bars(t, flags, names)), rows=names),
+        ],
+    )
+
+
+def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
+    """Draw rows as measured and as predicted; of rows that are no measured torque the residual alone.
+
+    Of more than `MOST_ROWS` rows those with the largest innovations are drawn. Measurements and predictions
+    went through one low-pass without delay.
+
+    Args:
+        series: Rows of the measurement.
+        time: The time axis.
+    """
+    panels, t = Panels(time), time.of(series.stamps_ns)
+    worst = np.argsort(-np.mean(series.innovations**2, axis=0))[:MOST_ROWS]
+    drawn = []
+    for row in np.sort(worst).tolist():
+        measured, innovation = series.measured[:, row], series.innovations[:, row]
+        lines = [Series("measured minus predicted", t, innovation, "thin", colour=3)]
+        if np.isfinite(measured).all():
+            predicted = Series("predicted", t, measured - innovation, "thin", colour=0)
+            lines = [Series("measured", t, measured, "reference"), predicted]
+        unit = series.unit(row)
+        title = f"{row_title(series.row_names[row])}: {_error_text(series, row, time, unit)}"
+        drawn.append(panels.of(title, f"[{unit}]", lines))
+    count = len(series.row_names)
+    some = f" The {MOST_ROWS} of {count} rows with the largest errors." if count > MOST_ROWS else ""
+    return Figure(
+        "Measured and predicted torques",
+        drawn,
+        "The prediction that each measurement was compared with, before it corrected the estimates; "
+        f"low-passed at {FILTER_CUTOFF:g} Hz without delay. For rows of the base, which are no measured "
+        f"torque, the residual is drawn.{some}",
+    )
+
+
+def row_title(name: str) -> str:
+    """Return what a row of the measurement is: a joint, a row of the base, or a combination of them.
+
+    Args:
+        name: Name of the row.
+    """
+    if name.startswith("projected_"):
+        place = int(name.removeprefix("projected_")) + 1
+        return f"combination {place} of joints and base that no contact force enters"
+    return name.replace("base_force_", "force on the base, ").replace("base_moment_", "moment on the base, ")
+
+
+def _error_text(series: TorqueSeries, row: int, time: TimeAxis, unit: str) -> str:
+    """Return the rms error of a row, after the hold-out where there is one."""
+    chosen = np.ones(len(series.stamps_ns), dtype=bool)
+    where = ""
+    if time.hold_out_ns is not None and (series.stamps_ns >= time.hold_out_ns).any():
+        chosen, where = series.stamps_ns >= time.hold_out_ns, " after the hold-out"
+    error = float(np.sqrt(np.mean(series.innovations[chosen, row] ** 2)))
+    size = float(np.sqrt(np.mean(series.measured[chosen, row] ** 2)))
+    of = f", measured {size:.3g}" if np.isfinite(size) else ""
+    return f"rms error{where} {error:.3g} {unit}{of}"
+
+
+def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
     """Draw mass and centre of mass of the trunk, the published values, and the events.
 
     Times with a request to hold still are shaded; load changes, results and refusals are vertical lines. A
@@ -222,100 +398,37 @@ def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias |
         time: The time axis.
         truth: True inertias, None where they are not known.
     """
-    figure, axes = new_figure(4, row_height=1.8)
-    t = time.of(series.stamps_ns)
+    panels, t = Panels(time), time.of(series.stamps_ns)
     known = truth if truth is not None and series.link in truth.steps else None
-    true_mass = None if known is None else known.masses(series.link, t)
+    holds = spans_of(t, series.holds, "asked to hold")
+    marks = [Mark(time.at(event.stamp_ns), event.kind) for event in series.events]
+    true = None if known is None else known.masses(series.link, t)
+    lines = _trunk_lines(t, series.masses, series.mass_sigmas, series.published_masses, true)
+    measured = np.isfinite(series.mass_sigmas[-1])
+    end = f"{series.masses[-1]:.3f} kg at the end" if measured else "mass not measured"
+    drawn = [panels.of(f"{series.link}: {end}", "mass [kg]", lines, spans=holds, marks=marks)]
     true_coms = None if known is None else 1e3 * known.coms(series.link, t)
-    _draw(axes[0], t, (series.masses, series.mass_sigmas, series.published_masses, true_mass))
-    for axis in axes:
-        _mark(axis, t, series, time, legend=axis is axes[0])
-    ends = np.array([series.masses[-1], *(1e3 * series.coms_L[-1])])
-    measured = np.isfinite(np.array([series.mass_sigmas[-1], *series.com_sigmas[-1]]))
-    mass = f"{ends[0]:.3f} kg at the end" if measured[0] else "mass not measured"
-    tidy(axes[0], ylabel="mass [kg]", title=f"{series.link}: {mass}")
-    for k, name in enumerate("xyz"):
-        axis = axes[1 + k]
-        true_com = None if true_coms is None else true_coms[:, k]
-        com = (1e3 * series.coms_L[:, k], 1e3 * series.com_sigmas[:, k], 1e3 * series.published_coms_L[:, k])
-        _draw(axis, t, (*com, true_com), labels=not measured[1 + k])
-        value = f"{ends[1 + k]:.1f} mm at the end" if measured[1 + k] else "not measured"
-        tidy(axis, ylabel=f"{name} [mm]", title=f"Centre of mass, {name}: {value}")
-    mark_time(axes, time)
-    return figure
+    for k, name in enumerate(AXES):
+        parts = (series.coms_L, series.com_sigmas, series.published_coms_L)
+        values, sigmas, published = (1e3 * part[:, k] for part in parts)
+        true = None if true_coms is None else true_coms[:, k]
+        end = f"{values[-1]:.1f} mm at the end" if np.isfinite(sigmas[-1]) else "not measured"
+        lines = _trunk_lines(t, values, sigmas, published, true)
+        drawn.append(
+            panels.of(f"Centre of mass, {name}: {end}", f"{name} [mm]", lines, spans=holds, marks=marks)
+        )
+    return Figure("The trunk", drawn, "Grey and dotted: not measured, the value of the description.")
 
 
-def _draw(
-    axis: Any, t: Array, lines: tuple[Array, Array, Array, Array | None], *, labels: bool = True
-) -> None:
-    """Draw a quantity: values, their standard deviations, published values, true values or None."""
-    values, sigmas, published, true = lines
+def _trunk_lines(
+    t: Array, values: Array, sigmas: Array, published: Array, true: Array | None
+) -> list[Series]:
     measured = np.isfinite(sigmas)
     known = np.where(measured, values, np.nan)
-    draw_band(axis, t, known, np.where(measured, 2.0 * sigmas, np.nan), COLOURS[0], alpha=0.25)
-
-    def draw(line: Array, name: str, **style: Any) -> None:
-        draw_line(axis, t, line, label=name if labels else None, **style)
-
+    lines = [] if true is None else [Series("truth", t, true, "reference")]
     if not measured.all():
-        draw(np.where(measured, np.nan, values), "URDF, not measured", color=GREY, lw=1.6, ls=":")
+        before = np.where(measured, np.nan, values)
+        lines.append(Series("description, not measured", t, before, "dotted", colour=GREY))
     if measured.any():
-        draw(known, "identified, 2 sigma", color=COLOURS[0], lw=1.6)
-    draw(published, "published", color=BLACK, lw=1.0, ls="--")
-    if true is not None:
-        draw(true, "truth", **TRUTH)
-    least = 0.02 * max(abs(float(values[0])), 50.0)
-    low_y, high_y = axis.get_ylim()
-    middle, half = 0.5 * (low_y + high_y), 0.5 * max(high_y - low_y, least)
-    axis.set_ylim(middle - half, middle + half)
-
-
-def _mark(axis: Any, t: Array, series: PayloadSeries, time: TimeAxis, *, legend: bool) -> None:
-    for begin, end in spans(series.holds):
-        axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=GREY, alpha=0.2, lw=0)
-    shown: set[str] = set()
-    for event in series.events:
-        first = legend and event.kind not in shown
-        shown.add(event.kind)
-        label = event.kind if first else None
-        axis.axvline(time.at(event.stamp_ns), color=EVENT_COLOURS[event.level], lw=1.2, ls=":", label=label)
-    if legend and series.holds.any():
-        axis.plot([], [], color=GREY, lw=6, alpha=0.3, label="asked to hold")
-
-
-def replay_figures(evaluation: ReplayResults) -> dict[str, Any]:
-    """Return the figures for which there are estimates, by the names of their files.
-
-    Args:
-        evaluation: Series and metrics of the replay.
-    """
-    time, tilt, inertial = evaluation.time, evaluation.tilt, evaluation.inertial
-    figures: dict[str, Any] = {}
-    if len(tilt.stamps_ns):
-        figures[TILT_FIGURE] = figure_of_tilt(tilt, evaluation.tilt_errors, time, evaluation.forces)
-        figures[BASE_STATE_FIGURE] = figure_of_base(tilt, evaluation.base_errors, time)
-        figures[BIAS_FIGURE] = figure_of_bias(tilt, time)
-    if len(inertial.stamps_ns):
-        figures[MASS_FIGURE] = figure_of_masses(inertial, time, evaluation.truth)
-        figures[COM_FIGURE] = figure_of_coms(inertial, time, evaluation.truth)
-        figures[INERTIA_FIGURE] = figure_of_inertias(inertial, time, evaluation.truth)
-        figures[NIS_FIGURE] = figure_of_nis(inertial, time)
-    if evaluation.torques is not None:
-        drawn = figures_of_torques(evaluation.torques, time)
-        figures |= dict(zip(TORQUE_FIGURES, drawn, strict=False))
-    if evaluation.payload is not None:
-        figures[TRUNK_FIGURE] = figure_of_trunk(evaluation.payload, time, evaluation.truth)
-    return figures
-
-
-def write_figures(folder: Path, figures: dict[str, Any]) -> list[Path]:
-    """Write figures.
-
-    Args:
-        folder: Existing folder.
-        figures: By the names of their files.
-
-    Returns:
-        The files written.
-    """
-    return [save(figure, folder / name) for name, figure in figures.items()]
+        lines.append(_banded("identified, 2 sigma", t, known, np.where(measured, sigmas, np.nan), 0))
+    return [*lines, Series("published", t, published, "dashed", colour=INK)]

@@ -1,120 +1,187 @@
 """Report of a replay: one self-contained page."""
 
-from collections.abc import Iterable, Mapping
-from math import nan
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from inertial_estimation.diagnosis.finding import Verdict
-from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import render
+from inertial_estimation.figures import Figure
+from inertial_estimation.plots.page import (
+    BAD,
+    DOUBT,
+    GOOD,
+    NO_NUMBER,
+    Card,
+    Cell,
+    Notes,
+    Page,
+    Section,
+    Table,
+    number,
+    percent,
+    sources,
+    with_sigma,
+    write_page,
+)
+from inertial_estimation.plots.replay_figures import replay_figures
+from inertial_estimation.replay.consistency import nis_sentence
 from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.result_files import (
-    BASE_ERRORS,
-    BASE_STATE_FIGURE,
-    BIAS_FIGURE,
-    COM_FIGURE,
-    INERTIA_FIGURE,
-    MASS_FIGURE,
-    NIS_FIGURE,
-    TILT_FIGURE,
-    TORQUE_FIGURES,
-    TRUNK_FIGURE,
-)
+from inertial_estimation.replay.result_files import BASE_ERRORS
 
-SECTIONS = (
-    ("Tilt and contacts", (TILT_FIGURE,)),
-    ("Yaw, position and velocity of the base", (BASE_STATE_FIGURE,)),
-    ("Gyroscope bias", (BIAS_FIGURE,)),
-    ("Measured and predicted torques", TORQUE_FIGURES),
-    ("Masses", (MASS_FIGURE,)),
-    ("Centres of mass", (COM_FIGURE,)),
-    ("Moments of inertia", (INERTIA_FIGURE,)),
-    ("Innovations and the gate", (NIS_FIGURE,)),
-    ("The trunk", (TRUNK_FIGURE,)),
-)
-NOTES = {
-    BASE_STATE_FIGURE: "Yaw and position are not observable from joints, IMU and contacts: they drift, and "
-    "their origin is arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
-    TORQUE_FIGURES[0]: "The prediction that each measurement was compared with, before it corrected the "
-    "estimates. For rows of the base, which are no measured torque, the residual is drawn.",
-    COM_FIGURE: "As change from the first estimate, which is the description's value after one measurement, "
-    "with two sigma. Grey and dotted: the standard deviation at the end is more than half of the prior's, so "
-    "the recording does not measure the quantity.",
-    INERTIA_FIGURE: "As change from the first estimate, which is the description's value after one "
-    "measurement, with two sigma, about the centre of mass in the axes of the link.",
-    TRUNK_FIGURE: "Grey and dotted: not measured, the value of the description.",
-}
+Metrics = Mapping[str, Any]
+Checks = Sequence[Mapping[str, Any]]
 
 
-def write_replay_report(path: Path, evaluation: ReplayResults, figures: Iterable[Path]) -> Path:
+def write_replay_report(path: Path, results: ReplayResults) -> Path:
     """Write the page.
 
     Args:
         path: File to write.
-        evaluation: Series and metrics of the replay; the metrics have their provenance.
-        figures: Files of the figures, PNG, which the page contains.
+        results: Series and metrics of the replay; the metrics have their provenance.
 
     Raises:
-        ConfigurationError: If the file cannot be written.
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
-    metrics = evaluation.metrics
+    metrics = results.metrics
     provenance = metrics["provenance"]
-    wrong = [check for check in metrics["checks"] if check["verdict"] != Verdict.OK.value]
-    page = render(
-        "replay.html",
-        title=f"Replay of {Path(provenance['bags'][0]['path']).name}",
-        metrics=metrics,
-        provenance=provenance,
-        checks=wrong,
-        checks_ok=len(metrics["checks"]) - len(wrong),
-        errors=_errors(metrics),
-        links=_links(metrics),
-        hold_out_s=metrics["time"]["hold_out_s"],
-        sections=_sections(figures),
-        settings=_settings(provenance),
-    )
-    return write_text(path, page)
-
-
-def _errors(metrics: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:
-    rows = [
-        (f"{quantity} [{unit}]", metrics[name]) for name, quantity, unit in BASE_ERRORS if name in metrics
-    ]
-    true = metrics.get("truth", {}).get("tilt_error_deg")
-    return [*rows, ("tilt, against the truth without alignment [deg]", true)] if true else rows
-
-
-def _links(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table of links."""
-    truth = metrics.get("truth", {}).get("links", {})
-    return [
-        {"name": name, "truth": truth.get(name), "com": _measured_com(link), **link}
-        for name, link in metrics.get("links", {}).items()
-    ]
-
-
-def _measured_com(link: Mapping[str, Any]) -> list[float]:
-    """Return the centre of mass of a link; NaN where it was not measured."""
-    names = ("com_x", "com_y", "com_z")
-    unknown = link["not_informed"]
-    return [nan if name in unknown else value for name, value in zip(names, link["com_m"], strict=True)]
-
-
-def _sections(figures: Iterable[Path]) -> list[dict[str, Any]]:
-    images = {path.name: path for path in figures}
-    sections = []
-    for title, names in SECTIONS:
-        drawn = [images[name] for name in names if name in images]
-        if drawn:
-            sections.append({"title": title, "note": NOTES.get(names[0], ""), "images": drawn})
-    return sections
-
-
-def _settings(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters in effect by node and name."""
-    return {
+    settings = {
         f"{node}.{name}": value
         for node, values in provenance["parameters"].items()
         for name, value in values.items()
     }
+    by_verdict = {verdict: _checks_of(metrics, verdict) for verdict in Verdict}
+    lead, tone = _lead(metrics, by_verdict)
+    sections = [
+        *_checks(by_verdict),
+        *_tables(metrics),
+        *(Section(figure.title, [figure]) for figure in replay_figures(results) if _says_something(figure)),
+        sources(provenance, settings),
+    ]
+    title = f"Replay of {Path(provenance['bags'][0]['path']).name}"
+    return write_page(path, Page(title, lead, tone, list(_cards(metrics)), sections))
+
+
+def _checks_of(metrics: Metrics, verdict: Verdict) -> Checks:
+    return [check for check in metrics["checks"] if check["verdict"] == verdict.value]
+
+
+def _lead(metrics: Metrics, by_verdict: Mapping[Verdict, Checks]) -> tuple[str, str]:
+    """Return the first sentences and their tone."""
+    wrong, unusual, ok = (len(by_verdict[v]) for v in (Verdict.WRONG, Verdict.WARN, Verdict.OK))
+    if wrong:
+        first = by_verdict[Verdict.WRONG][0]
+        count = "One thing contradicts" if wrong == 1 else f"{wrong} things contradict"
+        return f"{count} the description; first: {first['check']} of {first['subject']}.", BAD
+    if metrics["implausible"]:
+        said = "; ".join(f"{name}: {why}" for name, why in metrics["implausible"].items())
+        return f"The estimates are implausible: {said}.", BAD
+    news = [f"Data and description agree: {ok} checks are fine" if ok else "The estimators ran"]
+    if "tilt_error_deg" in metrics:
+        news.append(f"the tilt is within {metrics['tilt_error_deg']['rms']:.2f} deg (rms) of the reference")
+    elif "tilt_sigma_deg" in metrics:
+        news.append(f"the tilt is known to {metrics['tilt_sigma_deg']:.2g} deg (sigma)")
+    if "total_mass_kg" in metrics:
+        news.append(f"the robot weighs {metrics['total_mass_kg']:.4g} kg")
+    some = f" {unusual} of the checks found something unusual, see below." if unusual else ""
+    return f"{', '.join(news)}.{some}", DOUBT if unusual > ok else GOOD
+
+
+def _cards(metrics: Metrics) -> Iterator[Card]:
+    time, implausible = metrics["time"], metrics["implausible"]
+    speed = f"replayed at {metrics['realtime_factor']:.1f} times real time"
+    yield Card("recording", f"{time['end_s'] - time['begin_s']:.1f} s", speed)
+    if "tilt_error_deg" in metrics:
+        against = f"against {metrics['provenance']['options']['reference']}"
+        yield Card("tilt error, rms", f"{metrics['tilt_error_deg']['rms']:.3f} deg", against)
+    if "tilt_sigma_deg" in metrics:
+        yield Card(
+            "sigma of the tilt", f"{metrics['tilt_sigma_deg']:.3f} deg", "median, as the estimator knows it"
+        )
+    if "total_mass_kg" in metrics:
+        yield Card("total mass", f"{metrics['total_mass_kg']:.3f} kg", implausible.get("total_mass_kg", ""))
+    if "trunk" in metrics:
+        trunk = metrics["trunk"]
+        mass = with_sigma(trunk["mass_kg"], trunk["mass_sigma_kg"])
+        yield Card("trunk", f"{mass} kg", f"payload {trunk['payload_kg']:+.3f} kg")
+    if "torque_error_relative" in metrics:
+        note = implausible.get("torque_error_relative", "after the hold-out")
+        yield Card("torque error", percent(metrics["torque_error_relative"]), note)
+    if "nis" in metrics:
+        yield Card("innovations", metrics["nis"]["verdict"], nis_sentence(metrics["nis"]))
+    if "accepted_fraction" in metrics:
+        yield Card("accepted", percent(metrics["accepted_fraction"]), "of the measurements")
+
+
+def _checks(by_verdict: Mapping[Verdict, Checks]) -> Iterator[Section]:
+    for verdict, title, tone in (
+        (Verdict.WRONG, "What contradicts the description", BAD),
+        (Verdict.WARN, "What is unusual", DOUBT),
+        (Verdict.UNKNOWN, "What the recording cannot tell", ""),
+    ):
+        said = [_sentence(check) for check in by_verdict[verdict]]
+        if said and tone:
+            yield Section(title, [Notes(said, tone)])
+        elif said:
+            yield Section(title, [Section(f"{len(said)} checks", [Notes(said)])])
+
+
+def _sentence(check: Mapping[str, Any]) -> str:
+    remedy = f" → {check['remedy']}" if check["remedy"] else ""
+    return f"{check['check']} of {check['subject']}: {check['sentence']}{remedy}"
+
+
+def _tables(metrics: Metrics) -> Iterator[Section]:
+    rows = [
+        (f"{quantity} [{unit}]", metrics[name]) for name, quantity, unit in BASE_ERRORS if name in metrics
+    ]
+    true = metrics.get("truth", {}).get("tilt_error_deg")
+    rows += [("tilt, against the truth without alignment [deg]", true)] if true else []
+    if rows:
+        texts = [(title, *map(number, values.values())) for title, values in rows]
+        yield Section("Errors of the base", [Table(("", "mean", "rms", "95 %", "largest"), texts)])
+    if metrics.get("links"):
+        yield Section("Links at the end", list(_links(metrics)))
+    if metrics.get("load_changes"):
+        changes = [(f"{change['time_s']:.3f}", change["message"]) for change in metrics["load_changes"]]
+        yield Section("Load changes", [Table(("time [s]", "what"), changes, (1,))])
+
+
+def _links(metrics: Metrics) -> Iterator[str | Table]:
+    truth = metrics.get("truth", {}).get("links", {})
+    held = metrics["time"]["hold_out_s"]
+    yield (
+        "A body is a link with all that is fixed to it, in the axes of the link, with one standard "
+        "deviation. Faded: not measured, as the recording has not halved the standard deviation of the "
+        "description's value."
+    )
+    if held is not None:
+        yield (
+            f"From {held:.2f} s on the inertial filter did not learn (hold-out, the dashed line in the "
+            "figures)."
+        )
+    columns = ["link", "mass [kg]", "payload [kg]", "com x [mm]", "com y [mm]", "com z [mm]"]
+    columns += ["true mass [kg]", "error [sigma]"] if truth else []
+    rows = []
+    for name, link in metrics["links"].items():
+        row: list[str | Cell] = [name]
+        payload = link["payload_kg"]
+        row += [_known(link, "mass", link["mass_kg"], link["mass_sigma_kg"])]
+        row += [_known(link, "mass", payload, link["mass_sigma_kg"])]
+        for axis, value, sigma in zip("xyz", link["com_m"], link["com_sigma_m"], strict=True):
+            row.append(_known(link, f"com_{axis}", 1e3 * value, 1e3 * sigma))
+        if truth:
+            true = truth.get(name)
+            row += (
+                [number(true["true_mass_kg"]), number(true["mass_error_sigmas"])] if true else [NO_NUMBER] * 2
+            )
+        rows.append(row)
+    yield Table(columns, rows)
+
+
+def _known(link: Mapping[str, Any], name: str, value: float, sigma: float) -> str | Cell:
+    text = with_sigma(value, sigma)
+    return Cell(text, "faded") if name in link["not_informed"] else text
+
+
+def _says_something(figure: Figure) -> bool:
+    return bool(figure.panels or figure.note)

@@ -1,20 +1,31 @@
 """Report of a search for parameters: one self-contained page with its figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import render, svg
-from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, tidy
+from inertial_estimation.figures import GREY, Figure, Level, Mark, Panel, Series, Span
+from inertial_estimation.plots.page import (
+    DOUBT,
+    GOOD,
+    NO_NUMBER,
+    Card,
+    Cell,
+    Notes,
+    Page,
+    Section,
+    Table,
+    number,
+    percent,
+    sources,
+    write_page,
+)
 from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.outcome import JudgedMetric, interval_in_words, value_in_words
-from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
-ROW_HEIGHT = 2.1  # [inch]
 HIGHEST = 0.9  # quantile of the scores up to which the axis reaches: bad trials would hide the others
 
 
@@ -33,146 +44,150 @@ def write_tuning_report(
         provenance: Where they come from.
 
     Raises:
-        ConfigurationError: If the file cannot be written.
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
-    page = render(
-        "tuning.html",
-        title=f"Tuning on {names}",
-        sections=[_section(result) for result in results],
-        recordings=_by_recording(judged),
-        provenance=provenance,
-    )
-    return write_text(path, page)
+    sections = [section for result in results for section in _sections(result)]
+    if judged:
+        sections.append(Section("Replays through the pipelines", list(_replays(judged))))
+    sections.append(sources(provenance, {}))
+    changed = [result for result in results if result.changes]
+    lead = " ".join(_lead(result) for result in results)
+    cards = [card for result in results for card in _cards(result)]
+    page = Page(f"Tuning on {names}", lead, GOOD if changed else DOUBT, cards, sections)
+    return write_page(path, page)
 
 
-def _section(result: TuningResult) -> dict[str, Any]:
+def _lead(result: TuningResult) -> str:
+    node, count = result.objective.node, sum(parameter.changed for parameter in result.parameters)
+    if not count:
+        return f"{node}: the present values stay; the held-out data support no other ones."
+    before, after = (result.objective.displayed(s) for s in (result.held_out.shipped, result.held_out.tuned))
+    unit = f" {result.objective.unit}" if result.objective.unit else ""
+    values = f"{count} value{'s' if count > 1 else ''}"
+    return f"{node}: {values} changed, on held-out data {number(before)} → {number(after)}{unit}."
+
+
+def _cards(result: TuningResult) -> Iterator[Card]:
+    node, stopped = result.objective.node, sum(not t.complete and not t.failure for t in result.trials)
+    yield Card(f"{node}: trials", str(len(result.trials)), f"{stopped} stopped early" if stopped else "")
+    changed = sum(parameter.changed for parameter in result.parameters)
+    yield Card(f"{node}: changed", f"{changed} of {len(result.parameters)}", "parameters")
+
+
+def _sections(result: TuningResult) -> Iterator[Section]:
     objective = result.objective
-    rows = [("searched on", result.training)]
-    rows += [(f"part {fold.part + 1} left out of these", fold.judgement) for fold in result.folds]
-    rows += [("held out", result.held_out)]
-    return {
-        "node": objective.node,
-        "objective": objective,
-        "warnings": result.warnings,
-        "trials": len(result.trials),
-        "stopped": sum(not trial.complete and not trial.failure for trial in result.trials),
-        "judgements": [_row(title, judgement, result) for title, judgement in rows],
-        "block_s": max(result.blocks_s),
-        "parameters": [
-            {
-                "name": p.variation.name,
-                "unit": p.variation.unit,
-                "shipped": value_in_words(p.variation.shipped),
-                "tuned": value_in_words(p.value),
-                "changed": p.changed,
-                "interval": interval_in_words(p),
-                "importance": p.importance,
-            }
-            for p in result.parameters
+    unit = f" [{objective.unit}]" if objective.unit else ""
+    rows = []
+    for p in result.parameters:
+        tuned = Cell(value_in_words(p.value), "best") if p.changed else Cell("stays", "faded")
+        names = (p.variation.name, p.variation.unit, value_in_words(p.variation.shipped))
+        rows.append((*names, tuned, interval_in_words(p), percent(p.importance)))
+    yield Section(
+        objective.node,
+        [
+            *([Notes(result.warnings, DOUBT)] if result.warnings else []),
+            f"Made small: {objective.title}{unit}.",
+            Table(("parameter", "unit", "present", "tuned", "", "importance"), rows, (0, 1, 4)),
+            "A parameter stays where no other value is better beyond noise, and all stay where the held-out "
+            "data do not support the change. Importance: its share in what makes scores good.",
         ],
-        "figures": [
-            ("Trials", svg(figure_of_trials(result), f"{objective.node}-trials")),
-            ("How much each value matters", svg(figure_of_sensitivities(result), f"{objective.node}-range")),
+    )
+    judgements = [("searched on", result.training)]
+    judgements += [(f"part {fold.part + 1} left out of these", fold.judgement) for fold in result.folds]
+    judgements += [("held out", result.held_out)]
+    yield Section(
+        f"What the values for {objective.node} are worth",
+        [
+            Table(
+                ("data", "present", "tuned", "difference [sigma]", "blocks", ""),
+                [_row(title, judgement, result) for title, judgement in judgements],
+                (0, 5),
+            ),
+            f"Compared block by block, of {max(result.blocks_s):.2g} s; negative: the tuned values are "
+            "better. Rows with a part left out: the best trial on the other parts, judged on that one.",
         ],
-    }
+    )
+    panels = [_trials_panel(result, unit), *(_sensitivity_panel(p, result, unit) for p in result.parameters)]
+    yield Section(f"Trials of {objective.node}", [Figure("Trials, and how much each value matters", panels)])
 
 
-def _row(title: str, judgement: Judgement, result: TuningResult) -> dict[str, Any]:
+def _row(title: str, judgement: Judgement, result: TuningResult) -> Sequence[str]:
     objective, comparison = result.objective, judgement.comparison
     verdict = "within noise"
     if comparison.significant:
         verdict = "better" if comparison.difference < 0.0 else "worse"
-    return {
-        "title": title,
-        "shipped": objective.displayed(judgement.shipped),
-        "tuned": objective.displayed(judgement.tuned),
-        "sigmas": comparison.difference / comparison.sigma if comparison.sigma > 0.0 else float("nan"),
-        "blocks": comparison.blocks,
-        "verdict": verdict,
-    }
+    sigmas = number(comparison.difference / comparison.sigma) if comparison.sigma > 0.0 else NO_NUMBER
+    scores = (number(objective.displayed(score)) for score in (judgement.shipped, judgement.tuned))
+    return (title, *scores, sigmas, str(comparison.blocks), verdict)
 
 
-def _by_recording(judged: Sequence[JudgedMetric]) -> dict[str, list[JudgedMetric]]:
-    found: dict[str, list[JudgedMetric]] = {}
-    for metric in judged:
-        found.setdefault(Path(metric.recording).name, []).append(metric)
-    return found
+def _replays(judged: Sequence[JudgedMetric]) -> Iterator[str | Table]:
+    yield "The whole recordings, with the present and with the tuned values of all estimators."
+    for name in dict.fromkeys(metric.recording for metric in judged):
+        rows = [(m.title, m.unit, number(m.shipped), number(m.tuned)) for m in judged if m.recording == name]
+        yield Table((Path(name).name, "unit", "present", "tuned"), rows, (0, 1))
 
 
-def figure_of_trials(result: TuningResult) -> Any:
-    """Draw the score of every trial, and the least one until then."""
-    figure, (axis,) = new_figure(1, row_height=2.6)
+def _trials_panel(result: TuningResult, unit: str) -> Panel:
+    """Return the score of every trial, and the least one until then."""
     objective = result.objective
     ran = [trial for trial in result.trials if not trial.failure]
-    numbers = np.array([trial.number for trial in ran])
+    numbers = np.array([trial.number for trial in ran], dtype=float)
     scores = np.array([objective.displayed(trial.score) for trial in ran])
-    complete = np.array([trial.complete for trial in ran])
-    axis.plot(numbers[complete], scores[complete], "o", ms=3.5, color=COLOURS[0], label="trial")
-    if not complete.all():
-        stopped = ~complete
-        axis.plot(
-            numbers[stopped], scores[stopped], "x", ms=4, color=GREY, label="stopped early\n(mean until then)"
-        )
+    complete = np.array([trial.complete for trial in ran], dtype=bool)
     least = np.minimum.accumulate(np.where(complete, scores, np.inf))
-    axis.step(numbers, least, where="post", color=COLOURS[1], lw=1.4, label="least until then")
+    series = [Series("trial", numbers[complete], scores[complete], "points", colour=0)]
+    if not complete.all():
+        stopped = "stopped early (mean until then)"
+        series.append(Series(stopped, numbers[~complete], scores[~complete], "crosses", colour=GREY))
+    least = np.where(np.isfinite(least), least, np.nan)
+    series.append(Series("least until then", numbers, least, "steps", colour=1))
     shipped = objective.displayed(result.training.shipped)
-    axis.axhline(shipped, color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present values")
-    _limit_to(axis, float(scores.min()), float(max(np.quantile(scores, HIGHEST), shipped)), 0.06)
-    axis.set_xlabel("number of the trial")
-    tidy(axis, ylabel=_label(objective), title="Trials, on the parts that were searched on")
-    return figure
+    limits = _limits(float(scores.min()), float(max(np.quantile(scores, HIGHEST), shipped)))
+    title = "Trials, on the parts that were searched on"
+    levels = [Level(shipped, "present values")]
+    return Panel(title, "number of the trial", f"score{unit}", series, levels=levels, y_limits=limits)
 
 
-def figure_of_sensitivities(result: TuningResult) -> Any:
-    """Draw the score over the range of each parameter, the others at their tuned values."""
-    figure, axes = new_figure(len(result.parameters), row_height=ROW_HEIGHT, shared=False)
-    for number, (axis, parameter) in enumerate(zip(axes, result.parameters, strict=True)):
-        _draw(axis, parameter, result, named=number == 0)
-    return figure
-
-
-def _draw(axis: Any, parameter: TunedParameter, result: TuningResult, *, named: bool) -> None:
+def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: str) -> Panel:
+    """Return the score over the range of a parameter, the others at their tuned values."""
     variation, found, objective = parameter.variation, parameter.sensitivity, result.objective
     scores = np.array([objective.displayed(score) for score in found.scores])
     known = np.isfinite(scores)
-    places = np.arange(len(scores)) if variation.choices else np.array(found.values, dtype=float)
-    axis.plot(places[known], scores[known], "o-", ms=3, lw=1.2, color=COLOURS[0], label="score")
+    title = f"{variation.name}, the other parameters at their tuned values"
+    if variation.choices:
+        rows = np.arange(len(scores))[known]
+        names = [str(value) for value in found.values]
+        dots = Series("score", scores[known], rows, "points", colour=0)
+        return Panel(title, f"score of a choice{unit}", "", [dots], rows=names)
+    values = np.array(found.values, dtype=float)
     noise = np.array([SIGNIFICANT * c.sigma for c in found.comparisons])
     base = np.array(found.scores) - np.array([c.difference for c in found.comparisons])
-    band = np.array([objective.displayed(b + n) for b, n in zip(base, noise, strict=True)])
-    axis.plot(places[known], band[known], color=GREY, lw=1.0, ls=":", label="worse beyond\nnoise above")
-    if variation.choices:
-        axis.set_xticks(places, [str(value) for value in found.values])
-    else:
-        _mark_range(axis, parameter)
+    bound = np.array([objective.displayed(b + n) for b, n in zip(base, noise, strict=True)])
+    series = [
+        Series("score", values[known], scores[known], colour=0),
+        Series("worse beyond noise above", values[known], bound[known], "dotted", colour=GREY),
+    ]
     finite = scores[known]
-    top = float(np.quantile(finite, HIGHEST)) if len(finite) else 1.0
-    low = float(finite.min()) if len(finite) else 0.0
-    _limit_to(axis, low, top, 0.08)
-    unit = f" [{variation.unit}]" if variation.unit else ""
-    tidy(axis, ylabel=objective.unit and f"[{objective.unit}]", title=f"{variation.name}{unit}")
-    if not named and axis.get_legend() is not None:
-        axis.get_legend().remove()
+    limits = _limits(float(finite.min()), float(np.quantile(finite, HIGHEST))) if len(finite) else None
+    label = f"{variation.name} [{variation.unit}]" if variation.unit else variation.name
+    marks = [Mark(float(variation.shipped), "present value")]
+    marks += [Mark(float(parameter.value), "tuned value")] if parameter.changed else []
+    spans = [Span(found.low, found.high, "as good as the tuned value")]
+    return Panel(
+        title,
+        label,
+        f"score{unit}",
+        series,
+        marks=marks,
+        spans=spans,
+        y_limits=limits,
+        log_x=variation.log,
+    )
 
 
-def _mark_range(axis: Any, parameter: TunedParameter) -> None:
-    """Mark the present value, the tuned one and the range that cannot be distinguished from it."""
-    variation, found = parameter.variation, parameter.sensitivity
-    same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "as good as\nthe tuned value"}
-    axis.axvspan(found.low, found.high, **same)
-    axis.axvline(float(variation.shipped), color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present value")
-    axis.axvline(float(parameter.value), color=COLOURS[1], lw=1.4, label="tuned value")
-    axis.set_xscale("log" if variation.log else "linear")
-    axis.set_xlim(min(found.values), max(found.values))
-
-
-def _limit_to(axis: Any, low: float, high: float, share: float) -> None:
-    """Let the axis reach from one score to another, with a margin that is a share of their distance."""
-    margin = share * max(high - low, 1e-9 * abs(high), 1e-12)
-    axis.set_ylim(low - margin, high + margin)
-
-
-def _label(objective: Objective) -> str:
-    unit = f" [{objective.unit}]" if objective.unit else ""
-    return f"{objective.title.replace(', ', ',' + chr(10))}{unit}"
+def _limits(low: float, high: float) -> tuple[float, float]:
+    """Return limits from one score to another, with a margin of some per cent of their distance."""
+    margin = 0.08 * max(high - low, 1e-9 * abs(high), 1e-12)
+    return low - margin, high + margin

@@ -1,6 +1,6 @@
 """Whether the innovations of the inertial filter are as large as its noise says: the NIS in a verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -58,6 +58,15 @@ def innovation_metrics(estimates: Sequence[InertialEstimate]) -> dict[str, Any]:
         },
         "noise": {name: {"seen": seen, "used": used} for name, (seen, used) in last.noise.items()},
     }
+
+
+def nis_sentence(nis: Mapping[str, Any]) -> str:
+    """Return what the verdict rests on: how large innovations are beside the noise that the filter uses.
+
+    Args:
+        nis: Of `innovation_metrics`.
+    """
+    return f"innovations are {nis['noise_ratio']:.2g} times as large as the filter's noise says"
 
 
 def _verdict(ratio: float) -> NisVerdict:

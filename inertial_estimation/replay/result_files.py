@@ -37,17 +37,9 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
 )
 METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
 ESTIMATES_BAG = "estimates"
-TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
-MASS_FIGURE, NIS_FIGURE = "masses.png", "nis.png"
 TABLES = (
     *(BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, POSTERIOR_FILE),
     *TELEMETRY_FILES.values(),
-)
-BASE_STATE_FIGURE, COM_FIGURE, INERTIA_FIGURE = "base_state.png", "coms.png", "inertias.png"
-TORQUE_FIGURES = ("torques_1.png", "torques_2.png", "torques_3.png")
-FIGURES = (
-    *(TILT_FIGURE, BASE_STATE_FIGURE, BIAS_FIGURE),
-    *(MASS_FIGURE, COM_FIGURE, INERTIA_FIGURE, NIS_FIGURE, *TORQUE_FIGURES, TRUNK_FIGURE),
 )
 CENTRE, MOMENTS = ("com_x", "com_y", "com_z"), ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 

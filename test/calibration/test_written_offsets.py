@@ -21,7 +21,7 @@ from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_files import report_document, write_offsets
-from inertial_estimation.plots.calibration_figures import figure_of_heights, figure_of_offsets
+from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
 
 JOINT = (
     '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0.1 0 0.2"/>'
@@ -112,11 +112,11 @@ def test_figures_show_the_file_that_is_written(slid) -> None:
     (marker,) = slid.channels
     for heights, error in ((slid.heights_before, marker.before), (slid.written_heights, marker.written)):
         assert np.sqrt((heights**2).sum(axis=1).mean()) == pytest.approx(error, rel=1e-6)
-    figure = figure_of_heights(slid)
-    drawn = np.array([line.get_ydata() for line in figure.axes[1].lines[:6:2]])
+    _before, after = height_panels(slid)
+    drawn = np.array([one.y for one in after.series if one.style == "points"])
     assert drawn == pytest.approx(1e3 * slid.written_heights.T)
-    filled = [line for axis in figure_of_offsets(slid).axes for line in axis.lines if line.get_zorder() == 5]
-    assert sum(len(line.get_xdata()) for line in filled) == len(slid.written_joints)
-    labels = [axis.get_ylabel() for axis in figure_of_offsets(slid).axes]
-    assert labels == ["offset [deg]", "offset [mm]"]
+    panels = list(offset_panels(slid))
+    filled = [one for panel in panels for one in panel.series if one.style == "points"]
+    assert sum(len(one.x) for one in filled) == len(slid.written_joints)
+    assert [panel.x_label for panel in panels] == ["offset [deg]", "offset [mm]"]
     assert json.dumps(report_document(slid))

@@ -90,15 +90,15 @@ def test_terminal_and_figure_name_the_same_distance_of_the_marker(
     from inertial_estimation.plots import calibration_figures
 
     drawn = []
-    draw = calibration_figures.figure_of_heights
-    keep = lambda report: drawn.append(draw(report)) or drawn[-1]  # noqa: E731
-    monkeypatch.setattr(calibration_figures, "figure_of_heights", keep)
+    draw = calibration_figures.height_panels
+    keep = lambda report: drawn.extend(draw(report)) or drawn  # noqa: E731
+    monkeypatch.setattr(calibration_figures, "height_panels", keep)
     header, rows, _ = postures
     source = written(tmp_path / "postures.csv", header, rows)
     assert main(marker(source, config, tmp_path / "out")) == 0
     assert "marker [mm rms of distances between points]" in capsys.readouterr().out
     errors = json.loads((tmp_path / "out" / "calibration.json").read_text())["errors_rms"]["marker"]
-    titles = [axis.get_title(loc="left") for axis in drawn[0].axes]
+    titles = [panel.title for panel in drawn]
     assert f"rms distance {errors['before']:.2f} mm" in titles[0]
     assert f"rms distance {errors['written']:.2f} mm" in titles[1]
 

@@ -15,10 +15,10 @@ from inertial_estimation.commands import experiment
 from inertial_estimation.commands.main import main
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
-from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span
 from inertial_estimation.experiments.registry import Experiment
 from inertial_estimation.experiments.result import ExperimentResult, row
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Level, Panel, Series, Span
 
 GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_fruit:apple", seeds=3)
 BAD = Experiment("pear", "Newton, Fig. 2", "a pear fails", "fake_fruit:pear")
@@ -130,7 +130,7 @@ def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path, capsys: pytest.C
 
 def test_panels_of_one_abscissa_share_their_limits() -> None:
     pytest.importorskip("matplotlib")
-    from inertial_estimation.plots.experiment_figures import figure_of_panels
+    from inertial_estimation.plots.png import figure_of_panels
 
     x = np.linspace(0.0, 1.0, 5)
     first = Panel("a", "time [s]", "m", (Series("one", x, x), Series("two", x, -x)))

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_other_folders_are_refused(tmp_path: Path, content: str | None, message:
 
 
 def test_command_writes_table_page_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
     folders = [replayed(tmp_path / "a", 0.4, 1.9), replayed(tmp_path / "b <b>", 0.3, 2.3, rate=250.0)]
     assert main(["compare", *map(str, folders), "--output", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
@@ -151,9 +152,13 @@ def test_command_writes_table_page_and_figures(tmp_path: Path, capsys: pytest.Ca
     with (tmp_path / "out" / "compare.csv").open(newline="") as file:
         rows = {row["name"]: row for row in csv.DictReader(file)}
     assert (rows["mass of arm"]["b <b>"], rows["mass of arm"]["b <b> sigma"]) == ("2.3", "0.1")
-    page = (tmp_path / "out" / "compare.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
     assert "b &lt;b&gt;" in page
     assert "<b>b" not in page
-    assert page.count("data:image/png;base64,") == 4
+    titles = re.findall(r'<div class="caption">([^<]*)</div>', page)
+    assert "Tilt error against the reference: difference from a" in titles
+    assert "Masses at the end minus those of a, with two sigma of each" in titles
+    assert "0.4 (2.8 sigma)" in page  # of the mass
+    assert "−0.1 (-25.0 %)" in page  # of the tilt error
     assert main(["compare", str(folders[0])]) == 1
     assert "expected at least two" in capsys.readouterr().err

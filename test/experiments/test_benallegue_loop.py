@@ -12,9 +12,9 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.experiments.benallegue_loop import Lean, balance_run, steps_landed
-from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result import ExperimentResult
+from inertial_estimation.figures import Series
 from inertial_estimation.simulation.config import NOISE_FREE
 
 

@@ -9,7 +9,6 @@ pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
 from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN, settling_time, tilt_error
-from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.pushed_biped import (
     FORCE_NOISE,
     GYRO_NOISE,
@@ -28,6 +27,7 @@ from inertial_estimation.experiments.tilt_observers import (
     TWO_STAGE_PAPER,
     estimate_tilt,
 )
+from inertial_estimation.figures import Series
 
 FIRST_S, SECOND_S = (time for time, _ in QUICK_PUSHES)
 

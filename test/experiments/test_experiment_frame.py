@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
-from inertial_estimation.experiments.figure_description import Panel, Series, thinned
 from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment, find_experiment
 from inertial_estimation.experiments.result import (
     Bound,
@@ -21,6 +20,7 @@ from inertial_estimation.experiments.result import (
     row,
 )
 from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.figures import Panel, Series, thinned
 from inertial_estimation.files.outputs import write_json
 
 EXPERIMENT = Experiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:apple")

@@ -1,0 +1,164 @@
+"""What a figure shows, described without drawing it: panels of curves, spans and levels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.signals import Array, frozen_array
+
+STYLES = ("line", "thin", "dashed", "dotted", "steps", "points", "crosses", "circles", "bars", "reference")
+INK, GREY = -1, -2  # colours beside the palette: that of the text, and that of what is not measured
+MAX_POINTS = 4000  # per curve; more cannot be seen
+WIDE_BAND = 0.8  # quantile of the widths of a band: an axis has room for no wider ones
+MARGIN = 0.06  # of the range of an axis, on either side
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """One curve. Curves of one label have one colour in the whole figure, and one entry in its legend."""
+
+    label: str  # empty for no entry in the legend
+    x: Array  # shape (n,)
+    y: Array  # shape (n,); NaN interrupts the curve
+    style: str = "line"  # one of `STYLES`; "reference" is wide and grey, under the others
+    low: Array | None = None  # lower edge of a band around it, shape (n,); along x where rows are named
+    high: Array | None = None  # upper edge, given together with `low`
+    colour: int | None = None  # place in the palette, `INK` or `GREY`; None takes the next one
+
+    def __post_init__(self) -> None:
+        if self.style not in STYLES:
+            raise ConfigurationError(
+                f"the style of the curve '{self.label}' is '{self.style}', expected one of: {listing(STYLES)}"
+            )
+        if (self.low is None) != (self.high is None):
+            raise ConfigurationError(f"the band of the curve '{self.label}' has one edge, expected two")
+        object.__setattr__(self, "x", frozen_array("x", self.x))
+        for name in ("y", "low", "high"):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(
+                    self, name, frozen_array(f"{name} of '{self.label}'", values, self.x.shape)
+                )
+
+
+class Span(NamedTuple):
+    """A shaded interval of the abscissa, such as the time of a push; its label may be empty."""
+
+    start: float
+    end: float
+    label: str = ""
+
+
+class Level(NamedTuple):
+    """A horizontal line, such as a bound; its label may be empty."""
+
+    value: float
+    label: str = ""
+
+
+class Mark(NamedTuple):
+    """A vertical line, such as the time of an event."""
+
+    value: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x_label: str  # with the unit; panels with the same one share their limits
+    y_label: str  # with the unit
+    series: Sequence[Series]
+    spans: Sequence[Span] = ()
+    levels: Sequence[Level] = ()
+    marks: Sequence[Mark] = ()
+    x_limits: tuple[float, float] | None = None  # None fits them to the curves
+    y_limits: tuple[float, float] | None = None  # None fits them to the curves
+    log: bool = False  # whether the ordinate is logarithmic
+    log_x: bool = False  # whether the abscissa is
+    rows: Sequence[str] = ()  # names of the places 0, 1, ... on the ordinate, from the top
+
+    def visible(self) -> tuple[float, float] | None:
+        """Return the limits of the ordinate: curves and levels are inside, of bands all but the widest part.
+
+        None leaves them to what draws: on a logarithmic axis, and where there is no finite value.
+        """
+        if self.y_limits is not None or self.log:
+            return self.y_limits
+        shown = [np.array([level.value for level in self.levels])]
+        for one in self.series:
+            shown.append(one.y)
+            if one.low is not None and one.high is not None and not self.rows:
+                half = 0.5 * (one.high - one.low)
+                if np.isfinite(half).any():
+                    half = np.minimum(half, float(np.nanquantile(half[np.isfinite(half)], WIDE_BAND)))
+                    shown += [one.y - half, one.y + half]
+        values = np.concatenate(shown)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return None
+        low, high = float(values.min()), float(values.max())
+        margin = max(MARGIN * (high - low), 1e-3 * abs(high), 1e-9)
+        return low - margin, high + margin
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """Panels of one subject, one below the other."""
+
+    title: str
+    panels: Sequence[Panel]
+    note: str = ""
+
+
+def thinned(label: str, x: ArrayLike, y: ArrayLike, style: str = "line", colour: int | None = None) -> Series:
+    """Return a curve of at most `MAX_POINTS` points of many, evenly chosen."""
+    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    step = max(1, -(-len(xs) // MAX_POINTS))
+    return Series(label, xs[::step], ys[::step], style, colour=colour)
+
+
+def decimated(one: Series, points: int) -> Series:
+    """Return a curve of at most about a number of points, of which every peak is visible.
+
+    Of every interval that cannot be resolved, the smallest and the largest value remain, in their order; of
+    a curve with a band, every n-th point.
+
+    Args:
+        one: The curve.
+        points: How many remain.
+    """
+    size = -(-len(one.x) // points)
+    if size < 2:
+        return one
+    if one.low is not None and one.high is not None:
+        return Series(
+            one.label, one.x[::size], one.y[::size], one.style, one.low[::size], one.high[::size], one.colour
+        )
+    intervals = np.arange(0, len(one.x) - len(one.x) % (2 * size)).reshape(-1, 2 * size)
+    pieces = one.y[intervals]
+    known = np.isfinite(pieces)
+    lowest = np.argmin(np.where(known, pieces, np.inf), axis=1)
+    highest = np.argmax(np.where(known, pieces, -np.inf), axis=1)
+    kept = (np.sort(np.stack([lowest, highest], axis=1), axis=1) + intervals[:, :1]).ravel()
+    return Series(one.label, one.x[kept], one.y[kept], one.style, colour=one.colour)
+
+
+def spans_of(x: Array, flags: NDArray[np.bool_], label: str = "") -> list[Span]:
+    """Return an interval for each run of set flags; the first alone carries the label.
+
+    Args:
+        x: Abscissa of the flags, shape (n,).
+        flags: The flags, shape (n,).
+        label: What they say.
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    last = len(x) - 1
+    pairs = [(float(x[i]), float(x[min(j, last)])) for i, j in zip(edges[::2], edges[1::2], strict=True)]
+    return [Span(*pair, "" if number else label) for number, pair in enumerate(pairs)]

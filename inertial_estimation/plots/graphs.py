@@ -1,0 +1,164 @@
+"""Panels as graphs of a page that zoom: what Plotly draws in the browser."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from plotly.offline import get_plotlyjs
+
+from inertial_estimation.figures import GREY, INK, Figure, Panel, Series, decimated
+from inertial_estimation.signals import Array
+
+# Okabe and Ito 2008, without yellow, which is too light on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK_COLOUR, GREY_COLOUR = (
+    "rgb(34, 34, 34)",
+    "rgb(154, 154, 154)",
+)  # the page's style makes ink light in the dark
+HEIGHT, ROW_HEIGHT, ROWS_MARGIN = 210, 20, 70  # of a graph, of a named row, and around rows [pixel]
+MOST_POINTS, FEWEST_POINTS = 2500, 250  # of a curve
+MOST_BYTES = 2_500_000  # of all curves together, before they are compressed: a page stays below 6 MB
+BYTES = 2 * 4 * 4 // 3  # of a point: two numbers of four bytes, in base64
+LINES: dict[str, dict[str, Any]] = {
+    "line": {"width": 1.6},
+    "thin": {"width": 1.0},
+    "dashed": {"width": 1.4, "dash": "6px,4px"},
+    "dotted": {"width": 1.4, "dash": "2px,3px"},
+    "steps": {"width": 1.6, "shape": "hv"},
+    "bars": {"width": 9},
+    "reference": {"width": 4.0},
+}
+MARKERS: dict[str, dict[str, Any]] = {
+    "points": {"size": 4},
+    "crosses": {"size": 7, "symbol": "x"},
+    "circles": {"size": 8, "symbol": "circle-open"},
+}
+
+
+def packed(text: str) -> str:
+    """Return a text compressed and in base64, as the page's script unpacks it."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def packed_library() -> str:
+    """Return the script of Plotly, packed."""
+    return packed(get_plotlyjs())
+
+
+def packed_graphs(figures: Sequence[Figure]) -> str:
+    """Return the graphs of all panels in order, packed: traces and layout of each.
+
+    Args:
+        figures: What is drawn.
+    """
+    curves = sum(3 if one.low is not None else 1 for f in figures for p in f.panels for one in p.series)
+    points = int(np.clip(MOST_BYTES // (BYTES * max(curves, 1)), FEWEST_POINTS, MOST_POINTS))
+    graphs = []
+    for figure in figures:
+        colours: dict[str, str] = {}
+        graphs += [_graph(panel, colours, points) for panel in figure.panels]
+    return packed(json.dumps(graphs, separators=(",", ":")))
+
+
+def _graph(panel: Panel, colours: dict[str, str], points: int) -> dict[str, Any]:
+    traces = [trace for one in panel.series for trace in _traces(panel, decimated(one, points), colours)]
+    return {"data": traces, "layout": _layout(panel)}
+
+
+def _traces(panel: Panel, one: Series, colours: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the edges of the band of a curve, filled between them, and the curve."""
+    colour = _colour(one, colours)
+    trace: dict[str, Any] = {"x": _numbers(one.x), "y": _numbers(one.y), "name": one.label}
+    trace |= {"showlegend": bool(one.label), "legendgroup": one.label or None}
+    if one.style in MARKERS:
+        trace |= {"mode": "markers", "marker": {**MARKERS[one.style], "color": colour}}
+    else:
+        trace |= {"mode": "lines", "line": {**LINES[one.style], "color": colour}}
+    if one.style == "reference":
+        trace["opacity"] = 0.45
+    if one.low is not None and one.high is not None:
+        if panel.rows:
+            above, below = _numbers(one.high - one.x), _numbers(one.x - one.low)
+            width = {"type": "data", "array": above, "arrayminus": below, "thickness": 1.5, "width": 3}
+            trace["error_x"] = {**width, "symmetric": False, "color": colour}
+        else:
+            yield from _band(one, colour)
+    yield trace
+
+
+def _band(one: Series, colour: str) -> Iterator[dict[str, Any]]:
+    assert one.low is not None
+    assert one.high is not None
+    known = np.isfinite(one.low) & np.isfinite(one.high)
+    edge = {"mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
+    edge |= {"legendgroup": one.label or None, "x": _numbers(one.x[known])}
+    yield {**edge, "y": _numbers(one.low[known])}
+    channels = (
+        ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5)) if colour[0] == "#" else "154,154,154"
+    )
+    yield {**edge, "y": _numbers(one.high[known]), "fill": "tonexty", "fillcolor": f"rgba({channels},0.2)"}
+
+
+def _layout(panel: Panel) -> dict[str, Any]:
+    limits = panel.visible()
+    y_axis: dict[str, Any] = {"title": {"text": panel.y_label}, "automargin": True, "zeroline": False}
+    x_axis: dict[str, Any] = {"title": {"text": panel.x_label, "standoff": 6}, "zeroline": False}
+    height = HEIGHT
+    if panel.rows:
+        count = len(panel.rows)
+        y_axis |= {"tickvals": list(range(count)), "ticktext": list(panel.rows), "range": [count - 0.4, -0.6]}
+        height = ROWS_MARGIN + ROW_HEIGHT * count
+    elif panel.log:
+        y_axis |= {"type": "log", "exponentformat": "power", "dtick": 1}
+        if limits is not None:
+            y_axis["range"] = np.log10(limits).tolist()
+    elif limits is not None:
+        y_axis["range"] = list(limits)
+    if panel.log_x:
+        x_axis |= {"type": "log", "exponentformat": "power"}
+    if panel.x_limits is not None:
+        x_axis["range"] = list(panel.x_limits)
+    return {
+        "height": height,
+        "xaxis": x_axis,
+        "yaxis": y_axis,
+        "shapes": list(_shapes(panel)),
+        "hovermode": "closest" if panel.rows else "x unified",
+    }
+
+
+def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
+    for span in panel.spans:
+        area = {"type": "rect", "x0": span.start, "x1": span.end, "yref": "paper", "y0": 0, "y1": 1}
+        fill = {"fillcolor": "rgba(154,154,154,0.28)", "line": {"width": 0}, "layer": "below"}
+        yield {**area, **fill, **_named(span.label)}
+    for level in panel.levels:
+        line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level.value, "y1": level.value}
+        yield {**line, "line": {"color": GREY_COLOUR, "width": 1.2, "dash": "dot"}, **_named(level.label)}
+    for mark in panel.marks:
+        line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
+        yield {**line, "line": {"color": COLOURS[1], "width": 1.2, "dash": "dash"}, **_named(mark.label)}
+
+
+def _named(label: str) -> dict[str, Any]:
+    """Return an entry in the legend; none without a label."""
+    return {"name": label, "showlegend": True} if label else {}
+
+
+def _colour(one: Series, colours: dict[str, str]) -> str:
+    """Return the colour of a curve; by its label where it states none."""
+    if one.colour == GREY:
+        return GREY_COLOUR
+    if one.colour == INK or (one.colour is None and one.style == "reference"):
+        return INK_COLOUR
+    if one.colour is not None:
+        return COLOURS[one.colour % len(COLOURS)]
+    return colours.setdefault(one.label or f"{id(one)}", COLOURS[len(colours) % len(COLOURS)])
+
+
+def _numbers(values: Array) -> dict[str, str]:
+    """Return an array as Plotly reads it: the bytes of single precision, in base64."""
+    return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")}
