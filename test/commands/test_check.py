@@ -41,8 +41,7 @@ def test_a_sound_bag_gives_0_and_the_results(folder, capsys):
     assert {result["verdict"] for result in results} <= {"ok", "cannot tell"}
     assert "0 wrong" in capsys.readouterr().out
     page = (output / "report.html").read_text()
-    assert "<svg" in page
-    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "")
+    assert 'class="graph"' in page
 
 
 def test_a_folder_without_rights_gives_2(folder, capsys, monkeypatch):

@@ -131,8 +131,10 @@ def test_errors_against_the_truth_of_the_recording(results: Path) -> None:
 
 def test_report_contains_its_figures_and_where_it_comes_from(results: Path) -> None:
     page = (results / "report.html").read_text()
-    assert page.count("data:image/png;base64,") >= 8
-    assert "http" not in re.sub(r'base64,[^"]*', "", page)  # nothing is loaded from elsewhere
+    assert page.count('class="graph"') >= 8
+    assert "http" not in re.sub(
+        r"<script.*?</script>", "", page, flags=re.DOTALL
+    )  # nothing is loaded from elsewhere
     for text in ("arm_left_5_link", "All parameters in effect", "sha256", "/ground_truth/pose"):
         assert text in page
 
@@ -381,7 +383,7 @@ def test_synthesize_refuses_nonsense(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_noise_that_differs_from_the_stated_one_is_explained(
     seen: float, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nis = {"verdict": "cautious", "median": 0.15, "expected": 6, "inside_95": 0.0}
+    nis = {"verdict": "cautious", "median": 0.15, "expected": 6, "inside_95": 0.0, "noise_ratio": 0.2}
     replay_output._print_innovations({"nis": nis, "noise": {"noise.torque": {"seen": seen, "used": 0.72}}})
     said = capsys.readouterr().out
     assert words in said
