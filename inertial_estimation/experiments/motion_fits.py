@@ -9,12 +9,11 @@ import numpy as np
 
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.experiments.result import TableRow, row
-from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.equations import ROUND_OFF, EquationStack
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
-from inertial_estimation.identification.reduced_equation import ROUND_OFF, truncated_factor
-from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
@@ -76,8 +75,8 @@ class MotionRows:
         Singular values smaller than 1 / c_max of the largest are taken for zero; infinite: none is.
         """
         parameters = self.identifier.parameters
-        equation = replace(self.equation, R=truncated_factor(self.equation.R, condition_limit))
-        solution = method_named(method).solve(equation, parameters, MethodConfig())
+        equation = self.equation.truncated(condition_limit)
+        solution = method_named(method)(equation, parameters, MethodConfig().mass_deviation)
         phi = parameters.standard(solution.x)
         masses = np.array([parameters.body(phi, i)[0] for i in range(len(parameters.bodies))])
         return Fit(solution.x, self.costs(solution.x), masses)
@@ -196,7 +195,7 @@ TRUE_ERRORS = (
 
 def _true_errors(fits: SetOfFits, x: Array) -> list[float]:
     identifier = fits.rows.identifier
-    names, total = list(identifier.row_names), fits.true.identifier.robot.total_mass
+    names, total = list(identifier.row_model.row_names), fits.true.identifier.robot.total_mass
     wrong = x - fits.true_x
     forces = fits.rows.blocks[1].regressor @ wrong
     moments = [names.index("base_moment_x"), names.index("base_moment_y")]

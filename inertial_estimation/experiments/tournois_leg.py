@@ -101,7 +101,6 @@ def record_swing(
     return SignalBlock(
         start_ns=0,
         step_s=1.0 / RATE_HZ,
-        continues=False,
         q=q + noise.position * rng.standard_normal(q.shape),
         v=v + noise.velocity * rng.standard_normal(v.shape),
         tau=tau + noise.effort * rng.standard_normal(tau.shape),
@@ -175,7 +174,7 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     }
     identifier = Identifier(build_config(IdentificationConfig, config), urdf)
     identifier.push(training)
-    identifier.push_validation(validation)
+    identifier.push(validation, validation=True)
     report = identifier.report([METHOD, PLAIN])
     x, true = report.methods[METHOD].x, leg.parameters.ravel()
     names = identifier.parameters.names

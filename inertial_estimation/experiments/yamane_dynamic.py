@@ -162,7 +162,6 @@ def track(loop: ClosedLoop, motion: UpperBodyMotion, duration_s: float) -> Track
     block = SignalBlock(
         start_ns=stamps[0],
         step_s=seconds(stamps[1] - stamps[0]),
-        continues=False,
         q=q,
         v=v,
         tau=tau,
@@ -219,7 +218,7 @@ def run(trials: Trials) -> ExperimentResult:
 
 def _panels(fits: SetOfFits) -> list[Panel]:
     """Return measured, nominal and identified forces (Y Fig. 5): no truncation, individual links."""
-    names = fits.rows.identifier.row_names
+    names = fits.rows.identifier.row_model.row_names
     found = fits.fits[GRADIENT, math.inf].x
     panels = []
     for shown, title, unit in SHOWN:
@@ -296,7 +295,7 @@ def _variants(
     loops: RobotLoop, record: _Record, first: SetOfFits, nearer: _Record, plan: _Plan
 ) -> list[TableRow]:
     """Fit the variants with one changed setting each: individual links (L), no truncation."""
-    names = first.rows.identifier.row_names
+    names = first.rows.identifier.row_model.row_names
     known = [i for i, name in enumerate(names) if not name.startswith(("arm_", "gripper_"))]
     short = {"smoothing.window": SHORT_WINDOW_S}
     unknown = {"contact_wrenches": "projected"}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.identification.equations import ReducedEquation
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 

@@ -55,13 +55,6 @@ class PayloadConfig:
         "Link to which an unknown load is fixed; its mass, centre of mass and inertia are identified as "
         "those of a body of its own, in the frame of this link. Empty means that there is no load.",
     )
-    mass_deviation: float = parameter(
-        0.0,
-        "Prior standard deviation of the mass of the load about zero; 0 takes 30 % of the mass of the robot.",
-        unit="kg",
-        lower=0.0,
-        upper=1e4,
-    )
     reach: float = parameter(
         0.3,
         "Distance from the frame of payload.link within which the mass of the load is expected; it scales "
@@ -76,20 +69,6 @@ class PayloadConfig:
 class MethodConfig:
     """Parameters of the identification methods."""
 
-    condition_limit: float = parameter(
-        1e3,
-        "Largest condition number c_max that the method truncated-svd keeps (eq. (21) of Yamane).",
-        lower=1.0,
-        upper=1e16,
-    )
-    truncated_gradient: bool = parameter(
-        False,
-        "Whether the method bounded-gradient, too, drops singular values beyond methods.condition_limit "
-        "(eq. (22) of Yamane).",
-    )
-    smallest_mass: float = parameter(
-        0.01, "Lower bound of every mass in the method bounded-gradient.", unit="kg", lower=1e-9, upper=1e3
-    )
     mass_deviation: float = parameter(
         0.5,
         "Prior standard deviation of every mass, as a fraction of the nominal mass, in the methods ridge and "

@@ -1,10 +1,10 @@
-"""Evaluation of a method's solution: parameters, bodies, residuals and costs."""
+"""Evaluation of a method's solution: parameters, bodies, load, residuals and costs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.equations import EquationStack
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_result import (
     BodyResult,
@@ -13,13 +13,14 @@ from inertial_estimation.identification.identification_result import (
     PayloadResult,
     RowError,
 )
-from inertial_estimation.identification.methods import IdentificationMethod, MethodSolution
+from inertial_estimation.identification.methods import MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.identification.payload import payload_result
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+STEP_SHARE = 1e-6  # of the prior deviations, for the derivatives of mass, centre of mass and moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +43,26 @@ class MethodEvaluation:
     training: EquationStack
     validation: EquationStack | None
 
-    def result(self, method: IdentificationMethod, solution: MethodSolution) -> MethodResult:
-        """Return the result of one method."""
-        x, nominal = solution.x, np.zeros(len(solution.x))
-        phi = self.parameters.standard(x)
-        friction = {self.parameters.names[i]: float(phi[i]) for i in self.parameters.friction_rows}
-        bodies, payload = self._bodies(phi), self._payload(solution, phi)
+    def result(self, name: str, solution: MethodSolution) -> MethodResult:
+        """Return the result of the method of a name."""
+        given, x, nominal = self.parameters, solution.x, np.zeros(len(solution.x))
+        phi = given.standard(x)
+        bodies = tuple(
+            BodyResult(
+                body.link,
+                InertialParameters.from_vector(given.body(given.nominal, i)),
+                inertia := InertialParameters.from_vector(given.body(phi, i)),
+                tuple(inertia.violations()),
+            )
+            for i, body in enumerate(given.bodies)
+        )
+        payload = self._payload(solution, phi)
         inconsistent = any(body.violations for body in bodies) or (payload and payload.violations)
         return MethodResult(
-            method=method.name,
+            method=name,
             parameters=self._parameters(phi),
             bodies=bodies,
-            friction=friction,
+            friction={given.names[i]: float(phi[i]) for i in given.friction_rows},
             direct=_row_errors(self.training, x),
             validation=_row_errors(self.validation, x) if self.validation else (),
             cost=self._cost(self.training, x),
@@ -66,25 +75,38 @@ class MethodEvaluation:
             x=x,
             unfinished=solution.unfinished,
             payload=payload,
-            posterior=None if inconsistent else self._posterior(solution),
+            posterior=None if inconsistent else self._posterior(solution, phi),
         )
-
-    def _posterior(self, solution: MethodSolution) -> InertiaPosterior | None:
-        """Return the normal distribution of the bodies about the solution, truncated to consistent ones."""
-        if solution.covariance is None:
-            return None
-        own = np.ones(len(self.parameters.E), dtype=bool)
-        own[list(self.parameters.friction_rows)] = False
-        half = square_root(solution.covariance)
-        mean = self.parameters.standard(solution.x)[own].reshape(-1, 10)
-        return TruncatedPosterior(mean, self.parameters.E[own] @ half, np.zeros(half.shape[1]))
 
     def least_cost(self) -> float:
         """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""
         return self._cost(self.training, self.least)
 
+    def _posterior(self, solution: MethodSolution, phi: Array) -> InertiaPosterior | None:
+        """Return the normal distribution of the bodies about the solution, truncated to consistent ones."""
+        if solution.covariance is None:
+            return None
+        own = np.delete(np.arange(len(phi)), self.parameters.friction_rows)
+        half = square_root(solution.covariance)
+        mean = phi[own].reshape(-1, 10)
+        return TruncatedPosterior(mean, self.parameters.E[own] @ half, np.zeros(half.shape[1]))
+
+    def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
+        given = self.parameters
+        sigma = self.space.deviations(given.E)
+        alone = np.where(np.isfinite(sigma), given.standard(self.least), np.nan)
+        columns = (given.nominal.tolist(), phi.tolist(), sigma.tolist(), self.space.verdicts(given.E))
+        named = zip(given.names, given.units, *columns, alone.tolist(), strict=True)
+        return tuple(ParameterResult(*one) for one in named)
+
+    def _cost(self, stack: EquationStack | None, x: Array) -> float:
+        if stack is None or not stack.rows:
+            return float("nan")
+        return float(np.sum(stack.residual_squares(x) / self.sigma**2) / stack.rows)
+
     def _payload(self, solution: MethodSolution, phi: Array) -> PayloadResult | None:
-        payload, covariance = self.parameters.payload, solution.covariance
+        """Return the load with the standard deviations of its mass, centre of mass and moments of inertia."""
+        payload, covariance, pi = self.parameters.payload, solution.covariance, phi[-10:]
         if payload is None:
             return None
         if covariance is not None:
@@ -92,28 +114,28 @@ class MethodEvaluation:
         elif np.isfinite(self.space.deviations(self.parameters.E)[-10:]).all():
             factor = self.space.covariance_factor()[-10:]
             covariance = factor @ factor.T
-        return payload_result(payload, phi[-10:], covariance)
+        inertia, sigma = InertialParameters.from_vector(pi), np.full(10, np.inf)
+        if covariance is not None and inertia.mass > 0.0:
+            steps = STEP_SHARE * payload.unit
+            pairs = [(_physical(pi + step) - _physical(pi - step)) for step in np.diag(steps)]
+            slopes = np.stack(pairs, axis=1) / (2.0 * steps)
+            sigma = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0.0))
+        return PayloadResult(
+            link=payload.link,
+            name=payload.name,
+            inertia=inertia,
+            mass_sigma=float(sigma[0]),
+            com_sigma=sigma[1:4],
+            inertia_sigma=sigma[np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])],
+            violations=tuple(inertia.violations()),
+        )
 
-    def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
-        given = self.parameters
-        verdicts = self.space.verdicts(given.E)
-        sigma = self.space.deviations(given.E)
-        alone = np.where(np.isfinite(sigma), given.standard(self.least), np.nan)
-        columns = (given.nominal.tolist(), phi.tolist(), sigma.tolist(), verdicts, alone.tolist())
-        return tuple(ParameterResult(*one) for one in zip(given.names, given.units, *columns, strict=True))
 
-    def _bodies(self, phi: Array) -> tuple[BodyResult, ...]:
-        found = []
-        for i, body in enumerate(self.parameters.bodies):
-            inertia = InertialParameters.from_vector(self.parameters.body(phi, i))
-            nominal = InertialParameters.from_vector(self.parameters.body(self.parameters.nominal, i))
-            found.append(BodyResult(body.link, nominal, inertia, tuple(inertia.violations())))
-        return tuple(found)
-
-    def _cost(self, stack: EquationStack | None, x: Array) -> float:
-        if stack is None or not stack.rows:
-            return float("nan")
-        return float(np.sum(stack.residual_squares(x) / self.sigma**2) / stack.rows)
+def _physical(pi: Array) -> Array:
+    """Return mass, centre of mass and moments about it, in the order of `PARAMETER_NAMES`, shape (10,)."""
+    value = InertialParameters.from_vector(pi)
+    moments = value.inertia_Fcm[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+    return np.concatenate(([value.mass], value.com_F, moments))
 
 
 def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean
+from inertial_estimation.identification.equations import ROUND_OFF, ReducedEquation
 from inertial_estimation.identification.identifiability import IdentifiableSpace
-from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import (
     body_slopes,
@@ -18,11 +18,12 @@ from inertial_estimation.identification.priors import (
     prior_factor,
     typical_deviations,
 )
-from inertial_estimation.identification.reduced_equation import ROUND_OFF, ReducedEquation, truncated_factor
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 POSITIVE_TERMS = ("coulomb", "viscous", "armature")
+CONDITION_LIMIT = 1e3  # c_max of "truncated-svd" (Y 21)
+SMALLEST_MASS = 0.01  # lower bound of masses of "bounded-gradient" [kg]
 MOST_ITERATIONS = 20_000  # of the bounded gradient
 SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the gradient stops
 MOST_NEWTON_STEPS = 300
@@ -51,53 +52,40 @@ class MethodSolution:
     covariance: Array | None = None
 
 
-@dataclass(frozen=True)
-class IdentificationMethod:
-    """A way to solve the reduced equations.
-
-    Attributes:
-        name: Its name.
-        solve: Returns the solution for the equations of all data, the unknowns and the methods' parameters.
-        has_prior: Whether it also solves fewer equations than unknowns.
-    """
-
-    name: str
-    solve: Callable[[ReducedEquation, ParameterSet, MethodConfig], MethodSolution]
-    has_prior: bool = True
+Solver = Callable[[ReducedEquation, ParameterSet, float], MethodSolution]
+"""Solves the equations of all data for the unknowns, with a relative prior deviation of the masses."""
 
 
-def least_squares(
-    equation: ReducedEquation, _parameters: ParameterSet, _config: MethodConfig
-) -> MethodSolution:
+def least_squares(equation: ReducedEquation, _parameters: ParameterSet, _deviation: float) -> MethodSolution:
     """X = pinv(R) z: the minimiser with the smallest deviation from nominal, in SI units (Y 18).
 
     Weakly excited directions are solved for as well, and masses may become negative.
     """
-    x, kept = equation.pseudo_inverse_solution(1.0 / ROUND_OFF)
-    return MethodSolution(x, (f"{kept} of {len(x)} singular values used",))
+    return _pseudo_inverse(equation, 1.0 / ROUND_OFF)
 
 
-def truncated_svd(
-    equation: ReducedEquation, _parameters: ParameterSet, config: MethodConfig
-) -> MethodSolution:
+def truncated_svd(equation: ReducedEquation, _parameters: ParameterSet, _deviation: float) -> MethodSolution:
     """X = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as in the paper (Y 19-21)."""
-    x, kept = equation.pseudo_inverse_solution(config.condition_limit)
-    limit = f"c_max {config.condition_limit:g}"
-    return MethodSolution(x, (f"{kept} of {len(x)} singular values used ({limit})",))
+    return _pseudo_inverse(equation, CONDITION_LIMIT)
+
+
+def _pseudo_inverse(equation: ReducedEquation, condition_limit: float) -> MethodSolution:
+    U, s, Vt = linear_algebra.svd(equation.R)
+    kept = s > s[0] / condition_limit
+    x = Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept])
+    return MethodSolution(x, (f"{kept.sum()} of {len(x)} singular values used",))
 
 
 def bounded_gradient(
-    equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+    equation: ReducedEquation, parameters: ParameterSet, mass_deviation: float
 ) -> MethodSolution:
     """Minimise ||R x - z||^2 from x = 0 along gradients, with lower bounds of masses and friction (Y III-C).
 
     Directions without information have no gradient and stay nominal, so no singular value needs to be
-    left out. With `truncated_gradient` R is replaced by its truncation (Y 22). Unknowns are scaled by their
-    typical deviations; otherwise the steps would depend on the units.
+    left out. Unknowns are scaled by their typical deviations; otherwise the steps would depend on the units.
     """
-    unit, lower = typical_deviations(parameters, config), _lower_bounds(parameters, config)
-    R = truncated_factor(equation.R, config.condition_limit) if config.truncated_gradient else equation.R
-    scaled = R * unit
+    unit, lower = typical_deviations(parameters, mass_deviation), _lower_bounds(parameters)
+    scaled = equation.R * unit
     size = max(float(np.linalg.norm(equation.z)), np.finfo(float).tiny ** 0.25)
 
     def cost(y: Array) -> tuple[float, Array]:
@@ -124,31 +112,45 @@ def bounded_gradient(
     return MethodSolution(x, tuple(notes), unfinished)
 
 
+def _lower_bounds(parameters: ParameterSet) -> Array:
+    """Return the lower bound of each unknown, minus infinity for none, shape (n,).
+
+    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
+    of a load may be zero.
+    """
+    least = {"m": SMALLEST_MASS, **dict.fromkeys(POSITIVE_TERMS, 0.0)}
+    nominal = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
+    lowest = [least.get(name.rpartition("/")[2], -np.inf) - nominal[name] for name in parameters.unknowns]
+    bounds = np.array(lowest)
+    if parameters.payload:
+        bounds[-10] = 0.0
+    return bounds
+
+
 def nullspace_prior(
-    equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+    equation: ReducedEquation, parameters: ParameterSet, mass_deviation: float
 ) -> MethodSolution:
     """Phi = Y^+ f + N N^+ phi_CAD, as a deviation: the least-squares solution nearest to nominal (T 5).
 
     Distances are measured in units of each parameter's typical deviation instead of mixed units. Parameters
     without effect on the data stay nominal. The null space is that of the identifiability analysis.
     """
-    typical = typical_deviations(parameters, config)
+    typical = typical_deviations(parameters, mass_deviation)
     space = IdentifiableSpace.of(equation, typical)
     N, x = space.null_space(), space.minimum(equation)
     x = x - N @ linear_algebra.lstsq(N / typical[:, None], x / typical)
     return MethodSolution(x, (f"{N.shape[1]} of {len(x)} directions completed to nominal",))
 
 
-def ridge(equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig) -> MethodSolution:
+def ridge(equation: ReducedEquation, parameters: ParameterSet, mass_deviation: float) -> MethodSolution:
     """[R; T] x = [z; 0]: least squares with the normal prior about nominal (S)."""
-    T = prior_factor(parameters, config)
-    Q, triangle = np.linalg.qr(np.vstack((equation.R, T)))
-    x = linear_algebra.solve(triangle, Q[: len(equation.z)].T @ equation.z)
-    note = f"prior deviation {100 * config.mass_deviation:g} % of masses"
+    T = prior_factor(parameters, mass_deviation)
+    x = linear_algebra.lstsq(np.vstack((equation.R, T)), np.concatenate((equation.z, np.zeros(len(T)))))
+    note = f"prior deviation {100 * mass_deviation:g} % of masses"
     return MethodSolution(x, (note,), covariance=posterior_covariance(equation.R, T))
 
 
-def consistent(equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig) -> MethodSolution:
+def consistent(equation: ReducedEquation, parameters: ParameterSet, mass_deviation: float) -> MethodSolution:
     """Least squares with the prior by divergence, which no inconsistent body has; friction >= 0.
 
         minimise ||R x - z||^2 / 2 + w sum_b (tr S_b - log det S_b) + friction and load about zero,
@@ -158,7 +160,7 @@ def consistent(equation: ReducedEquation, parameters: ParameterSet, config: Meth
     is the inverse of the covariance. Friction and a load are kept positive by logarithmic barriers, whose
     weight falls to `BARRIERS[-1]`.
     """
-    problem = _ConsistentProblem(equation, parameters, body_weight(config))
+    problem = _ConsistentProblem(equation, parameters, body_weight(mass_deviation))
     x, n, count, left = problem.start(), len(parameters.unknowns), 0, 0.0
     for barrier in BARRIERS:
         problem.set_barrier(barrier)
@@ -244,39 +246,18 @@ class _ConsistentProblem:
         )
 
 
-def _lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return the lower bound of each unknown, minus infinity for none, shape (n,).
-
-    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
-    of a load may be zero.
-    """
-    bounds = np.full(len(parameters.unknowns), -np.inf)
-    start = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
-    for i, name in enumerate(parameters.unknowns):
-        kind = name.rpartition("/")[2]
-        if kind == "m":
-            bounds[i] = config.smallest_mass - start[name]
-        elif kind in POSITIVE_TERMS:
-            bounds[i] = -start[name]
-    if parameters.payload:
-        bounds[-10] = 0.0
-    return bounds
-
-
-METHODS: dict[str, IdentificationMethod] = {
-    method.name: method
-    for method in (
-        IdentificationMethod("least-squares", least_squares, has_prior=False),
-        IdentificationMethod("truncated-svd", truncated_svd),
-        IdentificationMethod("bounded-gradient", bounded_gradient, has_prior=False),
-        IdentificationMethod("nullspace-prior", nullspace_prior),
-        IdentificationMethod("ridge", ridge),
-        IdentificationMethod("consistent", consistent),
-    )
+METHODS: dict[str, Solver] = {
+    "least-squares": least_squares,
+    "truncated-svd": truncated_svd,
+    "bounded-gradient": bounded_gradient,
+    "nullspace-prior": nullspace_prior,
+    "ridge": ridge,
+    "consistent": consistent,
 }
+WITHOUT_PRIOR = ("least-squares", "bounded-gradient")  # they need at least as many equations as unknowns
 
 
-def method_named(name: str) -> IdentificationMethod:
+def method_named(name: str) -> Solver:
     """Return a method.
 
     Raises:

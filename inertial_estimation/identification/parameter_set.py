@@ -1,154 +1,34 @@
-"""The unknowns of an identification and their relation to the standard parameters."""
+"""The unknowns of an identification and their relation to the standard parameters.
+
+A load fixed to a link is identified as a body of its own in addition to the bodies of the robot. Its ten
+parameters act through the columns of the body that carries it: with A_b the regressor of that body,
+
+    loaded recording:    dtau = A x + A_b X pi_load        unloaded recording:    dtau = A x
+
+so the load has a prior, a condition of physical consistency and a standard deviation of its own, none of
+which depends on the nominal inertia of the link. From recordings with the load alone, only their priors
+separate load and link (two recordings: Khalil, Gautier and Lemoine 2007).
+"""
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
-from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.friction_prior import friction_deviations
-from inertial_estimation.models.measurement_rows import Indices
-from inertial_estimation.models.mirrored_links import MirrorImage, mirror_image
+from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
+from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, transfer_matrix
 
-ODD_TERMS = (
-    "offset",
-    "coulomb_slope",
-    "balance_cos",
-)  # that change their sign with that of the joint's position
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Columns of E.
-
-    Attributes:
-        rows: Name of each standard parameter.
-        names: Name of each unknown: that of the standard parameter it moves by one.
-        E: Shape (p, n).
-    """
-
-    rows: tuple[str, ...]
-    names: tuple[str, ...]
-    E: Array
-
-
-def within_bodies(bodies: Sequence[BodyReference], names: tuple[str, ...], parameters: str) -> Columns:
-    """Return the columns of independent bodies and of all friction.
-
-    With "mass_com" the moments of inertia about the nominal centre of mass, a point fixed in the link, are
-    constant: the unknowns are the mass and its first moments about the link frame, and the moments of
-    inertia about that frame follow from them.
-
-    Args:
-        bodies: The bodies.
-        names: Names of the standard parameters, those of the bodies first.
-        parameters: "all" or "mass_com".
-    """
-    if parameters == "all":
-        return Columns(names, names, np.eye(len(names)))
-    n_body, n_friction = 10 * len(bodies), len(names) - 10 * len(bodies)
-    E = np.zeros((len(names), 4 * len(bodies) + n_friction))
-    for i, body in enumerate(bodies):
-        unit = np.array([1.0, *3 * [body.length]])  # pi_C counts lengths in units of body.length
-        about_com = body.to_link[:, :4] / unit
-        E[10 * i : 10 * i + 10, 4 * i : 4 * i + 4] = about_com @ linear_algebra.inv(about_com[:4])
-    E[n_body:, 4 * len(bodies) :] = np.eye(n_friction)
-    free = [name for i in range(len(bodies)) for name in names[10 * i : 10 * i + 4]]
-    return Columns(names, (*free, *names[n_body:]), E)
-
-
-def mirrored_columns(
-    robot: RobotModel,
-    bodies: Sequence[BodyReference],
-    friction: FrictionModel | None,
-    columns: Columns,
-    nominal: Array,
-    symmetry: Sequence[str],
-    friction_terms: Sequence[str],
-) -> tuple[Columns, Array, float]:
-    """Tie the parameters of links on the right to those of their mirror images on the left.
-
-    Args:
-        robot: The robot.
-        bodies: The bodies, those of both sides.
-        friction: Their friction.
-        columns: Columns without symmetry.
-        nominal: phi_nominal, shape (p,).
-        symmetry: Parts of link names, 'left=right' each.
-        friction_terms: Terms of the friction that mirrored joints have in common.
-
-    Returns:
-        The remaining columns, phi_nominal with the mean of both sides, and the largest relative difference
-            between the sides in the description.
-
-    Raises:
-        ConfigurationError: If no pair is found, or the links of one are no mirror images.
-    """
-    pairs = _pairs([body.link for body in bodies], symmetry)
-    E, nominal, kept = columns.E.copy(), nominal.copy(), np.ones(len(columns.names), dtype=bool)
-    index = {body.link: i for i, body in enumerate(bodies)}
-    row = {name: i for i, name in enumerate(columns.rows)}
-    asymmetry = 0.0
-    ties: list[tuple[Indices, Indices, Array]] = []
-    for left, right in pairs:
-        image = mirror_image(robot, left, right)
-        l_rows, r_rows = (np.arange(10 * index[link], 10 * index[link] + 10) for link in (left, right))
-        ties.append((l_rows, r_rows, image.parameters))
-        ties += _friction_ties(friction, friction_terms, image, row)
-    for l_rows, r_rows, M in ties:
-        own = linear_algebra.solve(M, nominal[r_rows])
-        size = np.abs(nominal[l_rows]).max()
-        asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - own).max()) / size if size else 0.0)
-        nominal[l_rows] = 0.5 * (nominal[l_rows] + own)
-        nominal[r_rows] = M @ nominal[l_rows]
-        kept &= ~(np.abs(E[r_rows]).max(axis=0) > 0.0)
-        E[r_rows] = M @ E[l_rows]
-    names = tuple(name for name, keep in zip(columns.names, kept, strict=True) if keep)
-    return Columns(columns.rows, names, E[:, kept]), nominal, asymmetry
-
-
-def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
-    pairs = []
-    for text in symmetry:
-        left, equals, right = text.partition("=")
-        if not (left and equals and right):
-            raise ConfigurationError(f"'{text}' in symmetry has not the form 'left=right'")
-        found = [
-            (link, link.replace(left, right))
-            for link in links
-            if left in link and link.replace(left, right) in links and link.replace(left, right) != link
-        ]
-        if not found:
-            raise ConfigurationError(
-                f"symmetry '{text}' pairs none of the identified links {listing(links)}; both sides must be "
-                "identified"
-            )
-        pairs += found
-    return pairs
-
-
-def _friction_ties(
-    friction: FrictionModel | None, terms: Sequence[str], image: MirrorImage, row: dict[str, int]
-) -> list[tuple[Indices, Indices, Array]]:
-    ties = []
-    for term in friction.terms if friction else ():
-        if term not in terms:
-            continue
-        left, right = (f"{joint}/{term}" for joint in (image.left_joint, image.right_joint))
-        if left in row and right in row:
-            sign = image.joint_sign if term in ODD_TERMS else 1.0
-            ties.append((np.array([row[left]]), np.array([row[right]]), np.array([[sign]])))
-    return ties
-
-
+ODD_TERMS = ("offset", "coulomb_slope", "balance_cos")  # change their sign with that of the joint's position
 BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
 FRICTION_UNITS = {
     "coulomb": "Nm",
@@ -161,6 +41,7 @@ FRICTION_UNITS = {
     "balance_sin": "Nm",
     "balance_cos": "Nm",
 }
+LOAD_SHARE = 0.3  # prior standard deviation of the mass of a load over the mass of the robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +77,10 @@ class ParameterSet:
         E: Shape (p, n).
         to_joint: Maps phi to parameters about the joint frames, which the regressor multiplies, shape (r, p);
             the body that carries the load contains it.
+        friction_sigma: Prior standard deviation of each friction parameter, shape (number of them,).
         asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
         to_joint_unloaded: The same without the load; None where no load is identified.
         payload: The load; None for none.
-        friction_sigma: Prior standard deviation of each friction parameter, shape (number of them,).
     """
 
     bodies: tuple[BodyReference, ...]
@@ -210,16 +91,16 @@ class ParameterSet:
     unknowns: tuple[str, ...]
     E: Array
     to_joint: Array
+    friction_sigma: Array
     asymmetry: float = 0.0
     to_joint_unloaded: Array | None = None
     payload: PayloadUnknowns | None = None
-    friction_sigma: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def friction_rows(self) -> range:
         """Positions of the friction parameters in phi."""
         first = 10 * len(self.bodies)
-        return range(first, first + (self.friction.size if self.friction else 0))
+        return range(first, first + len(self.friction_sigma))
 
     def standard(self, x: Array) -> Array:
         """Return phi of unknowns, shape (p,)."""
@@ -235,57 +116,49 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     """Resolve what is identified against a robot.
 
     Args:
-        config: Links, parameters, symmetry and friction.
+        config: Links, parameters, symmetry, friction and load.
         robot: The robot.
 
     Raises:
-        ConfigurationError: If a pattern matches no link or joint, or mirrored links are no mirror images.
+        ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or the
+            name of the load is taken.
+        ~inertial_estimation.errors.ModelError: If there is no link of the load.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
-    links = chosen_links(robot, config.links)
-    load = config.payload.link
-    joints = [robot.link_body(link).joint_id for link in (load, *links) if link]
-    if load and joints[0] not in joints[1:]:
+    links, load = chosen_links(robot, config.links), config.payload.link
+    if load and robot.link_body(load).joint_id not in [robot.link_body(link).joint_id for link in links]:
         links += (load,)  # the body that carries the load is always among the unknowns
     bodies = estimated_bodies(robot, links)
     friction, _known = friction_model(config.friction, robot, config.robot.nominal_friction)
-    names = tuple(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES)
-    units = BODY_UNITS * len(bodies)
-    nominal = np.concatenate([body.to_link @ body.nominal_C for body in bodies])
-    maps = [body.to_joint @ linear_algebra.inv(body.to_link) for body in bodies]
-    if friction:
-        names += friction.names
-        units += tuple(FRICTION_UNITS[term] for term in friction.parameter_terms)
-        nominal = np.concatenate((nominal, friction.nominal_values))
-    to_joint = np.eye(len(names))
-    for i, X in enumerate(maps):
-        to_joint[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = X
-    columns = within_bodies(bodies, names, config.parameters)
-    asymmetry = 0.0
-    if config.symmetry:
-        columns, nominal, asymmetry = mirrored_columns(
-            robot,
-            bodies,
-            friction,
-            Columns(names, columns.names, columns.E),
-            nominal,
-            config.symmetry,
-            config.symmetric_friction,
-        )
-    return ParameterSet(
-        bodies,
-        friction,
-        names,
-        units,
-        nominal,
-        columns.names,
-        columns.E,
-        to_joint,
-        asymmetry,
+    owners = friction.names if friction else ()
+    names = (*(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES), *owners)
+    E, unknowns = _within_bodies(bodies, names, config.parameters)
+    found = ParameterSet(
+        bodies=bodies,
+        friction=friction,
+        names=names,
+        units=(
+            *BODY_UNITS * len(bodies),
+            *(FRICTION_UNITS[term] for term in (friction.parameter_terms if friction else ())),
+        ),
+        nominal=np.concatenate(
+            [
+                *(body.to_link @ body.nominal_C for body in bodies),
+                friction.nominal_values if friction else np.zeros(0),
+            ]
+        ),
+        unknowns=unknowns,
+        E=E,
+        to_joint=block_diag(
+            *(body.to_joint @ linear_algebra.inv(body.to_link) for body in bodies), np.eye(len(owners))
+        ),
         friction_sigma=friction_deviations(friction, robot, config.friction.prior)
         if friction
         else np.zeros(0),
     )
+    if config.symmetry:
+        found = _mirrored(found, robot, config.symmetry, config.symmetric_friction)
+    return _with_payload(found, robot, config.payload) if load else found
 
 
 def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -307,9 +180,8 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
         if not hits:
             hint = did_you_mean(pattern, moving, "the model has")
             raise ConfigurationError(f"no moving link matches '{pattern}'{hint}")
-        exact = any(link == pattern for link in hits)
         for link in hits:
-            if exact and owner.get(moving[link], link) != link:
+            if pattern in hits and owner.get(moving[link], link) != link:
                 raise ConfigurationError(
                     f"links '{owner[moving[link]]}' and '{link}' belong to one rigid body; name one of them"
                 )
@@ -321,3 +193,115 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
             "'links' those to identify"
         )
     return tuple(owner[joint] for joint in sorted(owner))
+
+
+def _within_bodies(
+    bodies: Sequence[BodyReference], names: tuple[str, ...], parameters: str
+) -> tuple[Array, tuple[str, ...]]:
+    """Return E and the names of the unknowns, of independent bodies and all friction.
+
+    With "mass_com" the moments of inertia about the nominal centre of mass, a point fixed in the link, are
+    constant: the unknowns are the mass and its first moments about the link frame, and the moments of
+    inertia about that frame follow from them.
+    """
+    if parameters == "all":
+        return np.eye(len(names)), names
+    blocks = []
+    for body in bodies:
+        unit = np.array([1.0, *3 * [body.length]])  # pi_C counts lengths in units of body.length
+        about_com = body.to_link[:, :4] / unit
+        blocks.append(about_com @ linear_algebra.inv(about_com[:4]))
+    n_body = 10 * len(bodies)
+    free = [name for i in range(0, n_body, 10) for name in names[i : i + 4]]
+    return block_diag(*blocks, np.eye(len(names) - n_body)), (*free, *names[n_body:])
+
+
+def _mirrored(
+    parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[str], friction_terms: Sequence[str]
+) -> ParameterSet:
+    """Tie the parameters of links on the right to those of their mirror images on the left.
+
+    Args:
+        parameters: The unknowns without symmetry.
+        robot: The robot.
+        symmetry: Parts of link names, 'left=right' each.
+        friction_terms: Terms of the friction that mirrored joints have in common.
+
+    Raises:
+        ConfigurationError: If no pair is found, or the links of one are no mirror images.
+    """
+    row = {name: i for i, name in enumerate(parameters.names)}
+    ties: list[tuple[range, range, Array]] = []  # phi[right] = M phi[left]
+    for left, right in _pairs([body.link for body in parameters.bodies], symmetry):
+        image = mirror_image(robot, left, right)
+        first = (row[f"{link}/{PARAMETER_NAMES[0]}"] for link in (left, right))
+        l_rows, r_rows = (range(i, i + 10) for i in first)
+        ties.append((l_rows, r_rows, image.parameters))
+        for term in friction_terms:
+            own, other = (row.get(f"{joint}/{term}") for joint in (image.left_joint, image.right_joint))
+            if own is not None and other is not None:
+                sign = image.joint_sign if term in ODD_TERMS else 1.0
+                ties.append((range(own, own + 1), range(other, other + 1), np.array([[sign]])))
+    E, nominal, asymmetry = parameters.E.copy(), parameters.nominal.copy(), 0.0
+    kept = np.ones(E.shape[1], dtype=bool)
+    for l_rows, r_rows, M in ties:
+        own = linear_algebra.solve(M, nominal[r_rows])
+        size = np.abs(nominal[l_rows]).max()
+        asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - own).max()) / size if size else 0.0)
+        nominal[l_rows] = 0.5 * (nominal[l_rows] + own)
+        nominal[r_rows] = M @ nominal[l_rows]
+        kept &= ~(np.abs(E[r_rows]).max(axis=0) > 0.0)
+        E[r_rows] = M @ E[l_rows]
+    names = tuple(name for name, keep in zip(parameters.unknowns, kept, strict=True) if keep)
+    return replace(parameters, nominal=nominal, unknowns=names, E=E[:, kept], asymmetry=asymmetry)
+
+
+def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in symmetry:
+        left, equals, right = text.partition("=")
+        if not (left and equals and right):
+            raise ConfigurationError(f"'{text}' in symmetry has not the form 'left=right'")
+        images = [(link, link.replace(left, right)) for link in links]
+        found = [(link, image) for link, image in images if image in links and image != link]
+        if not found:
+            raise ConfigurationError(
+                f"symmetry '{text}' pairs none of the identified links {listing(links)}; both sides must be "
+                "identified"
+            )
+        pairs += found
+    return pairs
+
+
+def _with_payload(parameters: ParameterSet, robot: RobotModel, config: PayloadConfig) -> ParameterSet:
+    """Add the ten parameters of a load about its link's frame at the end of the unknowns.
+
+    Raises:
+        ConfigurationError: If the link is not part of an identified body, or the name of the load is taken.
+    """
+    carrier = robot.link_body(config.link)
+    body = next((i for i, b in enumerate(parameters.bodies) if b.joint_id == carrier.joint_id), None)
+    if body is None:
+        raise ConfigurationError(f"link '{config.link}' of the payload belongs to no identified body")
+    name = f"{config.link}_payload"
+    if name in robot.link_names:
+        raise ConfigurationError(
+            f"the description already has a link '{name}', the load of an earlier identification: remove it, "
+            "or name another link as 'payload.link'"
+        )
+    to_joint = np.hstack((parameters.to_joint, np.zeros((len(parameters.to_joint), 10))))
+    loaded = to_joint.copy()
+    loaded[10 * body : 10 * body + 10, -10:] = transfer_matrix(carrier.T_JL)
+    names = tuple(f"{name}/{parameter}" for parameter in PARAMETER_NAMES)
+    size = np.array([1.0, *3 * [config.reach], *6 * [config.reach**2]])
+    return replace(
+        parameters,
+        names=parameters.names + names,
+        units=parameters.units + BODY_UNITS,
+        nominal=np.concatenate((parameters.nominal, np.zeros(10))),
+        unknowns=parameters.unknowns + names,
+        E=block_diag(parameters.E, np.eye(10)),
+        to_joint=loaded,
+        to_joint_unloaded=to_joint,
+        payload=PayloadUnknowns(config.link, name, LOAD_SHARE * robot.total_mass * size),
+    )

@@ -11,7 +11,6 @@ deviation of 1 / (2 sqrt(w)) of the mass near nominal. Its second-order part, ||
 
 import numpy as np
 
-from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -20,9 +19,9 @@ from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 THINNEST_SHARE = 0.1  # of a body's size: a thinner one is a placeholder and expected to be this thick
 
 
-def body_weight(config: MethodConfig) -> float:
-    """Return w, the weight of the divergence."""
-    return 1.0 / (2.0 * config.mass_deviation) ** 2
+def body_weight(mass_deviation: float) -> float:
+    """Return w, the weight of the divergence, from the relative standard deviation of the masses."""
+    return 1.0 / (2.0 * mass_deviation) ** 2
 
 
 def body_slopes(parameters: ParameterSet) -> tuple[Array, Array]:
@@ -63,18 +62,18 @@ def linear_rows(parameters: ParameterSet) -> Array:
     return rows
 
 
-def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
+def prior_factor(parameters: ParameterSet, mass_deviation: float) -> Array:
     """Return upper triangular T such that T x has unit covariance; ||T x||^2 is twice the cost of the prior.
 
     Args:
         parameters: The unknowns.
-        config: Deviation of the bodies.
+        mass_deviation: Relative standard deviation of the masses.
 
     Returns:
         Shape (n, n), regular.
     """
     slopes = body_slopes(parameters)[1][: len(parameters.bodies)]
-    bodies = np.sqrt(body_weight(config)) * slopes.transpose(0, 2, 3, 1).reshape(-1, slopes.shape[1])
+    bodies = np.sqrt(body_weight(mass_deviation)) * slopes.transpose(0, 2, 3, 1).reshape(-1, slopes.shape[1])
     return linear_algebra.triangular_factor(np.vstack((bodies, linear_rows(parameters))))
 
 
@@ -92,7 +91,7 @@ def posterior_covariance(R: Array, T: Array) -> Array:
     return covariance
 
 
-def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:
+def typical_deviations(parameters: ParameterSet, mass_deviation: float) -> Array:
     """Return the prior standard deviation of each unknown in its unit, shape (n,)."""
-    deviations: Array = np.linalg.norm(linear_algebra.inv(prior_factor(parameters, config)), axis=1)
+    deviations: Array = np.linalg.norm(linear_algebra.inv(prior_factor(parameters, mass_deviation)), axis=1)
     return deviations

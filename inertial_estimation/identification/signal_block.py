@@ -1,4 +1,4 @@
-"""Blocks of uniformly sampled measurements, in which a recording streams through the identification."""
+"""Stretches of uniformly sampled measurements, in which a recording streams through the identification."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,15 +13,11 @@ SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 @dataclass(frozen=True, eq=False)
 class SignalBlock:
-    """Samples at a constant rate, in the model's joint order; arrays are not copied.
-
-    Consecutive blocks of one stretch follow each other without overlap; after a gap in the recording, or
-    where samples were dropped (NaN), a block is marked as not continuing the last one.
+    """Samples at a constant rate without a gap, in the model's joint order; arrays are not copied.
 
     Attributes:
         start_ns: Stamp of the first sample [ns].
         step_s: Time between samples [s].
-        continues: Whether the first sample is one step after the last sample of the block before.
         q: Joint positions [rad], shape (k, n_joints).
         v: Joint velocities [rad/s], shape (k, n_joints), or None where not measured.
         tau: Joint torques [Nm], shape (k, n_joints), or None where not measured.
@@ -32,7 +28,6 @@ class SignalBlock:
 
     start_ns: int
     step_s: float
-    continues: bool
     q: Array
     v: Array | None = None
     tau: Array | None = None
@@ -40,17 +35,11 @@ class SignalBlock:
     w_I: Array | None = None
     wrenches: Array | None = None
 
-    def part(self, first: int, end: int, *, continues: bool) -> "SignalBlock":
-        """Return some consecutive samples.
-
-        Args:
-            first: Number of the first sample.
-            end: Number after that of the last sample; larger than `first`.
-            continues: Whether the samples continue the block before.
-        """
+    def part(self, first: int, end: int) -> "SignalBlock":
+        """Return consecutive samples, from number `first` to before `end`, which is larger."""
         values = {name: getattr(self, name) for name in SIGNALS}
         cut = {name: array[first:end] for name, array in values.items() if array is not None}
-        return replace(self, start_ns=int(self.stamps_ns[first]), continues=continues, **cut)
+        return replace(self, start_ns=int(self.stamps_ns[first]), **cut)
 
     @property
     def size(self) -> int:
@@ -65,22 +54,14 @@ class SignalBlock:
 
 
 def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
-    """Yield the stretches of a block in which every signal is finite.
-
-    Args:
-        block: Samples, which may contain NaN.
-
-    Yields:
-        The block itself if all samples are finite, otherwise its finite parts; all but the first are marked
-            as not continuing.
-    """
-    signals = [values for name in SIGNALS if (values := getattr(block, name)) is not None]
+    """Yield the stretches of a block in which every signal is finite; the block itself if all samples are."""
     good = np.ones(block.size, dtype=bool)
-    for values in signals:
-        good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
-    if good.all():
+    for name in SIGNALS:
+        if (values := getattr(block, name)) is not None:
+            good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if block.size and good.all():
         yield block
         return
     edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
     for first, end in edges.reshape(-1, 2).tolist():
-        yield block.part(first, end, continues=block.continues and first == 0)
+        yield block.part(first, end)

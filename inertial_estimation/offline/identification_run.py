@@ -1,11 +1,11 @@
 """Runs an identification on streamed recordings, and keeps a stretch of each for figures."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import InconsistentInertiaError, MeasurementError, RecordingError, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
@@ -19,10 +19,12 @@ from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.measurement_rows import BASE_ROWS
-from inertial_estimation.offline.signal_blocks import BlockStream, split_block
+from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
+
+SHOWN_S = 10.0  # length of the part of the data that is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +89,10 @@ def block_stream(
     return BlockStream(
         recording,
         topics,
-        identifier.sensed,
+        identifier.row_model.sensed,
         config.robot,
-        velocities=identifier.need_velocity,
-        efforts=identifier.need_effort,
+        velocities=identifier.row_model.need_velocity,
+        efforts=identifier.row_model.need_effort,
         max_gap_s=gap,
     )
 
@@ -123,37 +125,28 @@ def run_identification(
         ~inertial_estimation.errors.InertialEstimationError: If the identifier raises one.
     """
     origins: dict[str, int] = {}
-    fitted, judged = _Stretch(origins), _Stretch(origins)
-    fitted_streams = (*training, *unloaded)
-    for stream in fitted_streams:
-        sides = [0, 0]
-        bare = stream in unloaded
-        for block, later in _divided(_read(stream, progress), split_s):
-            stretch, push = (judged, identifier.push_validation) if later else (fitted, identifier.push)
-            push(block, unloaded=bare)
+    figures = _Liveliest(origins), _Liveliest(origins)  # of the fitted data, and of those to judge by
+    for stream in (*training, *unloaded, *validation):
+        sides, bare = [0, 0], stream in unloaded
+        judges = stream in validation
+        for block, later in _divided(stream.blocks(_of(progress, stream)), None if judges else split_s):
+            later |= judges
+            identifier.push(block, unloaded=bare, validation=later)
             if not bare:
-                stretch.look_at(block, stream.name)
+                figures[later].look_at(block, stream.name)
             sides[later] += block.size
         if split_s is not None and not all(sides):
             raise RecordingError(
                 f"--split at {split_s:g} s leaves {sides[0]} samples of '{stream.name}' to fit and "
                 f"{sides[1]} to validate by, expected some of both"
             )
-    for stream in validation:
-        for block in _read(stream, progress):
-            identifier.push_validation(block)
-            judged.look_at(block, stream.name)
-    report = _completed(identifier.report(methods, chosen), fitted_streams, validation, split_s is not None)
+    report = _completed(
+        identifier.report(methods, chosen), (*training, *unloaded), validation, split_s is not None
+    )
     result = report.methods[report.chosen]
     urdf, refusal = _description(identifier, report)
-    return IdentificationRun(
-        report,
-        urdf,
-        refusal,
-        identifier.model(result),
-        fitted.trace(identifier, result, report.row_names),
-        judged.trace(identifier, result, report.row_names),
-    )
+    traces = (figure.trace(identifier, result) for figure in figures)
+    return IdentificationRun(report, urdf, refusal, identifier.model(result), *traces)
 
 
 def nominal_error(rows: Sequence[RowError]) -> float:
@@ -170,31 +163,29 @@ def nominal_error(rows: Sequence[RowError]) -> float:
     return math.hypot(*(row.rms_nominal for row in chosen)) / measured if measured > 0.0 else math.nan
 
 
-def _read(stream: BlockStream, progress: Callable[[str, float], None] | None) -> Iterator[SignalBlock]:
-    tell = None if progress is None else lambda done_s: progress(stream.name, done_s)
-    return stream.blocks(tell)
+def _of(progress: Callable[[str, float], None] | None, stream: BlockStream) -> Callable[[float], None] | None:
+    return None if progress is None else lambda done_s: progress(stream.name, done_s)
 
 
 def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[tuple[SignalBlock, bool]]:
     """Yield blocks and whether they follow the split; all later ones do, even if the clock jumps back."""
-    cut_ns: int | None = None
-    behind = False
+    cut_ns, behind = None, False
     for block in blocks:
         if split_s is None or behind:
             yield block, behind
             continue
         if cut_ns is None:
             cut_ns = block.start_ns + round(split_s * NANOSECONDS)
-        early, late = split_block(block, cut_ns)
-        if early is not None:
-            yield early, False
-        if late is not None:
+        at = int(np.searchsorted(block.stamps_ns, cut_ns))
+        if at > 0:
+            yield block.part(0, at), False
+        if at < block.size:
             behind = True
-            yield replace(late, continues=False), True
+            yield block.part(at, block.size), True
 
 
-class _Stretch:
-    """Keeps only the block with the most motion, so that memory does not grow with the recordings."""
+class _Liveliest:
+    """Keeps only the part of the data with the most motion, so that memory does not grow with them."""
 
     def __init__(self, origins: dict[str, int]) -> None:
         """Begin with none; `origins` holds the first stamp of every recording and is added to [ns]."""
@@ -204,29 +195,26 @@ class _Stretch:
         self._origins = origins
 
     def look_at(self, block: SignalBlock, name: str) -> None:
+        """Take a block of a recording of a name."""
         self._origins.setdefault(name, block.start_ns)
-        motion = float(np.sum(np.diff(block.q, axis=0) ** 2)) / block.step_s
-        if motion > self._motion:
-            self._block, self._motion, self._name = block, motion, name
+        size = max(round(SHOWN_S / block.step_s), 1)
+        for first in range(0, block.size, size):
+            part = block.part(first, first + size)
+            motion = float(np.sum(np.diff(part.q, axis=0) ** 2))
+            if motion > self._motion:
+                self._block, self._motion, self._name = part, motion, name
 
-    def trace(
-        self, identifier: Identifier, method: MethodResult, names: tuple[str, ...]
-    ) -> TorqueTrace | None:
+    def trace(self, identifier: Identifier, method: MethodResult) -> TorqueTrace | None:
+        """Return the rows of that part; None where it gives none."""
         if self._block is None:
             return None
         try:
-            rows = identifier.rows(replace(self._block, continues=False))
+            rows = identifier.rows(self._block)
         except MeasurementError:  # too short to draw
             return None
-        times = _seconds(rows.stamps_ns, self._origins[self._name])
-        nominal = rows.predicted(np.zeros(len(method.x)))
-        identified = rows.predicted(method.x)
-        return TorqueTrace(self._name, times, names, rows.measured, nominal, identified)
-
-
-def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
-    elapsed: Array = seconds(stamps_ns - origin_ns)
-    return elapsed
+        times: Array = seconds(rows.stamps_ns - self._origins[self._name])
+        names, nominal = identifier.row_model.row_names, rows.predicted(np.zeros(len(method.x)))
+        return TorqueTrace(self._name, times, names, rows.measured, nominal, rows.predicted(method.x))
 
 
 def _completed(
@@ -245,11 +233,10 @@ def _completed(
 
 
 def _dropped(summary: DataSummary, streams: Sequence[BlockStream]) -> DataSummary:
-    total: dict[str, int] = dict(summary.dropped)
+    total = Counter(summary.dropped)
     for stream in streams:
-        for reason, count in stream.dropped.items():
-            total[reason] = total.get(reason, 0) + count
-    return replace(summary, dropped=total)
+        total.update(stream.dropped)
+    return replace(summary, dropped=dict(total))
 
 
 def _description(identifier: Identifier, report: IdentificationReport) -> tuple[str | None, str]:

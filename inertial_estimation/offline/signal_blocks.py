@@ -1,9 +1,8 @@
-"""A recording as a stream of uniformly sampled blocks, in memory that does not grow with it."""
+"""A recording as a stream of uniformly sampled stretches, in memory that does not grow with it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,16 @@ from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-BLOCK_S = 10.0  # length of a block [s]
+LONGEST_S = 60.0  # of a stretch: a longer one is cut, which costs the rows near the cut
 WAIT_S = 1.5  # of silence from which no joint state waits for an input; else for half of it [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 REPORT_MESSAGES = 2000  # messages between two reports of the progress
-CHUNK_ROWS = 2000  # samples that are collected before they are resampled
 FEWEST_ROWS_FOR_STEP = 200  # samples to find a step from
 GAPS = "gaps, where a new stretch begins"
 
 
 class BlockStream:
-    """Reads a recording once in the order of its log and yields blocks.
+    """Reads a recording once in the order of its log and yields stretches without a gap.
 
     Messages are taken as online (`RobotInputs`): joint states in parts, units, clocks, frames, delays, even
     stamps. Joint states set the times, at which the IMU and wrenches are interpolated; samples that lack one
@@ -56,7 +54,6 @@ class BlockStream:
         velocities: bool = False,
         efforts: bool = True,
         max_gap_s: float | None = None,
-        block_s: float = BLOCK_S,
     ) -> None:
         """Connect the topics.
 
@@ -68,7 +65,6 @@ class BlockStream:
             velocities: Whether blocks hold joint velocities.
             efforts: Whether they hold joint torques.
             max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
-            block_s: Length of a block [s].
 
         Raises:
             RecordingError: If a topic is missing or of another type.
@@ -91,7 +87,7 @@ class BlockStream:
         )
         self._axes = SensorAxes(setup, self._inputs)
         self._left_out: Counter[str] = Counter()
-        self._grid = _Grid(round(gap * NANOSECONDS), block_s)
+        self._grid = _Grid(round(gap * NANOSECONDS))
         self._takers = connect(self._inputs, recording, topics)
 
     @property
@@ -126,16 +122,16 @@ class BlockStream:
         for number, message in enumerate(recording.unread(list(self._takers))):
             self._takers[message.topic](message, message.log_ns + offset_ns)
             for sample in self._inputs.ready():
-                yield from map(self._block, self._complete(sample))
+                yield from self._blocks(self._complete(sample))
             if number % REPORT_MESSAGES == 0 and progress is not None:
                 progress(seconds(message.log_ns - recording.start_ns))
             if joints.drops.total >= MOST_DROPPED_AT_START and not len(joints.ring):
                 break
-        yield from map(self._block, self._grid.rest())
+        yield from self._blocks(self._grid.rest())
         if not self.samples:
             raise RecordingError(self._nothing())
 
-    def _complete(self, sample: AlignedSample) -> Iterator["_Piece"]:
+    def _complete(self, sample: AlignedSample) -> Iterator["_Stretch"]:
         """Put a sample into the grid if it lacks nothing; yield what the grid has made."""
         joints = self._inputs.joints
         for name in sample.missing:
@@ -154,23 +150,20 @@ class BlockStream:
             yield from self._grid.rest()
         yield from self._grid.push(sample.time_ns, np.concatenate(parts))
 
-    def _block(self, piece: "_Piece") -> SignalBlock:
-        """Return rows of the grid as a block."""
-        n, columns = self._setup.robot.n_joints, iter(piece.rows.T)
-
-        def take(width: int) -> Array:
-            return np.ascontiguousarray(np.array([next(columns) for _ in range(width)]).T)
-
-        q = take(n)
-        v = take(n) if self._velocities else None
-        tau = take(n) if self._efforts else None
-        f_I, w_I = (take(3), take(3)) if IMU in self._inputs.streams else (None, None)
-        m = len(self._contacts)
-        wrenches = take(6 * m).reshape(-1, m, 6) if m else None
-        self.samples += len(q)
-        return SignalBlock(
-            piece.start_ns, seconds(piece.step_ns), piece.continues, q, v, tau, f_I, w_I, wrenches
-        )
+    def _blocks(self, stretches: Iterable["_Stretch"]) -> Iterator[SignalBlock]:
+        """Yield stretches of the grid as blocks."""
+        n, m = self._setup.robot.n_joints, len(self._contacts)
+        imu = 3 if IMU in self._inputs.streams else 0
+        widths = {"q": n, "v": n * self._velocities, "tau": n * self._efforts}
+        widths |= {"f_I": imu, "w_I": imu, "wrenches": 6 * m}
+        for start_ns, step_ns, rows in stretches:
+            ends = np.cumsum(list(widths.values()))[:-1]
+            columns = dict(zip(widths, np.split(rows, ends, axis=1), strict=True))
+            signals = {name: np.ascontiguousarray(one) for name, one in columns.items() if widths[name]}
+            if m:
+                signals["wrenches"] = signals["wrenches"].reshape(-1, m, 6)
+            self.samples += len(rows)
+            yield SignalBlock(start_ns, seconds(step_ns), **signals)
 
     def _nothing(self) -> str:
         streams, dropped = self._inputs.streams.items(), self.dropped
@@ -185,90 +178,36 @@ class BlockStream:
         return "; ".join((good, *hints))
 
 
-class _Piece(NamedTuple):
-    """Rows of the grid, one after another."""
-
-    start_ns: int  # time of the first one
-    step_ns: float
-    continues: bool  # whether the first is one step after the last of the piece before
-    rows: Array
+_Stretch = tuple[int, float, Array]
+"""Time of the first row [ns], time between rows [ns], and the rows."""
 
 
 class _Grid:
-    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new stretch.
+    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new stretch."""
 
-    How many rows are resampled at once does not change the result.
-    """
-
-    def __init__(self, gap_ns: int, block_s: float) -> None:
+    def __init__(self, gap_ns: int) -> None:
         """Begin without a row; neighbours at most a gap [ns] apart are interpolated between."""
-        self._gap_ns, self._block_s = gap_ns, block_s
-        self.step_ns, self.gaps = 0.0, 0  # not known before there are some rows; number of gaps
-        self._times, self._rows = list[int](), list[Array]()  # not yet resampled, and the last one that is
-        self._origin, self._index = 0, 0  # time of the first sample of a stretch [ns]; number of the next one
-        self._made, self._size, self._begun = list[Array](), 0, 0  # of the next piece; number of its first
+        self._gap_ns, self._step_ns, self.gaps = gap_ns, 0.0, 0
+        self._times, self._rows = list[int](), list[Array]()
 
-    def push(self, time_ns: int, row: Array) -> Iterator[_Piece]:
-        """Take a row after those before; yield pieces that are complete."""
-        if self._times and time_ns - self._times[-1] > self._gap_ns:
-            self.gaps += 1
-            yield from self.rest()
+    def push(self, time_ns: int, row: Array) -> Iterator[_Stretch]:
+        """Take a row after those before; yield a stretch that is complete."""
+        if self._times:
+            is_gap = time_ns - self._times[-1] > self._gap_ns
+            self.gaps += is_gap
+            if is_gap or time_ns - self._times[0] >= LONGEST_S * NANOSECONDS:
+                yield from self.rest()
         self._times.append(time_ns)
         self._rows.append(row)
-        if len(self._times) >= CHUNK_ROWS:
-            yield from self._resample()
 
-    def rest(self) -> Iterator[_Piece]:
+    def rest(self) -> Iterator[_Stretch]:
         """Yield what is left, and begin a new stretch."""
-        if self._times:
-            yield from self._resample()
-            yield from self._piece()
-        self._times, self._rows, self._index, self._begun = [], [], 0, 0
-
-    def _resample(self) -> Iterator[_Piece]:
-        times = np.array(self._times, dtype=np.int64)
-        if not self.step_ns:
-            self.step_ns = float(np.median(np.diff(times[:FEWEST_ROWS_FOR_STEP]))) if len(times) > 1 else 0.0
-        if not self.step_ns:
-            return
-        if not self._index:
-            self._origin = self._times[0]
-        rows, most = np.array(self._rows), max(round(self._block_s * NANOSECONDS / self.step_ns), 1)
-        count = int((self._times[-1] - self._origin) / self.step_ns + 1e-9) + 1 - self._index
-        steps = np.round((self._index + np.arange(count)) * self.step_ns).astype(np.int64)
-        made = interpolated(steps.astype(float), (times - self._origin).astype(float), rows)
-        self._index += count
-        self._times, self._rows = self._times[-1:], self._rows[-1:]
-        while len(made):
-            room = most - self._size
-            self._made.append(made[:room])
-            self._size += len(self._made[-1])
-            made = made[room:]
-            if self._size == most:
-                yield from self._piece()
-
-    def _piece(self) -> Iterator[_Piece]:
-        if self._made:
-            start_ns = self._origin + round(self._begun * self.step_ns)
-            yield _Piece(start_ns, self.step_ns, self._begun > 0, np.concatenate(self._made))
-        self._begun += self._size
-        self._made, self._size = [], 0
-
-
-def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, SignalBlock | None]:
-    """Cut a block in two: samples before a time, and from it on.
-
-    Args:
-        block: The block.
-        time_ns: Where to cut [ns].
-
-    Returns:
-        The two parts, None where empty; the second, if both are there, continues nothing.
-    """
-    at = int(np.searchsorted(block.stamps_ns, time_ns))
-    if at == 0:
-        return None, block
-    if at == block.size:
-        return block, None
-    before = block.part(0, at, continues=block.continues)
-    return before, block.part(at, block.size, continues=False)
+        times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows)
+        self._times, self._rows = [], []
+        if not self._step_ns and len(times) > 1:
+            self._step_ns = float(np.median(np.diff(times[:FEWEST_ROWS_FOR_STEP])))
+        if self._step_ns and len(times):
+            after = (times - times[0]).astype(float)
+            count = int(after[-1] / self._step_ns + 1e-9) + 1
+            steps = np.round(np.arange(count) * self._step_ns)
+            yield int(times[0]), self._step_ns, interpolated(steps, after, rows)

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.identification import block_scatter
-from inertial_estimation.identification.block_scatter import BlockScatter
-from inertial_estimation.identification.equation_stack import EquationStack
-from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification import equations
+from inertial_estimation.identification.equations import EquationStack
+from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
 ARM = "ur10_joint_limited_robot"
@@ -74,12 +73,11 @@ def block(rng, times, rows=2, unknowns=3, correlated_s=0.0, start_s=0.0):
 
 
 def inflation(blocks, *, pooled=False, rows=2, unknowns=3):
-    stack, scatter = EquationStack(tuple("ab"[:rows]), unknowns), BlockScatter(rows, unknowns, pooled=pooled)
+    stack = EquationStack(tuple("ab"[:rows]), unknowns, pooled=pooled)
     for one in blocks:
         stack.add(one)
-        scatter.add(one)
     sigma = np.ones(rows)
-    return scatter.inflation(sigma, stack.reduced(sigma), 1e-6 * np.eye(unknowns)), scatter
+    return stack.scatter.inflation(sigma, stack.reduced(sigma), 1e-6 * np.eye(unknowns)), stack.scatter
 
 
 def test_it_is_the_number_of_rows_in_an_independent_one():
@@ -105,7 +103,7 @@ def test_the_division_of_the_data_and_the_memory_do_not_matter(monkeypatch, pool
     one, _ = inflation([whole], pooled=pooled)
     many, _ = inflation(parts, pooled=pooled)
     assert many == pytest.approx(one, rel=1e-9)
-    monkeypatch.setattr(block_scatter, "MEMORY", 40 * 8 * (1 if pooled else 2) * 16)
+    monkeypatch.setattr(equations, "MEMORY", 40 * 8 * (1 if pooled else 2) * 16)
     tight, scatter = inflation([whole], pooled=pooled)
     assert len(scatter._blocks) <= 40
     rho = np.exp(-0.01 / 0.1)
@@ -122,10 +120,3 @@ def test_too_little_data_or_no_noise_tell_nothing():
     value = exact.regressor @ x
     clean = RowBlock(exact.stamps_ns, exact.regressor, value, value, exact.used, 3000, exact.friction)
     assert inflation([clean])[0] == 1.0
-
-
-def test_recordings_one_after_the_other_share_no_block():
-    """A clock that jumps, either way, ends a block."""
-    rng = np.random.default_rng(5)
-    _value, scatter = inflation([block(rng, 30, start_s=start) for start in (0.0, 100.0, 50.0, 0.1)])
-    assert len(scatter._blocks) == 4

@@ -27,7 +27,7 @@ def wrist(make_scene):
 def wrist_error(identifier, fitted, other) -> tuple[float, dict[str, float]]:
     """Error of the fifth joint on other data, relative to its torque, and the friction."""
     identifier.push(fitted)
-    identifier.push_validation(other)
+    identifier.push(other, validation=True)
     result = identifier.report(["consistent"]).methods["consistent"]
     row = next(row for row in result.validation if row.row == "wrist_2_joint")
     return row.rms / row.rms_measured, dict(result.friction)

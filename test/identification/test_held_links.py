@@ -90,4 +90,4 @@ def test_mirrored_links_are_freed_in_pairs(make_scene):
     config = build_config(IdentificationConfig, values)
     identifier = Identifier(config, scene.urdf)
     robot = robot_from_config(config.robot, scene.urdf).robot
-    assert len(identifier._freed.links) == robot.model.njoints - 1 - 2
+    assert len(identifier._held_links) == robot.model.njoints - 1 - 2

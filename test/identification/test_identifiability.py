@@ -7,11 +7,10 @@ import pinocchio as pin
 import pytest
 from scipy.stats import chi2
 
-from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.equations import EquationStack, ReducedEquation
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.reduced_equation import ReducedEquation
-from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 
 
@@ -53,9 +52,9 @@ def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
     identifier = scene.identifier()
     rng = np.random.default_rng(0)
     q, v, a = (rng.normal(size=(200, identifier.robot.n_joints)) for _ in range(3))
-    rows = identifier._models.loaded.measurement.rows(MeasuredState(q, v, a))
-    stack = EquationStack(identifier.row_names, 30)
-    A = rows.regressor @ identifier._models.loaded.to_unknowns
+    rows = identifier.row_model.measurement.rows(MeasuredState(q, v, a))
+    stack = EquationStack(identifier.row_model.row_names, 30)
+    A = rows.regressor @ identifier.parameters.to_joint @ identifier.parameters.E
     used, none = np.ones((200, 3), bool), np.zeros((200, 3, 2))
     stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, used, 200.0, none))
     space = IdentifiableSpace.of(stack.reduced(np.ones(3)), identifier._typical)
@@ -111,7 +110,7 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
     for _ in range(trials):
         identifier = scene.identifier()
         tau = clean.tau + 0.2 * rng.normal(size=clean.tau.shape)
-        identifier.push(type(clean)(clean.start_ns, clean.step_s, False, clean.q, clean.v, tau))
+        identifier.push(replace(clean, tau=tau))
         found = identifier.report(["nullspace-prior"]).methods["nullspace-prior"].parameters
         error = np.array([p.value for p in found]) - truth
         sigma = np.array([p.sigma for p in found])
@@ -154,10 +153,10 @@ def test_row_weights_find_the_noise_of_each_row(make_scene):
     block = scene.recording(identifier, x, 3, seconds=3.0)
     levels = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.05])
     tau = block.tau + levels * np.random.default_rng(0).normal(size=block.tau.shape)
-    identifier.push(type(block)(block.start_ns, block.step_s, False, block.q, block.v, tau))
+    identifier.push(replace(block, tau=tau))
     report = identifier.report(["least-squares"])
     share = report.row_sigma / levels
     assert share / share.mean() == pytest.approx(1.0, abs=0.25)
     alike = scene.identifier(weighting="none")
-    alike.push(type(block)(block.start_ns, block.step_s, False, block.q, block.v, tau))
+    alike.push(replace(block, tau=tau))
     assert np.ptp(alike.report(["least-squares"]).row_sigma) == 0.0

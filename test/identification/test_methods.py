@@ -25,7 +25,7 @@ def noisy(make_scene, random_deviation):
     x = random_deviation(identifier, np.random.default_rng(3))
     block = scene.recording(identifier, x, 5, seconds=1.5, scale=0.5, torque_noise=NOISE)
     identifier.push(block)
-    identifier.push_validation(scene.recording(identifier, x, 6, seconds=1.0, torque_noise=NOISE))
+    identifier.push(scene.recording(identifier, x, 6, seconds=1.0, torque_noise=NOISE), validation=True)
     return scene, identifier, identifier.report(list(METHODS)), block
 
 
@@ -50,11 +50,12 @@ def test_consistent_is_consistent_and_writes_a_urdf_that_reads_back(noisy):
         assert again == pytest.approx(body.inertia.vector, abs=1e-9)
 
 
-def test_bounded_gradient_keeps_its_bounds(noisy):
+def test_bounded_gradient_keeps_its_bounds(noisy, monkeypatch):
     scene, _identifier, report, block = noisy
     free = report.methods["least-squares"]
     for smallest in (0.01, 3.5):
-        identifier = scene.identifier(methods__smallest_mass=smallest)
+        monkeypatch.setattr(methods, "SMALLEST_MASS", smallest)
+        identifier = scene.identifier()
         identifier.push(block)
         result = identifier.report(["bounded-gradient"]).methods["bounded-gradient"]
         assert min(body.inertia.mass for body in result.bodies) >= smallest - 1e-12
@@ -68,14 +69,14 @@ def test_bounded_gradient_comes_near_to_the_best_within_its_bounds(noisy):
     scene, _identifier, _report, block = noisy
     identifier = scene.identifier(links=["panda_link7"])
     identifier.push(block)
-    config, given = identifier._config.methods, identifier.parameters
+    given = identifier.parameters
     sigma = identifier.report(["ridge"]).row_sigma
-    stack = identifier._training.stack
+    stack = identifier._training.stacks[0]
     equation = stack.reduced(sigma * np.sqrt(stack.correlation))
     lower = np.array([-np.inf] * len(given.unknowns))
     for i, name in enumerate(given.unknowns):
         if name.endswith("/m"):
-            lower[i] = config.smallest_mass - given.nominal[i]
+            lower[i] = methods.SMALLEST_MASS - given.nominal[i]
         elif name.endswith(BOUNDED):
             lower[i] = 0.0
     units = identifier._typical
@@ -113,7 +114,7 @@ def test_nothing_moves_what_the_data_do_not_see(noisy):
 
 def test_nullspace_prior_stays_nearer_to_nominal_than_least_squares(noisy):
     _scene, identifier, report, _block = noisy
-    T = prior_factor(identifier.parameters, identifier._config.methods)
+    T = prior_factor(identifier.parameters, identifier._config.methods.mass_deviation)
     far, near = (np.linalg.norm(T @ report.methods[name].x) for name in ("least-squares", "nullspace-prior"))
     assert near < far
 
@@ -166,7 +167,7 @@ def test_no_possible_body_fits_better_than_consistent(noisy):
     identifier = scene.identifier(links=["panda_link7"], friction__joints=[])
     identifier.push(block)
     report, given = identifier.report(["consistent"]), identifier.parameters
-    stack, L = identifier._training.stack, np.linalg.cholesky(pseudo_inertia(given.nominal))
+    stack, L = identifier._training.stacks[0], np.linalg.cholesky(pseudo_inertia(given.nominal))
     equation = stack.reduced(report.row_sigma * np.sqrt(stack.correlation * report.inflation))
     weight, lower = 1.0 / (2.0 * identifier._config.methods.mass_deviation) ** 2, np.tril_indices(4)
 
@@ -186,32 +187,29 @@ def test_no_possible_body_fits_better_than_consistent(noisy):
     assert reached == pytest.approx(best, rel=1e-3)
 
 
-def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
+@pytest.mark.parametrize(
+    ("method", "limit", "steps", "said"),
+    [
+        ("bounded-gradient", "MOST_ITERATIONS", 20, "stopped before convergence"),
+        ("consistent", "MOST_NEWTON_STEPS", 1, "above the least"),
+    ],
+)
+def test_a_solver_cut_short_says_so(noisy, monkeypatch, method, limit, steps, said):
     scene, _identifier, report, block = noisy
-    assert all(not result.unfinished for result in report.methods.values())
-    monkeypatch.setattr(methods, "MOST_ITERATIONS", 20)
+    assert not report.methods[method].unfinished
+    monkeypatch.setattr(methods, limit, steps)
     identifier = scene.identifier()
     identifier.push(block)
-    short = identifier.report(["bounded-gradient"])
-    assert "stopped before convergence" in short.methods["bounded-gradient"].unfinished
-    assert any("stopped before convergence" in sentence for sentence in result_diagnostics(short))
+    short = identifier.report([method])
+    assert said in short.methods[method].unfinished
+    assert any(said in sentence for sentence in result_diagnostics(short))
 
 
-def test_a_solver_cut_short_says_so(noisy, monkeypatch):
-    scene, _identifier, _report, block = noisy
-    monkeypatch.setattr(methods, "MOST_NEWTON_STEPS", 1)
-    identifier = scene.identifier()
-    identifier.push(block)
-    assert "above the least" in identifier.report(["consistent"]).methods["consistent"].unfinished
-
-
-def test_truncation_leaves_small_singular_values_out(noisy):
-    scene, _identifier, report, block = noisy
-    few = scene.identifier(methods__condition_limit=20.0, methods__truncated_gradient=True)
-    few.push(block)
-    again = few.report(["truncated-svd", "bounded-gradient"])
-    for name in ("truncated-svd", "bounded-gradient"):
-        assert np.linalg.norm(again.methods[name].x) < np.linalg.norm(report.methods["least-squares"].x)
+def test_truncation_leaves_small_singular_values_out(noisy, monkeypatch):
+    _scene, identifier, report, _block = noisy
+    monkeypatch.setattr(methods, "CONDITION_LIMIT", 20.0)
+    again = identifier.report(["truncated-svd"]).methods["truncated-svd"]
+    assert np.linalg.norm(again.x) < np.linalg.norm(report.methods["least-squares"].x)
 
 
 def test_unknown_methods_are_refused_with_the_list(noisy):

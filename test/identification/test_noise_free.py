@@ -33,7 +33,7 @@ def test_truth_is_recovered(case, make_scene, random_deviation):
     x = random_deviation(identifier, np.random.default_rng(1))
     for seed in range(5):  # each turns the base about another axis
         identifier.push(scene.recording(identifier, x, seed, seconds=1.0))
-    identifier.push_validation(scene.recording(identifier, x, 9, seconds=0.5))
+    identifier.push(scene.recording(identifier, x, 9, seconds=0.5), validation=True)
     report = identifier.report(["least-squares", "nullspace-prior"])
     truth = identifier.parameters.standard(x)
     for result in report.methods.values():

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.identification.equation_stack import EquationStack
-from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.equations import EquationStack, ReducedEquation
+from inertial_estimation.identification.rows import RowBlock
 
 
 def random_rows(rng, k, m, n):
@@ -67,3 +67,12 @@ def test_mean_rows(folded):
         mean, error = A.mean(axis=0), A.std(axis=0) / np.sqrt(len(A) / stack.correlation)
         expected.append(value.mean() - np.where(np.abs(mean) < 3.0 * error, 0.0, mean) @ x)
     assert stack.mean_rows().residual_squares(x) == pytest.approx(np.square(expected))
+
+
+def test_truncation_leaves_what_is_above_the_limit():
+    U, V = (np.linalg.qr(np.random.default_rng(k).standard_normal((4, 4)))[0] for k in (0, 1))
+    equation = ReducedEquation((U * [100.0, 20.0, 0.9, 0.01]) @ V.T, np.zeros(4), 0.0, 4)
+    cut = equation.truncated(1e2).R
+    np.testing.assert_allclose(np.linalg.svd(cut, compute_uv=False), [100.0, 20.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(cut @ V[:, :2], equation.R @ V[:, :2], atol=1e-12)
+    np.testing.assert_allclose(equation.truncated(np.inf).R, equation.R, atol=1e-12)

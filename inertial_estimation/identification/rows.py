@@ -1,0 +1,330 @@
+"""Signals become rows of the measurement equation.
+
+Signals are smoothed and differentiated, the equation is evaluated several times within each window, and the
+rows are smoothed by the same filter, so that regressor columns (friction signs, inertias) and torques are
+filtered alike. Both steps use whole windows only: there are no rows near the ends of a stretch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.identification.identification_config import IdentificationConfig, SmoothingConfig
+from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.coulomb import CoulombDirection
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.friction import friction_model
+from inertial_estimation.models.imu import ImuToBase
+from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import ContactMode, Indices
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.zero_phase import ZeroPhaseSmoother, triangle_weights
+from inertial_estimation.signals import NANOSECONDS, Array
+
+FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
+RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
+CHUNK_ROWS = 256  # rows that are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """value = regressor @ x + noise at several times, x the deviation of the unknowns from nominal.
+
+    Attributes:
+        stamps_ns: Time of each row [ns], shape (k,).
+        regressor: Shape (k, m, n).
+        value: Measured minus the prediction of the nominal parameters [Nm, N], shape (k, m).
+        measured: S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m).
+        used: False where a row is left out because its joint stands still, shape (k, m).
+        independent: Number of rows of white noise with the information of these k rows, whose noise is
+            correlated by the smoothing.
+        friction: Smoothed sign of the velocity of each row's joint, and that velocity [rad/s], smoothed as
+            the rows; zero for rows of no joint, shape (k, m, 2).
+    """
+
+    stamps_ns: NDArray[np.int64]
+    regressor: Array
+    value: Array
+    measured: Array
+    used: NDArray[np.bool_]
+    independent: float
+    friction: Array
+
+    @property
+    def size(self) -> int:
+        """Number of times."""
+        return len(self.stamps_ns)
+
+    def predicted(self, x: Array) -> Array:
+        """Return the prediction of `measured` by parameters, shape (k, m); x = 0 gives the nominal one."""
+        prediction: Array = self.measured - self.value + self.regressor @ x
+        return prediction
+
+    @classmethod
+    def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":
+        """Return blocks as one, in their order; at least one is needed."""
+        names = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+        arrays = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
+        return cls(**arrays, independent=sum(block.independent for block in blocks))
+
+
+@dataclass(frozen=True)
+class RowTiming:
+    """Grids for one sample time: an evaluation every `stride` samples, a row every `thin` evaluations.
+
+    Efforts that were smoothed before they were recorded are not smoothed like that again, but what the model
+    predicts is: only then do both show a reversal of friction alike.
+
+    Attributes:
+        signals: Smoother of the signals.
+        stride: Samples between two evaluations.
+        rows: Smoother of the evaluations.
+        thin: Evaluations between two rows.
+        effort_half: Evaluations on either side that the smoothing of the recorded efforts extends to.
+    """
+
+    signals: ZeroPhaseSmoother
+    stride: int
+    rows: ZeroPhaseSmoother
+    thin: int
+    effort_half: int
+
+    @classmethod
+    def of_step(cls, smoothing: SmoothingConfig, step_s: float, effort_window: float) -> "RowTiming":
+        """Choose the grids.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
+        """
+        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
+        kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
+        strides = range(max(1, (2 * signals.half) // FEWEST_EVALUATIONS), 0, -1)
+        fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
+        stride = next(fits, 1)
+        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
+        effort_half = round(0.5 * effort_window / (stride * step_s))
+        return cls(signals, stride, rows, max(1, round(kept / stride)), effort_half)
+
+    @property
+    def half(self) -> int:
+        """Evaluations on either side that a row extends to."""
+        return self.rows.half + self.effort_half
+
+    @property
+    def shortest_s(self) -> float:
+        """Length of the shortest stretch that gives a row [s]."""
+        return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.half)
+
+    def smoothed(self, rows: Array) -> Array:
+        """Return smoothed rows, one in `thin`.
+
+        Args:
+            rows: Evaluations of regressor columns, value, measured and sign and velocity of friction, shape
+                (k, m, n + 4).
+        """
+        if not self.effort_half:
+            return self.rows.apply(rows, stride=self.thin)
+        kernel = np.convolve(triangle_weights(self.effort_half), self.rows.weights())
+        measured = self.rows.apply(rows[..., -3], first=self.effort_half, stride=self.thin)
+        nominal = rows.copy()
+        nominal[..., -4] = rows[..., -3] - rows[..., -4]
+        smooth: Array = sliding_window_view(nominal, len(kernel), axis=0)[:: self.thin] @ kernel
+        measured = measured[: len(smooth)]
+        smooth[..., -4], smooth[..., -3] = measured - smooth[..., -4], measured
+        return smooth
+
+    @property
+    def independent(self) -> float:
+        """Rows of white noise equivalent to one of these: 1 / sum of the autocorrelation of the rows.
+
+        Smoothing correlates the noise, so the variance of an average over many rows is larger than their
+        number suggests.
+        """
+        slow = np.zeros(self.stride * 2 * self.rows.half + 1)
+        slow[:: self.stride] = self.rows.weights()
+        kernel = np.convolve(self.signals.weights(), slow)
+        correlation = np.correlate(kernel, kernel, mode="full")
+        centre = len(kernel) - 1
+        lags = correlation[centre % (self.stride * self.thin) :: self.stride * self.thin]
+        return float(min(1.0, correlation[centre] / max(lags.sum(), 1e-300)))
+
+
+class RowModel:
+    """How signals become rows in one set of unknowns.
+
+    Attributes:
+        parameters: The unknowns.
+        measurement: The measurement equation.
+        row_names: Names of the rows.
+        pooled: Whether all rows have one weight, as rows in an arbitrary null-space basis need.
+        sensed: The robot with the IMU and the contacts whose readings the signals must hold.
+        need_velocity: Whether they must hold joint velocities.
+        need_effort: Whether they must hold joint torques.
+    """
+
+    def __init__(self, config: IdentificationConfig, setup: RobotSetup, parameters: ParameterSet) -> None:
+        """Set up the equation.
+
+        Args:
+            config: Parameters of the identification.
+            setup: The robot, its contacts and its IMU.
+            parameters: The unknowns.
+
+        Raises:
+            ConfigurationError: If base acceleration, IMU and rows do not fit each other.
+        """
+        robot, selection = setup.robot, config.rows.selection()
+        _check_base(config, setup)
+        _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
+        self.parameters = parameters
+        self.measurement = DynamicsMeasurement(
+            robot,
+            parameters.bodies,
+            selection,
+            MeasurementNoise(),
+            () if selection.contacts is ContactMode.NONE else setup.contacts,
+            parameters.friction,
+            known_friction=known,
+        )
+        self.row_names = self.measurement.row_names
+        self.pooled = selection.contacts.projects or config.weighting == "none"
+        contacts = setup.contacts if selection.contacts.senses else ()
+        self.sensed = RobotSetup(robot, contacts, setup.imu if robot.floating_base else None)
+        self.need_velocity = config.smoothing.differentiate == "velocity"
+        self.need_effort = bool(config.rows.torque_rows)
+        self._imu = ImuToBase(robot, self.sensed.imu) if self.sensed.imu else None
+        self._smoothing, self._effort_window = config.smoothing, config.robot.effort_window
+        self._coulomb = config.coulomb_law
+        joints = {} if selection.contacts.projects else {n: j for j, n in enumerate(robot.joint_names)}
+        self._joints: Indices = np.array([joints.get(name, -1) for name in self.row_names])  # -1: of none
+
+    def timing(self, step_s: float) -> RowTiming:
+        """Return the grids for a time between samples [s]."""
+        return RowTiming.of_step(self._smoothing, step_s, self._effort_window)
+
+    def rows(self, block: SignalBlock, *, unloaded: bool = False) -> Iterator[RowBlock]:
+        """Yield the rows of a stretch, a bounded number at once.
+
+        Args:
+            block: The stretch.
+            unloaded: Whether the robot does not carry the load that is among the unknowns.
+
+        Raises:
+            MeasurementError: If the block lacks a signal, or has another shape than the model.
+        """
+        self._check(block)
+        timing = self.timing(block.step_s)
+        states = self._states(block, timing)
+        centres = np.arange(timing.half, len(states.q) - timing.half, timing.thin)
+        for first in range(0, len(centres), CHUNK_ROWS):
+            yield self._smoothed(block, timing, states, centres[first : first + CHUNK_ROWS], unloaded)
+
+    def _check(self, block: SignalBlock) -> None:
+        robot, contacts = self.sensed.robot, len(self.sensed.contacts)
+        needed: dict[str, tuple[int, ...]] = {"q": (robot.n_joints,)}
+        needed |= {"v": (robot.n_joints,)} if self.need_velocity else {}
+        needed |= {"tau": (robot.n_joints,)} if self.need_effort else {}
+        needed |= {"f_I": (3,), "w_I": (3,)} if self._imu else {}
+        needed |= {"wrenches": (contacts, 6)} if contacts else {}
+        for name, shape in needed.items():
+            values = getattr(block, name)
+            if values is None:
+                raise MeasurementError(f"the data have no '{name}', which this identification needs")
+            if values.shape != (block.size, *shape):
+                raise MeasurementError(
+                    f"signal '{name}' has shape {values.shape}, expected {(block.size, *shape)}"
+                )
+
+    def _states(self, block: SignalBlock, timing: RowTiming) -> MeasuredState:
+        """Return the smoothed and differentiated signals at every evaluation, angles unwrapped."""
+
+        def smooth(signal: Array | None, derivative: int = 0) -> Array:
+            assert signal is not None
+            return timing.signals.apply(signal, derivative, stride=timing.stride)
+
+        positions = np.unwrap(block.q, axis=0)
+        q, tau, wrenches, f_B, w_B, wd_B = smooth(positions), None, None, None, None, None
+        source, order = (block.v, 0) if self.need_velocity else (positions, 1)
+        v, a = smooth(source, order), smooth(source, order + 1)
+        if self.need_effort:
+            tau = smooth(block.tau)
+        if self._imu:
+            sensed = (smooth(block.f_I), smooth(block.w_I), smooth(block.w_I, 1))
+            motion = [
+                self._imu.base_motion((q[k], v[k], a[k]), *(part[k] for part in sensed))
+                for k in range(len(q))
+            ]
+            f_B, w_B, wd_B = (np.array([one[i] for one in motion]).reshape(-1, 3) for i in range(3))
+        if self.sensed.contacts:
+            wrenches = smooth(block.wrenches)
+        sign = CoulombDirection(self._coulomb).along(v, timing.stride * block.step_s)
+        return MeasuredState(q, v, a, tau, f_B, w_B, wd_B, wrenches, sign)
+
+    def _smoothed(
+        self, block: SignalBlock, timing: RowTiming, states: MeasuredState, centres: Indices, unloaded: bool
+    ) -> RowBlock:
+        """Return rows in the unknowns, as deviations from nominal, without their redundant part.
+
+        Args:
+            block: The signals.
+            timing: The grids.
+            states: All evaluations.
+            centres: Numbers of the evaluations about which rows are made, shape (k,).
+            unloaded: Whether the robot does not carry the load.
+        """
+        first, end = int(centres[0]) - timing.half, int(centres[-1]) + timing.half + 1
+        names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches", "sign")
+        given = {name: v[first:end] for name in names if (v := getattr(states, name)) is not None}
+        states = MeasuredState(**given)
+        made, joints = self.measurement.rows(states), self._joints
+        of_joint = np.flatnonzero(joints >= 0)
+        own = np.zeros((*made.value.shape, 2))
+        own[:, of_joint] = np.stack((given["sign"], states.v), axis=2)[:, joints[of_joint]]
+        smooth = timing.smoothed(
+            np.concatenate((made.regressor, made.value[..., None], made.measured[..., None], own), axis=2)
+        )
+        if made.basis is not None:
+            smooth = np.swapaxes(made.basis[centres - first], 1, 2) @ smooth
+        given_set = self.parameters
+        to_joint = given_set.to_joint
+        if unloaded and given_set.to_joint_unloaded is not None:
+            to_joint = given_set.to_joint_unloaded
+        A = smooth[:, :, :-4]
+        steps = timing.signals.half + timing.stride * centres
+        used = np.ones(smooth.shape[:2], dtype=bool)
+        if self._smoothing.stiction_speed > 0.0:
+            speeds = np.abs(states.v[centres - first][:, joints[of_joint]])
+            used[:, of_joint] = speeds >= self._smoothing.stiction_speed
+        return RowBlock(
+            stamps_ns=block.start_ns + np.round(steps * (block.step_s * NANOSECONDS)).astype(np.int64),
+            regressor=A @ (to_joint @ given_set.E),
+            value=smooth[:, :, -4] - A @ (to_joint @ given_set.nominal),
+            measured=smooth[:, :, -3],
+            used=used,
+            independent=len(centres) * timing.independent,
+            friction=smooth[:, :, -2:],
+        )
+
+
+def _check_base(config: IdentificationConfig, setup: RobotSetup) -> None:
+    rows, floating = config.rows, setup.robot.floating_base
+    if floating and rows.base_acceleration != "accelerometer":
+        raise ConfigurationError(
+            f"base_acceleration is '{rows.base_acceleration}', expected 'accelerometer': recordings are "
+            "identified with what the IMU senses"
+        )
+    if floating and setup.imu is None:
+        raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
+    if config.robot.effort_window > 0.0 and (floating or config.robot.contacts):
+        raise ConfigurationError(
+            "'effort_window' is for efforts alone, expected 0 for a robot with a floating base or contacts"
+        )
+    if config.smoothing.stiction_speed > 0.0 and rows.selection().contacts.projects:
+        raise ConfigurationError(
+            "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
+        )
