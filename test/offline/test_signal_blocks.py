@@ -9,7 +9,6 @@ import pytest
 from support.arm_robot import JOINTS, URDF
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -20,7 +19,7 @@ from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import signal_blocks
-from inertial_estimation.offline.signal_blocks import BlockStream, split_block
+from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
@@ -71,9 +70,9 @@ def recording(joint_stamps, imu_stamps=(), wrench_stamps=(), extra=()):
     return MemoryRecording(tuple(sorted(entries, key=lambda e: e.log_ns)), TYPES)
 
 
-def stream(source, setup=ARM, block_s=10.0, *, velocities=True, efforts=True, **inputs):
+def stream(source, setup=ARM, *, velocities=True, efforts=True, **inputs):
     config, wanted = RobotConfig(inputs=InputConfig(**inputs)), {"velocities": velocities, "efforts": efforts}
-    return BlockStream(source, TOPICS, setup, config, block_s=block_s, **wanted)
+    return BlockStream(source, TOPICS, setup, config, **wanted)
 
 
 def joined(blocks):
@@ -101,12 +100,12 @@ def uniform(period_ns, count, start=START):
     return [start + k * period_ns for k in range(count)]
 
 
-def test_uniform_input_passes_through_unchanged():
+def test_uniform_input_passes_through_unchanged(monkeypatch):
+    monkeypatch.setattr(signal_blocks, "LONGEST_S", 1.0)
     stamps = uniform(4_000_000, 700)
     source = recording(stamps, stamps, stamps)
-    blocks = list(stream(source, ALL, block_s=1.0).blocks())
+    blocks = list(stream(source, ALL).blocks())
     assert [block.size for block in blocks] == [250, 250, 200]
-    assert [block.continues for block in blocks] == [False, True, True]
     got = joined(blocks)
     np.testing.assert_array_equal(got["stamps_ns"], stamps)
     readings = [joints(stamp, names=JOINTS) for stamp in stamps]
@@ -114,32 +113,6 @@ def test_uniform_input_passes_through_unchanged():
     np.testing.assert_array_equal(got["tau"], [reading.effort for reading in readings])
     np.testing.assert_array_equal(got["f_I"], [imu(stamp).specific_force_I for stamp in stamps])
     np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_F for stamp in stamps])
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_result_does_not_depend_on_blocks_or_chunks(seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    steps = rng.uniform(3e6, 7e6, 1500)
-    steps[rng.integers(0, 1500, 6)] = 4e8  # gaps
-    stamps = START + np.cumsum(steps).astype(np.int64)
-    others = stamps[0] + np.cumsum(rng.uniform(1e6, 4e6, 4500)).astype(np.int64)
-    keep = (others < stamps[700]) | (others > stamps[700] + 500_000_000)
-    source = recording(stamps.tolist(), others[keep].tolist(), others[::3].tolist())
-    results = []
-    for chunk, block_s in ((2000, 10.0), (2000, 0.31), (200, 10.0), (311, 1.7)):
-        monkeypatch.setattr(signal_blocks, "CHUNK_ROWS", chunk)
-        made = stream(source, ALL, block_s=block_s, timeout=0.05, stamps="as_is")
-        blocks = list(made.blocks())
-        starts = [block.start_ns for block in blocks if not block.continues]
-        results.append((joined(blocks), starts, dict(made.dropped)))
-        assert_follows_the_lines(blocks)
-    reference, starts, dropped = results[0]
-    assert len(starts) > 5
-    for got, got_starts, got_dropped in results[1:]:
-        assert got_starts == starts
-        assert got_dropped == dropped
-        for name, values in reference.items():
-            np.testing.assert_array_equal(got[name], values)
 
 
 def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
@@ -157,7 +130,6 @@ def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
 def test_a_gap_begins_a_new_stretch_and_is_not_interpolated_over():
     stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 200, START + 2_000_000_000)]
     blocks = list(stream(recording(stamps), timeout=0.05).blocks())
-    assert [block.continues for block in blocks] == [False, False]
     assert [block.size for block in blocks] == [300, 200]
     assert blocks[1].start_ns == START + 2_000_000_000
 
@@ -167,7 +139,6 @@ def test_joint_states_without_another_input_are_counted_and_left_out():
     present = [s for s in stamps if not START + 1_000_000_000 < s < START + 2_000_000_000]
     made = stream(recording(stamps, present, stamps), ALL)
     blocks = list(made.blocks())
-    assert [block.continues for block in blocks] == [False, False]
     assert blocks[1].start_ns == START + 2_000_000_000
     assert made.dropped["joint_states: no imu/data at its time"] == 199
     assert sum(block.size for block in blocks) == 1000 - 199
@@ -307,18 +278,6 @@ def test_angles_of_continuous_joints_are_unwrapped():
     np.testing.assert_allclose(got["q"][:, robot.joint_names.index("elbow")], 0.5 * wrapped, atol=1e-9)
 
 
-def test_a_block_is_split_at_a_time_without_losing_a_sample():
-    (block,) = stream(recording(uniform(5_000_000, 100))).blocks()
-    early, late = split_block(block, START + 200_000_001)
-    assert (early.size, late.size) == (41, 59)
-    assert not late.continues
-    got = joined([early, late])
-    np.testing.assert_array_equal(got["stamps_ns"], block.stamps_ns)
-    np.testing.assert_array_equal(got["tau"], block.tau)
-    assert split_block(block, START) == (None, block)
-    assert split_block(block, START + 10**10) == (block, None)
-
-
 class Endless:
     """A recording made while it is read; one input stops after a second."""
 
@@ -348,7 +307,7 @@ class Endless:
 
 
 def peak_bytes(count: int) -> int:
-    made = stream(Endless(count), WITH_IMU, block_s=1.0)
+    made = stream(Endless(count), WITH_IMU)
     tracemalloc.start()
     samples = sum(block.size for block in made.blocks())
     _now, peak = tracemalloc.get_traced_memory()
@@ -360,10 +319,3 @@ def peak_bytes(count: int) -> int:
 
 def test_memory_does_not_grow_while_an_input_is_silent():
     assert peak_bytes(16_000) < 1.05 * peak_bytes(8_000)
-
-
-def test_blocks_are_what_identification_takes():
-    (block,) = stream(recording(uniform(5_000_000, 100)), velocities=False).blocks()
-    assert isinstance(block, SignalBlock)
-    assert block.q.shape == block.tau.shape == (100, 2)
-    assert block.v is None
