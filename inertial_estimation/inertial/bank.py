@@ -16,7 +16,7 @@ that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss /
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,54 +43,12 @@ SKIPPED = -4.0  # log odds of the best cause against none, below which none is t
 ONSETS = np.array([*range(1, 13), 14, 16, 18])  # blocks since an onset, and the whole window
 OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
 KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
-WHITENED_AGAIN = 0.1  # change of a log scale or a correlation of the noise for which a block is
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upwards is far more frequent
 SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
-
-
-class _Whitened:
-    """Columns of the causes in one block, whitened by its noise and against the block before.
-
-    Attributes:
-        W: Inverse of the Cholesky factor of the noise, shape (m, m).
-        white: Columns of all causes whitened by W, by name, shape (n, d, m).
-        lasting: The same of amplitudes that stay the same, less what the block before tells of them.
-        own: Products of `lasting` with themselves, by name, shape (n, d, d).
-    """
-
-    def __init__(self, block: "BankBlock", before: "BankBlock | None", noise: NoiseScale) -> None:
-        rho = noise.correlation[noise.groups]
-        root = np.sqrt(1.0 - rho**2)
-        self._at_rest, self._before = block.rows.at_rest, before
-        self._of = _state(noise, at_rest=self._at_rest)
-        self.W = linear_algebra.inv(linear_algebra.cholesky(noise.doubted(block.rows)))
-        self.white, self.lasting, self.own = dict[str, Array](), dict[str, Array](), dict[str, Array]()
-        for row in TABLE:
-            name = row.columns
-            if name not in self.white:
-                n, m, d = getattr(block.columns, name).shape
-                turned = getattr(block.columns, name).transpose(0, 2, 1).reshape(n * d, m)
-                self.white[name] = (turned @ self.W.T).reshape(n, d, m)
-            white = self.white[name]
-            if row.constant:
-                known = 0.0 if before is None or before.whitened is None else before.whitened.white[name]
-                part = self.lasting[name] = white if before is None else (white - rho * known) / root
-                self.own[name] = np.matmul(part, part.transpose(0, 2, 1))
-
-    def holds(self, before: "BankBlock | None", noise: NoiseScale) -> bool:
-        """Whether it is still that of a block after another one with some noise."""
-        change = np.abs(_state(noise, at_rest=self._at_rest) - self._of)
-        return before is self._before and bool((change < WHITENED_AGAIN).all())
-
-
-def _state(noise: NoiseScale, *, at_rest: bool) -> Array:
-    return np.concatenate(
-        (0.5 * np.log(noise.variance), [np.log(noise.doubt(at_rest=at_rest))], noise.correlation)
-    )
 
 
 @dataclass(eq=False)
@@ -100,16 +58,14 @@ class BankBlock:
     Attributes:
         rows: The equations.
         causes: Computes the columns of all causes, where the bank looks at them.
-        equation: The measurement that the rows are of; None where no further body is estimated later.
-        whitened: Columns as the bank has whitened them last.
+        equation: The measurement that the rows are of.
         deviation: Innovation of each row over its standard deviation when it came, shape (m,).
     """
 
     rows: RowBlock
     causes: Callable[[], CauseColumns]
-    equation: LinearEquation | None = None
-    whitened: _Whitened | None = field(default=None, repr=False)
-    deviation: Array | None = field(default=None, repr=False)
+    equation: LinearEquation
+    deviation: Array
 
     @cached_property
     def columns(self) -> CauseColumns:
@@ -172,7 +128,6 @@ class _Window:
     """Whitened residuals of some blocks, and what is not known of them.
 
     Attributes:
-        blocks: The blocks, whitened.
         r: Residuals, shape (K, m).
         rest: S^-1 r, which is left of them when what is not known explains what it can, shape (K, m).
         offset: Columns of F for the offsets of the rows, the nonzero entry of each row, shape (K, m).
@@ -182,19 +137,17 @@ class _Window:
     """
 
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
-        befores = (None, *blocks[:-1])
-        for block, before in zip(blocks, befores, strict=True):
-            if block.whitened is None or not block.whitened.holds(before, noise):
-                block.whitened = _Whitened(block, before, noise)
-        self.blocks = [block.whitened for block in blocks if block.whitened is not None]
         self.rho = noise.correlation[noise.groups]
         self.root = np.sqrt(1.0 - self.rho**2)
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
-        W = np.array([white.W for white in self.blocks])
+        W = linear_algebra.inv(linear_algebra.cholesky(np.array([noise.doubted(b.rows) for b in blocks])))
         at = posterior.at
-        self.r = self._uncorrelated(np.matmul(W, (value - A @ at.phi)[:, :, None])[:, :, 0])
-        H = self._uncorrelated(np.matmul(W, A @ at.D))
+        self.r = self._uncorrelated((W @ (value - A @ at.phi)[:, :, None])[:, :, 0])
+        H = self._uncorrelated((W @ (A @ at.D)).swapaxes(1, 2)).swapaxes(1, 2)
         K, m, n = H.shape
+        self._places = blocks[-1].columns.places
+        self._white = np.array([b.columns.stacked for b in blocks]) @ W.swapaxes(1, 2)
+        self._lasting = self._uncorrelated(self._white)
         constant = self._uncorrelated(np.ones((K, m)))
         surplus = 1.0 + OFFSET**2 * (constant**2).sum(axis=0)
         self.offset = OFFSET * constant / np.sqrt(surplus)
@@ -213,11 +166,9 @@ class _Window:
         self.rest = self.projected(self.r[:, :, None])[:, :, 0]
 
     def _uncorrelated(self, values: Array) -> Array:
-        """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the second."""
-        shape = (-1, *(1,) * (values.ndim - 2))
-        rho, root = self.rho.reshape(shape), self.root.reshape(shape)
+        """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the last."""
         found: Array = values.copy()
-        found[1:] = (values[1:] - rho * values[:-1]) / root
+        found[1:] = (values[1:] - self.rho * values[:-1]) / self.root
         return found
 
     def _without_offsets(self, values: Array) -> Array:
@@ -234,26 +185,21 @@ class _Window:
 
     def of_row(self, row: Row) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
-        if not row.constant:
-            new: Array = np.array([block.white[row.columns] for block in self.blocks]) / self.root
-            return new
-        first, *others = self.blocks
-        return np.array([first.white[row.columns], *(block.lasting[row.columns] for block in others)])
+        place, n, d = self._places[row.columns]
+        found = self._lasting[:, place] if row.constant else self._white[:, place] / self.root
+        return found.reshape(len(found), n, d, len(self.root))
 
     def since(self, h: "Hypothesis") -> Array:
         """Return the whitened columns of a cause since its onset, zero before, shape (K, m, d)."""
         assert h.row is not None
-        K, name = len(self.blocks), h.row.columns
-        onset = K - h.blocks
-        parts = [(b.lasting if h.row.constant else b.white)[name][h.index] for b in self.blocks]
-        found: Array = np.array(parts).transpose(0, 2, 1)
+        place, _n, d = self._places[h.row.columns]
+        own = slice(place.start + d * h.index, place.start + d * (h.index + 1))
+        new, onset = self._white[:, own] / self.root, len(self.r) - h.blocks
+        found = self._lasting[:, own].copy() if h.row.constant else new
         found[:onset] = 0.0
-        if not h.row.constant:
-            found /= self.root[:, None]
-        else:
-            first = self.blocks[onset].white[name][h.index].T
-            found[onset] = first / self.root[:, None] if onset else first
-        return found
+        if onset:
+            found[onset] = new[onset]
+        return found.swapaxes(1, 2)
 
     def explained(self, B: Array) -> tuple[Array, float]:
         """Return what is left of the residuals by amplitudes that are new in every block.
@@ -360,10 +306,8 @@ class Bank:
             (by_block * window.offset[:, None, :], np.matmul(by_block, window.F)), axis=2
         ).reshape(K, n, d, -1)
         slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
-        lengths, first = np.arange(K, 0, -1), columns[: 1 if row.constant else K]
-        own = np.matmul(first, first.swapaxes(-1, -2))
+        lengths, own = np.arange(K, 0, -1), np.matmul(columns, columns.swapaxes(-1, -2))
         if row.constant:
-            own = np.concatenate((own, [block.own[row.columns] for block in window.blocks[1:]]))
             lengths = np.append(K, ONSETS[ONSETS < K][::-1])
             since = (np.arange(K) >= K - lengths[:, None]).astype(float)
             own, cross, slope = (

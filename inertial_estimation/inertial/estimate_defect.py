@@ -13,7 +13,8 @@ from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, L
 def estimate_defect(estimate: InertialEstimate) -> str:
     """Name what is not finite or physically inconsistent in an estimate.
 
-    Only what controllers use must be physically consistent: the linear filter's own estimate need not be.
+    Only what controllers use must be physically consistent: the linear filter's own estimate need not be. Between
+    two measurements nothing can go wrong: what is published is a mean of two consistent bodies.
 
     Args:
         estimate: The estimate.
@@ -21,6 +22,8 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
+    if not estimate.measured:
+        return ""
     innovation, eigenvalues = estimate.innovation, estimate.information_eigenvalues
     if not math.isfinite(estimate.nis + innovation.dot(innovation)):  # a product takes less than `isfinite`
         return "the innovation is not finite"

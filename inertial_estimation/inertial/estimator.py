@@ -288,7 +288,8 @@ class InertialEstimator:
         learning = self.supervisor.phase is Phase.LEARNING
         outcome = self._outcome(block, Decision.ACCEPTED if learning else holding)
         causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
-        self.supervisor.feed(BankBlock(block, causes, equation))
+        deviation = outcome.innovation / np.sqrt(outcome.variance)
+        self.supervisor.feed(BankBlock(block, causes, equation, deviation))
         return self._counted(outcome)
 
     def _counted(self, outcome: StepOutcome) -> StepOutcome:
@@ -297,8 +298,9 @@ class InertialEstimator:
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y = self.filter.innovation(block)
-        HL = block.A @ self.posterior.root_phi
-        S = HL @ HL.T + (self.noise.scaled(block.noise) if self.supervisor is not None else block.noise)
+        H = block.A @ self.posterior.at.D
+        R = self.noise.scaled(block.noise) if self.supervisor is not None else block.noise
+        S = H @ self.posterior.P @ H.T + R
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
@@ -377,10 +379,9 @@ class InertialEstimator:
         self._note_bodies()
         waiting = self.supervisor.waiting
         for i, old in enumerate(list(waiting)):
-            assert old.equation is not None
             equation = self.model.measurement.restated(old.equation, self.believed())
             rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
-            waiting[i] = BankBlock(rows, old.causes, equation)
+            waiting[i] = replace(old, rows=rows, equation=equation)
         return True
 
     def _note_bodies(self) -> None:

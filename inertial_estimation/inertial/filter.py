@@ -37,14 +37,13 @@ class InformationFilter:
         """Begin at the nominal parameters; arguments as attributes, and the time of drifts [s]."""
         self.unknowns, self.noise, self.memory, self.considered = unknowns, noise, memory, considered
         self._drift_s = drift_s
-        self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if considered else None
         self.reset()
 
     def reset(self) -> None:
         """Return to the nominal parameters."""
         n = self.unknowns.size
         self.noise.reset()
-        self.data = GroupedInformation.nothing(self.noise.groups, n)
+        self.data = GroupedInformation(self.noise.groups, n)
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
         self._undrifted = 0.0
         self.centre: Array = self.unknowns.nominal.copy()
@@ -56,7 +55,7 @@ class InformationFilter:
     def predicted_variance(self, block: RowBlock) -> Array:
         """Return the variance of the prediction of each row, the diagonal of H P H', shape (m,)."""
         H = block.A @ self.posterior.at.D
-        variance: Array = np.einsum("ij,jk,ik->i", H, self.posterior.P, H)
+        variance: Array = (H @ self.posterior.P * H).sum(axis=1)
         return variance
 
     def learn(self, *blocks: RowBlock) -> None:
@@ -119,15 +118,17 @@ class InformationFilter:
         self.centre = centre
         self.data = self.data.spread(kept, unknowns.size)
         self.unknowns = unknowns
-        self._fixed = np.arange(unknowns.size) >= unknowns.n_inferred if self.considered else None
         self.posterior = Posterior(unknowns.at(x), self.posterior.P)
         self.solve()
 
     def solve(self) -> None:
         """Move to the most probable state."""
-        data, spread = (
-            self.data.weighted(self.noise.weights),
-            self.data.weighted(self.noise.cautious_weights)[0],
+        data, spread = self.data.weighted(self.noise.weights), self.data.weighted(self.noise.cautious_weights)
+        self.posterior = most_probable(
+            self.unknowns,
+            data,
+            self.posterior.at,
+            centre=self.centre,
+            spread=spread[0],
+            n_free=self.unknowns.n_inferred if self.considered else None,
         )
-        at = self.posterior.x
-        self.posterior = most_probable(self.unknowns, data, at, self._fixed, spread, self.centre)

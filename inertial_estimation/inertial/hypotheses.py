@@ -7,6 +7,7 @@ it begins, whether its amplitudes stay the same or are new in every block, and h
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -106,6 +107,22 @@ class CauseColumns:
     single_inputs: Array
     R_BJ: Array
     upwards: Array
+
+    @cached_property
+    def places(self) -> dict[str, tuple[slice, int, int]]:
+        """Where the columns of each name are in `stacked`, how many causes they are of, and columns of each."""
+        places, first = dict[str, tuple[slice, int, int]](), 0
+        for name in dict.fromkeys(row.columns for row in TABLE):
+            n, _m, d = getattr(self, name).shape
+            places[name] = slice(first, first + n * d), n, d
+            first += n * d
+        return places
+
+    @cached_property
+    def stacked(self) -> Array:
+        """All columns, one after the other, shape (k, m)."""
+        parts = [getattr(self, name).swapaxes(1, 2) for name in self.places]
+        return np.concatenate([part.reshape(-1, part.shape[2]) for part in parts])
 
 
 class CauseTable:

@@ -8,7 +8,8 @@ The sums over all blocks are kept, not weighted: what was learned while the nois
 what is known now, and a wrong stated noise is forgotten.
 """
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,43 +39,38 @@ class RowBlock:
     at_rest: bool = False
 
 
-@dataclass
 class GroupedInformation:
     """Information of all data learned about phi.
 
     Attributes:
         groups: Group of each row, shape (m,).
-        count: Number of groups.
         matrices: Lambda_gh for g <= h, h given in both orders added up, shape (pairs, n, n).
         vectors: The same of A' R_0^-1 value, shape (pairs, n).
         settled: Information whose weights do not change any more, shape (n, n).
         settled_vector: Shape (n,).
     """
 
-    groups: Array
-    count: int
-    matrices: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    vectors: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    settled: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    settled_vector: Array = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def nothing(cls, groups: Array, size: int) -> "GroupedInformation":
-        """Return that of no data.
+    def __init__(self, groups: NDArray[np.int64], size: int) -> None:
+        """Begin without data.
 
         Args:
             groups: Group of each row, from zero on, shape (m,).
-            size: Number of parameters.
+            size: Number of parameters, n.
         """
-        count = int(groups.max()) + 1
-        pairs = count * (count + 1) // 2
-        zeros = np.zeros((pairs, size, size)), np.zeros((pairs, size))
-        return cls(groups, count, *zeros, np.zeros((size, size)), np.zeros(size))
+        self.groups, self._of_pairs = groups, np.triu_indices(int(groups.max()) + 1)
+        g, h = (one[:, None, None] for one in self._of_pairs)
+        row, column = groups[:, None], groups
+        pairs = ((row == g) & (column == h)) | ((row == h) & (column == g))  # entries of each, (pairs, m, m)
+        self._pairs: Array = pairs.astype(float)
+        self.matrices, self.vectors = np.zeros((len(pairs), size, size)), np.zeros((len(pairs), size))
+        self.settled, self.settled_vector = np.zeros((size, size)), np.zeros(size)
 
     def copy(self) -> "GroupedInformation":
         """Return a copy."""
-        arrays = self.matrices.copy(), self.vectors.copy(), self.settled.copy(), self.settled_vector.copy()
-        return GroupedInformation(self.groups, self.count, *arrays)
+        other = copy(self)
+        other.matrices, other.vectors = self.matrices.copy(), self.vectors.copy()
+        other.settled, other.settled_vector = self.settled.copy(), self.settled_vector.copy()
+        return other
 
     def spread(self, kept: NDArray[np.int64], size: int) -> "GroupedInformation":
         """Return the information among more parameters, nothing about the new ones.
@@ -83,12 +79,10 @@ class GroupedInformation:
             kept: Places of the parameters among the new ones.
             size: Number of these.
         """
-        other = GroupedInformation.nothing(self.groups, size)
+        other = GroupedInformation(self.groups, size)
         at = np.ix_(kept, kept)
-        for target, source in zip(other.matrices, self.matrices, strict=True):
-            target[at] = source
-        other.vectors[:, kept], other.settled_vector[kept] = self.vectors, self.settled_vector
-        other.settled[at] = self.settled
+        other.matrices[:, *at], other.vectors[:, kept] = self.matrices, self.vectors
+        other.settled[at], other.settled_vector[kept] = self.settled, self.settled_vector
         return other
 
     def add(self, block: RowBlock, weights: Array) -> None:
@@ -100,19 +94,9 @@ class GroupedInformation:
         """
         root = np.sqrt(weights)
         precision = root[:, None] * linear_algebra.inv(block.noise) * root
-        pair = 0
-        for g in range(self.count):
-            one = np.flatnonzero(self.groups == g)
-            for h in range(g, self.count):
-                other = np.flatnonzero(self.groups == h)
-                P = precision[np.ix_(one, other)]
-                part, value = P @ block.A[other], P @ block.value[other]
-                matrix, vector = block.A[one].T @ part, block.A[one].T @ value
-                if h > g:
-                    matrix, vector = matrix + matrix.T, vector + part.T @ block.value[one]
-                self.matrices[pair] += matrix
-                self.vectors[pair] += vector
-                pair += 1
+        left = block.A.T @ (self._pairs * precision)
+        self.matrices += left @ block.A
+        self.vectors += left @ block.value
 
     def weighted(self, weights: Array) -> tuple[Array, Array]:
         """Return Lambda and eta with the noise as known now.
@@ -123,9 +107,8 @@ class GroupedInformation:
         Returns:
             Shapes (n, n) and (n,).
         """
-        of_pairs = np.array(
-            [weights[g] * weights[h] for g in range(self.count) for h in range(g, self.count)]
-        )
+        g, h = self._of_pairs
+        of_pairs = weights[g] * weights[h]
         matrix = self.settled + np.tensordot(of_pairs, self.matrices, 1)
         return matrix, self.settled_vector + of_pairs @ self.vectors
 

@@ -16,6 +16,7 @@ from inertial_estimation.inertial.windows import Between, NeededInputs, StateWin
 from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
+from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
@@ -173,7 +174,6 @@ class InertialPipeline(TakesReadings):
         self._loads.reset()
         self.estimator.forget()
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = sample.reduced
         if state is None:
@@ -184,6 +184,10 @@ class InertialPipeline(TakesReadings):
         self._stepper.advance(sample)
         if state is Between.MEASUREMENTS:
             return self.estimator.between(sample.stamp_ns, sample.time_ns, dt)
+        return self._measure(sample, state, dt)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
+    def _measure(self, sample: AlignedSample, state: MeasuredState, dt: float) -> InertialEstimate:
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation)

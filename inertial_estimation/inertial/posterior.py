@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-Mask = NDArray[np.bool_]
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
 SMALLEST_DECREASE = 0.02  # of the cost, expected of a step, at which the minimum counts as reached: 0.2 sigma
 MOST_STEPS = 4  # of one update; the next one goes on from there
@@ -38,13 +36,6 @@ class Posterior:
         return self.at.x
 
     @cached_property
-    def root_phi(self) -> Array:
-        """D L with L L' = P, so that D L (D L)' is the covariance of the parameters phi, shape (n, n)."""
-        rounding = np.finfo(float).eps * np.diag(self.P.diagonal())
-        root: Array = self.at.D @ linear_algebra.cholesky(self.P + rounding)
-        return root
-
-    @cached_property
     def body_covariances(self) -> Array:
         """Covariance of the parameters of each body in C, shape (n, 10, 10)."""
         G, n = self.at.G, len(self.at.G)
@@ -56,38 +47,38 @@ class Posterior:
 def most_probable(
     unknowns: Unknowns,
     data: tuple[Array, Array],
-    start: Array,
-    fixed: Mask | None = None,
-    spread: Array | None = None,
+    start: Linearisation,
+    *,
     centre: Array | None = None,
+    spread: Array | None = None,
+    n_free: int | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
 
     Args:
         unknowns: Prior and map.
         data: Lambda, shape (n, n), and eta, shape (n,), of the data about phi.
-        start: State to begin at, shape (n,).
-        fixed: Whether a coordinate keeps its value, shape (n,); None: none does. The covariance of the others
-            contains that of the prior of the fixed ones (they are considered).
-        centre: Mean of the prior, shape (n,); None: the nominal state.
+        start: Where to begin.
+        centre: x0, mean of the prior, shape (n,); None: the nominal state.
         spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
+        n_free: Number of coordinates that are estimated, the first ones; None: all. The others keep their values,
+            and the covariance contains that of their prior (they are considered).
     """
     Lambda, eta = data
-    prior, n = unknowns.prior_information, unknowns.n_inertial
+    prior, bodies = unknowns.prior_information, unknowns.n_inertial
     centre = unknowns.nominal if centre is None else centre
-    free = np.ones(len(start), dtype=bool) if fixed is None else ~fixed
-    at = unknowns.at(start)
-    value, steps = _cost(Lambda, eta, prior, centre, at), 0
+    n = len(start.x) if n_free is None else n_free
+    at, steps = start, 0
+    value = _cost(Lambda, eta, prior, centre, at)
     while True:
         slope = Lambda @ at.phi - eta
-        gradient = (prior @ (at.x - centre) + at.D.T @ slope)[free]
+        gradient = (prior @ (at.x - centre) + at.D.T @ slope)[:n]
         gauss = prior + at.D.T @ Lambda @ at.D
         steps += 1
-        step = np.zeros(len(start))
-        step[free] = -_solved(gauss[free][:, free], unknowns.curvature(at, slope)[free][:, free], gradient)
-        largest = np.abs(step[:n]).max(initial=0.0)
-        decrease = -0.5 * float(gradient @ step[free])
-        step *= min(1.0, LARGEST_STEP / max(largest, 1e-12))
+        step = np.zeros(len(at.x))
+        step[:n] = -_solved(gauss[:n, :n], unknowns.curvature(at, slope)[:n, :n], gradient)
+        decrease = -0.5 * float(gradient @ step[:n])
+        step *= min(1.0, LARGEST_STEP / max(np.abs(step[:bodies]).max(initial=0.0), 1e-12))
         for halving in range(HALVINGS):
             new = unknowns.at(unknowns.bounded(at.x + 0.5**halving * step))
             new_value = _cost(Lambda, eta, prior, centre, new)
@@ -99,7 +90,7 @@ def most_probable(
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
     gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
-    return Posterior(at, _covariance(gauss, free, unknowns.prior_covariance), steps)
+    return Posterior(at, _covariance(gauss, n, unknowns.prior_covariance), steps)
 
 
 def _cost(Lambda: Array, eta: Array, prior: Array, centre: Array, at: Linearisation) -> float:
@@ -115,16 +106,16 @@ def _solved(gauss: Array, curvature: Array, gradient: Array) -> Array:
     return np.asarray(dpotrs(factor, gradient, lower=1)[0])
 
 
-def _covariance(information: Array, free: Mask, prior: Array) -> Array:
-    """Return the covariance of the free coordinates, errors of the fixed ones considered."""
-    inverse: Array = _inverse(information[free][:, free])
-    if free.all():
+def _covariance(information: Array, n: int, prior: Array) -> Array:
+    """Return the covariance of the first n coordinates, errors of the others considered."""
+    inverse: Array = _inverse(information[:n, :n])
+    if n == len(information):
         return inverse
     P: Array = prior.copy()
-    effect = -inverse @ information[free][:, ~free]
-    cross = effect @ prior[~free][:, ~free]
-    P[np.ix_(free, free)] = inverse + cross @ effect.T
-    P[np.ix_(free, ~free)], P[np.ix_(~free, free)] = cross, cross.T
+    effect = -inverse @ information[:n, n:]
+    cross = effect @ prior[n:, n:]
+    P[:n, :n] = inverse + cross @ effect.T
+    P[:n, n:], P[n:, :n] = cross, cross.T
     return P
 
 

@@ -290,10 +290,7 @@ class Supervisor:
 
     def _is_calm(self, block: BankBlock) -> bool:
         """Whether a block agrees, alone and in the mean of those that wait, too well for a cause."""
-        noise, rows = self._filter.noise, block.rows
-        variance = noise.scaled(rows.noise).diagonal() + self._filter.predicted_variance(rows)
-        block.deviation = self._filter.innovation(rows) / np.sqrt(variance)
-        waiting = [b.deviation for b in self.waiting if b.deviation is not None]
+        waiting, noise = [b.deviation for b in self.waiting], self._filter.noise
         rho = noise.correlation[noise.groups]
         of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
         squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean

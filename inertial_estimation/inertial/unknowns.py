@@ -145,6 +145,12 @@ class Unknowns:
         return information
 
     @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        largest = np.full(self.size, np.inf)
+        largest[: self.n_inertial] = np.tile(LARGEST_DEVIATION, len(self.bodies))
+        return self.nominal - largest, self.nominal + largest
+
+    @cached_property
     def _to_joint(self) -> Array:
         return np.array([body.to_joint for body in self.bodies]).reshape(-1, 10, 10)
 
@@ -179,9 +185,7 @@ class Unknowns:
         Args:
             x: State, shape (n,).
         """
-        largest = np.full(len(x), np.inf)
-        largest[: self.n_inertial] = np.tile(LARGEST_DEVIATION, len(self.bodies))
-        return np.clip(x, self.nominal - largest, self.nominal + largest)
+        return np.clip(x, *self._bounds)
 
     def of_body(self, body: int) -> slice:
         """Return the coordinates of a body."""

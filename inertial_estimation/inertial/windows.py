@@ -211,7 +211,6 @@ class StateWindows:
         self._interval_ns = self._half_ns - JITTER_NS if config.filter == INFORMATION else 0
         self._last_ns: int | None = None  # time of the last state
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
         """Reduce all inputs over the window around a step.
 
@@ -227,6 +226,10 @@ class StateWindows:
             return None
         if self._last_ns is not None and 0 <= sample.time_ns - self._last_ns < self._interval_ns:
             return Between.MEASUREMENTS
+        return self._state(sample)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step
+    def _state(self, sample: AlignedSample) -> MeasuredState | None:
         joints = self._window(JOINTS, sample.time_ns)
         if joints is None:
             return None

@@ -34,12 +34,12 @@ def test_the_most_probable_state_is_that_of_a_general_minimiser(convention):
     scene = ArmScene()
     scene.add_payload(1, *PAYLOAD)
     unknowns, blocks = scene.unknowns(convention), [scene.block()[0] for _ in range(25)]
-    data = GroupedInformation.nothing(scene.noise().groups, unknowns.size)
+    data = GroupedInformation(scene.noise().groups, unknowns.size)
     for block in blocks:
         data.add(block, np.ones(7))
-    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.nominal)
+    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.at(unknowns.nominal))
     for _ in range(10):
-        found = most_probable(unknowns, data.weighted(np.ones(1)), found.x)
+        found = most_probable(unknowns, data.weighted(np.ones(1)), found.at)
 
     def cost(x):
         prior = (x - unknowns.nominal) @ unknowns.prior_information @ (x - unknowns.nominal)

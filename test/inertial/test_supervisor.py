@@ -32,7 +32,9 @@ class Watched:
         columns = self.supervisor.table.columns(equation, at_rest=False)
         if change is not None:
             block = replace(block, value=block.value + change(columns))
-        self.supervisor.feed(BankBlock(block, lambda: columns, equation))
+        variance = self.filter.noise.scaled(block.noise).diagonal() + self.filter.predicted_variance(block)
+        deviation = self.filter.innovation(block) / np.sqrt(variance)
+        self.supervisor.feed(BankBlock(block, lambda: columns, equation, deviation))
 
     @property
     def mass(self):
