@@ -186,7 +186,7 @@ class _Window:
     def of_row(self, row: Row) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
         place, n, d = self._places[row.columns]
-        found = self._lasting[:, place] if row.constant else self._white[:, place] / self.root
+        found: Array = self._lasting[:, place] if row.constant else self._white[:, place] / self.root
         return found.reshape(len(found), n, d, len(self.root))
 
     def since(self, h: "Hypothesis") -> Array:

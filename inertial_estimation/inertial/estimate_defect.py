@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.inertial.link_estimates import LinkEstimates, published_defect
-from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
+from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
     """Name what is not finite or physically inconsistent in an estimate.
 
-    Only what controllers use must be physically consistent: the linear filter's own estimate need not be. Between
-    two measurements nothing can go wrong: what is published is a mean of two consistent bodies.
+    Only what controllers use must be physically consistent: the linear filter's own estimate need not be.
+    Between two measurements nothing can go wrong: what is published is a mean of two consistent bodies.
 
     Args:
         estimate: The estimate.
@@ -35,15 +35,8 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     if errors and not all(map(math.isfinite, itertools.chain.from_iterable(errors.values()))):
         return "an error of a sensor is not finite"
     links = estimate.links
-    return links.defect if isinstance(links, LinkEstimates) else stacked(links).defect
-
-
-def stacked(links: Sequence[LinkEstimate]) -> LinkEstimates:
-    """Return estimates of links as arrays."""
-    names = tuple(link.published.link for link in links)
-    covariance = np.array([link.covariance for link in links]).reshape(-1, 10, 10)
-    published, estimated = _rows([link.published for link in links]), _rows([link.estimate for link in links])
-    return LinkEstimates(names, published, estimated, _rows([link.payload for link in links]), covariance)
+    assert isinstance(links, LinkEstimates)
+    return links.defect
 
 
 def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:

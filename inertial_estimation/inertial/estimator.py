@@ -22,15 +22,12 @@ from inertial_estimation.inertial.supervisor import FoundCause, Phase, Superviso
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
-from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array, seconds
+from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array
 from inertial_estimation.spatial import linear_algebra
 
 QUANTILE = 0.999  # of the NIS that is reported as its bound
-HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
-FOLLOWED_S = 0.1  # in which it reaches an expected load that varies, and goes with it then [s]
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
-REPORT_S = 0.1  # between two evaluations of the informed directions [s]
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
 
 
@@ -75,75 +72,6 @@ class StepOutcome:
         return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
 
 
-class PacedLinks:
-    """The published links, handed over faster for a load that has been located."""
-
-    def __init__(self, links: PublishedLinks, supervisor: Supervisor | None) -> None:
-        """Begin without a load.
-
-        Args:
-            links: The links.
-            supervisor: Has the loads; None: nothing locates any.
-        """
-        self.links, self._supervisor = links, supervisor
-        self.reset()
-
-    def reset(self) -> None:
-        """Return to nominal at once."""
-        self.links.reset()
-        self._fast_until, self._loads = -math.inf, 0
-
-    def advance(self, time_ns: int, dt: float, rate: float) -> LinkEstimates:
-        """Move what is published towards the estimates.
-
-        Args:
-            time_ns: Time of the step [ns].
-            dt: Time since the step before [s].
-            rate: Largest rate of change of a mass while no load has been located [kg/s].
-        """
-        if self._supervisor is None:
-            return self.links.advance(dt, rate)
-        loads = self._supervisor.loads
-        if loads.count > self._loads:
-            self._loads = loads.count
-            self._fast_until = time_ns + 2e9 * HAND_OVER_S
-        if loads.varying:
-            rate = max(rate, float(self._supervisor.table.load_size[0]) / FOLLOWED_S)
-        elif time_ns < self._fast_until:
-            rate = max(rate, abs(loads.last_kg) / HAND_OVER_S)
-        return self.links.advance(dt, rate, tuple(loads.varying))
-
-
-class InformedDirections:
-    """How much the data say of each direction of the state, evaluated now and then.
-
-    Attributes:
-        information: That of the data relative to the prior's, ascending, shape (n,).
-    """
-
-    def __init__(self, count: int) -> None:
-        """Begin without data about so many coordinates."""
-        self.information: Array = frozen_array("information", np.zeros(count))
-        self._at_ns = -math.inf
-
-    def follow(self, time_ns: int, P: Array, prior: Array) -> None:
-        """Evaluate it anew where it is due.
-
-        Args:
-            time_ns: Time of the measurement [ns].
-            P: Covariance, shape (n, n).
-            prior: That of the prior, shape (n, n).
-        """
-        if seconds(time_ns - self._at_ns) >= REPORT_S or time_ns < self._at_ns:
-            self._at_ns = time_ns
-            self.information = frozen_array("information", relative_information(P, prior))
-
-    @property
-    def informed(self) -> int:
-        """Number of directions about which the data hold more information than the prior."""
-        return int(np.count_nonzero(self.information > 1.0))
-
-
 class InertialEstimator:
     """Turns measurement equations into estimates: filter under supervision, hand-over.
 
@@ -153,7 +81,7 @@ class InertialEstimator:
         filter: The filter.
         supervisor: What it learns; None for the filters for comparison.
         noise: Scale of the stated noise.
-        directions: How much the data say.
+        information: That of the data relative to the prior's, ascending, shape (n,).
         bias: Constant bias of the rows, where a calibration has measured it.
         steps: Number of steps by decision.
         learning: Whether parameters are estimated; while False they are frozen and residuals reported.
@@ -182,11 +110,8 @@ class InertialEstimator:
                 self._switch_on,
             )
         self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
-        idle = model.idle_covariances()
-        self._published = PacedLinks(
-            PublishedLinks(model.published, idle, config.hand_over_rate), self.supervisor
-        )
-        self._published.links.set_estimated(model.bodies)
+        self._published = PublishedLinks(model.published, model.idle_covariances())
+        self._published.set_estimated(model.bodies)
         self._bound = _chi_square(len(rows))
         self.learning = True
         self.steps: dict[Decision, int] = {}
@@ -218,7 +143,7 @@ class InertialEstimator:
         self.steps.clear()
         self._since = math.inf  # time since the last measurement [s]
         self._last: InertialEstimate | None = None  # the last one that followed a measurement
-        self.directions = InformedDirections(self.model.unknowns.n_inferred)
+        self.information: Array = np.zeros(self.model.unknowns.n_inferred)
 
     def set_learning(self, learning: bool) -> None:
         """Switch learning on or off; what waits to be learned is learned before."""
@@ -315,21 +240,20 @@ class InertialEstimator:
         """
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        self._published.links.take(posterior.at.pi_C, posterior.body_covariances)
-        links = self._published.advance(step.time_ns, step.dt, self.config.hand_over_rate)
-        self.directions.follow(step.time_ns, posterior.P[:k, :k], model.unknowns.prior_covariance[:k, :k])
+        self._published.take(posterior.at.pi_C, posterior.body_covariances)
+        self.information = relative_information(posterior.P[:k, :k], model.unknowns.whitening[:k, :k])
         assert step.equation.state is not None
         self._last = InertialEstimate(
             step.stamp_ns,
-            links,
+            self._advance(step.dt),
             model.measurement.row_names,
             frozen_array("innovation", outcome.innovation),
             outcome.nis,
             self._bound,
             outcome.accepted,
             outcome.decision,
-            self.directions.information,
-            self.directions.informed,
+            self.information,
+            int(np.count_nonzero(self.information > 1.0)),
             dict(zip(model.friction_names, posterior.x[n:k].tolist(), strict=True)),
             self.noise.factors(),
             self.located,
@@ -337,19 +261,25 @@ class InertialEstimator:
         )
         return self._last
 
-    def between(self, stamp_ns: int, time_ns: int, dt: float) -> InertialEstimate | None:
+    def _advance(self, dt: float) -> LinkEstimates:
+        """Move what is published towards the estimates, over the time since the last step [s]."""
+        rate = self.config.hand_over_rate
+        if self.supervisor is None:
+            return self._published.advance(rate * dt)
+        limit = self.supervisor.hand_over_rate(rate) * dt
+        return self._published.advance(limit, tuple(self.supervisor.loads.varying))
+
+    def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.
 
         Args:
             stamp_ns: Stamp that the estimate carries [ns].
-            time_ns: Time of the step [ns].
             dt: Time since the step before [s].
         """
         self._since += dt
         if self._last is None:
             return None
-        links = self._published.advance(time_ns, dt, self.config.hand_over_rate)
-        return replace(self._last, stamp_ns=stamp_ns, links=links, measured=False)
+        return replace(self._last, stamp_ns=stamp_ns, links=self._advance(dt), measured=False)
 
     @property
     def located(self) -> LocatedCause | None:
@@ -388,7 +318,7 @@ class InertialEstimator:
         assert self.supervisor is not None
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
-        self._published.links.set_estimated(self.model.bodies)
+        self._published.set_estimated(self.model.bodies)
 
 
 def built_filter(
@@ -444,20 +374,17 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
     )
 
 
-def relative_information(P: Array, prior: Array) -> Array:
+def relative_information(P: Array, whitening: Array) -> Array:
     """Return the eigenvalues of the information of the data relative to the prior's, ascending.
 
     0: the data say nothing of a direction, 1: as much as the prior, 100: sigma is a tenth of the prior's.
 
     Args:
         P: Covariance, shape (n, n).
-        prior: That of the prior, shape (n, n).
+        whitening: Inverse of the Cholesky factor of that of the prior, shape (n, n).
     """
-    L = linear_algebra.cholesky(prior)
-    relative = linear_algebra.solve(L, linear_algebra.solve(L, P).T)
-    mu = linear_algebra.eigvalsh(0.5 * (relative + relative.T))[::-1]
-    information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
-    return information
+    mu = linear_algebra.eigvalsh(whitening @ P @ whitening.T)[::-1]
+    return frozen_array("information", 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0)
 
 
 def _chi_square(freedom: int) -> float:

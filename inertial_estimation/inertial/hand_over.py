@@ -18,18 +18,16 @@ class HandOver:
     is followed, and whose estimate has been reached, goes with it at any rate.
 
     Attributes:
-        rate: Largest change [kg/s].
         published: Parameters to publish, in C, shape (n, 10).
     """
 
-    def __init__(self, nominal_C: Array, rate: float) -> None:
+    def __init__(self, nominal_C: Array) -> None:
         """Start at nominal.
 
         Args:
             nominal_C: Parameters in C, lengths in units of the gyration radius, shape (n, 10).
-            rate: Largest change [kg/s].
         """
-        self.rate, self._nominal = rate, nominal_C.copy()
+        self._nominal = nominal_C.copy()
         self.reset()
 
     def reset(self) -> None:
@@ -42,12 +40,12 @@ class HandOver:
         """Whether the last estimates of all bodies are published."""
         return bool(self._arrived.all())
 
-    def advance(self, estimate_C: Array, dt: float, followed: Sequence[int] = ()) -> Array:
+    def advance(self, estimate_C: Array, limit: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates.
 
         Args:
             estimate_C: Parameters in C, shape (n, 10).
-            dt: Time since the last call [s].
+            limit: Largest change [kg].
             followed: Numbers of the bodies that are followed.
 
         Returns:
@@ -56,7 +54,6 @@ class HandOver:
         change = estimate_C - self.published
         moments = np.abs(change @ TO_PSEUDO_INERTIA).max(axis=1)
         distance = np.maximum(np.abs(change[:, 0]), np.minimum(moments, self.published[:, 0]))
-        limit = self.rate * dt
         arrives = distance <= limit
         for body in followed:
             arrives[body] |= self._arrived[body]

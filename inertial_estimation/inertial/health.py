@@ -76,8 +76,8 @@ def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
 
 def _figures(estimator: InertialEstimator) -> dict[str, str]:
     values = {f"steps {decision.value}": str(n) for decision, n in estimator.steps.items()}
-    directions = estimator.directions
-    values["informed directions"] = f"{directions.informed} of {len(directions.information)}"
+    information = estimator.information
+    values["informed directions"] = f"{np.count_nonzero(information > 1.0)} of {len(information)}"
     supervisor = estimator.supervisor
     if supervisor is not None:
         values |= {

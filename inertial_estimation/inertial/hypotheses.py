@@ -110,7 +110,7 @@ class CauseColumns:
 
     @cached_property
     def places(self) -> dict[str, tuple[slice, int, int]]:
-        """Where the columns of each name are in `stacked`, how many causes they are of, and columns of each."""
+        """Where the columns of each name are in `stacked`, number of causes, and of columns of each."""
         places, first = dict[str, tuple[slice, int, int]](), 0
         for name in dict.fromkeys(row.columns for row in TABLE):
             n, _m, d = getattr(self, name).shape

@@ -12,8 +12,8 @@ from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -50,7 +50,7 @@ class GroupedInformation:
         settled_vector: Shape (n,).
     """
 
-    def __init__(self, groups: NDArray[np.int64], size: int) -> None:
+    def __init__(self, groups: Indices, size: int) -> None:
         """Begin without data.
 
         Args:
@@ -72,7 +72,7 @@ class GroupedInformation:
         other.settled, other.settled_vector = self.settled.copy(), self.settled_vector.copy()
         return other
 
-    def spread(self, kept: NDArray[np.int64], size: int) -> "GroupedInformation":
+    def spread(self, kept: Indices, size: int) -> "GroupedInformation":
         """Return the information among more parameters, nothing about the new ones.
 
         Args:
@@ -80,9 +80,9 @@ class GroupedInformation:
             size: Number of these.
         """
         other = GroupedInformation(self.groups, size)
-        at = np.ix_(kept, kept)
-        other.matrices[:, *at], other.vectors[:, kept] = self.matrices, self.vectors
-        other.settled[at], other.settled_vector[kept] = self.settled, self.settled_vector
+        rows, columns = kept[:, None], kept
+        other.matrices[:, rows, columns], other.vectors[:, kept] = self.matrices, self.vectors
+        other.settled[rows, columns], other.settled_vector[kept] = self.settled, self.settled_vector
         return other
 
     def add(self, block: RowBlock, weights: Array) -> None:

@@ -1,6 +1,7 @@
 """Conversion of filter states to link estimates about the centre of mass, with covariances."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import overload
 
@@ -97,35 +98,71 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
     return covariance
 
 
+@dataclass(frozen=True, eq=False)
+class BodyEstimates:
+    """What is estimated of n bodies; it is turned into the axes of their links where it is asked for.
+
+    Attributes:
+        names: Names of the links.
+        to_link: Turns parameters in C into those about the link frame, shape (n, 10, 10).
+        nominal_C: Nominal parameters in C, shape (n, 10).
+        estimate_C: Estimated ones, shape (n, 10).
+        covariance_C: Their covariances, shape (n, 10, 10).
+    """
+
+    names: tuple[str, ...]
+    to_link: Array
+    nominal_C: Array
+    estimate_C: Array
+    covariance_C: Array
+
+    def central(self, pi_C: Array) -> Array:
+        """Return parameters in C as `central_parameters` about the link frames, shape (n, 13)."""
+        return central_parameters((self.to_link @ pi_C[:, :, None])[:, :, 0])
+
+    @cached_property
+    def estimated(self) -> Array:
+        """The estimates, as `central_parameters` returns them, shape (n, 13)."""
+        return self.central(self.estimate_C)
+
+    @cached_property
+    def payload(self) -> Array:
+        """Their difference from nominal, in the same way."""
+        return self.central(self.estimate_C - self.nominal_C)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariances of mass, centre of mass and inertia of the estimates, shape (n, 10, 10)."""
+        by_C = central_jacobian((self.to_link @ self.estimate_C[:, :, None])[:, :, 0]) @ self.to_link
+        covariance: Array = by_C @ self.covariance_C @ by_C.transpose(0, 2, 1)
+        return covariance
+
+
 class LinkEstimates(Sequence[LinkEstimate]):
     """The estimates of n links, each built from its numbers when it is asked for.
 
     Attributes:
-        names: Names of the links.
-        published: What is handed over, as `central_parameters` returns it, shape (n, 13).
-        estimated: What is estimated, in the same way.
-        payload: Their difference from nominal, in the same way.
-        covariance: Covariances of mass, centre of mass and inertia of the estimates, shape (n, 10, 10).
+        bodies: What is estimated.
     """
 
-    def __init__(
-        self, names: tuple[str, ...], published: Array, estimated: Array, payload: Array, covariance: Array
-    ) -> None:
-        self.names, self.published, self.estimated = names, published, estimated
-        self.payload, self.covariance = payload, covariance
+    def __init__(self, bodies: BodyEstimates, published_C: Array) -> None:
+        """Take the estimates and what is handed over, in C, shape (n, 10)."""
+        self.bodies, self._published_C = bodies, published_C
 
     @cached_property
+    def published(self) -> Array:
+        """What is handed over, as `central_parameters` returns it, shape (n, 13)."""
+        return self.bodies.central(self._published_C)
+
+    @property
     def defect(self) -> str:
         """What is not finite, or published and belongs to no real body; empty if there is nothing."""
-        variances = self.covariance.diagonal(0, 1, 2)
-        if not (np.isfinite(self.covariance).all() and (variances >= 0.0).all()):
-            return "the covariance of a link is not finite, or has a negative variance"
-        if not np.isfinite(self.estimated).all():
+        if not np.isfinite(self.bodies.estimate_C).all():
             return "an estimated inertia is not finite"
-        return published_defect(self.names, self.published)
+        return published_defect(self.bodies.names, self.published)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.bodies.names)
 
     @overload
     def __getitem__(self, index: int) -> LinkEstimate: ...
@@ -142,11 +179,12 @@ class LinkEstimates(Sequence[LinkEstimate]):
         return map(self._estimate, range(len(self)))
 
     def _estimate(self, i: int) -> LinkEstimate:
+        bodies = self.bodies
         published, estimated, payload = (
-            LinkInertia(self.names[i], float(row[0]), row[1:4], row[4:].reshape(3, 3))
-            for row in (self.published[i], self.estimated[i], self.payload[i])
+            LinkInertia(bodies.names[i], float(row[0]), row[1:4], row[4:].reshape(3, 3))
+            for row in (self.published[i], bodies.estimated[i], bodies.payload[i])
         )
-        return LinkEstimate(published, estimated, payload, self.covariance[i])
+        return LinkEstimate(published, estimated, payload, bodies.covariance[i])
 
 
 def published_defect(names: Sequence[str], published: Array) -> str:
@@ -173,31 +211,30 @@ def published_defect(names: Sequence[str], published: Array) -> str:
 class PublishedLinks:
     """Hand-over of every published body, and the estimates of the links in their axes."""
 
-    def __init__(self, bodies: Sequence[BodyReference], idle_covariance_C: Array, rate: float) -> None:
+    def __init__(self, bodies: Sequence[BodyReference], idle_covariance_C: Array) -> None:
         """Start at nominal; no body is estimated.
 
         Args:
             bodies: The published bodies.
             idle_covariance_C: Covariance of each published body while it is not estimated, in C, (n, 10, 10).
-            rate: Largest rate of change of a published mass [kg/s].
         """
-        self._names = tuple(body.link for body in bodies)
-        self._to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
         nominal_C = np.array([body.nominal_C for body in bodies]).reshape(-1, 10)
-        self._idle, self._hand_over = (nominal_C, idle_covariance_C), HandOver(nominal_C, rate)
+        to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
+        names = tuple(body.link for body in bodies)
+        self._idle = self._bodies = BodyEstimates(names, to_link, nominal_C, nominal_C, idle_covariance_C)
+        self._hand_over = HandOver(nominal_C)
+        self._last: LinkEstimates | None = None
         self.set_estimated(())
-        none = np.zeros((0, 10))
-        self.take(none, none.reshape(0, 10, 10))
 
     def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
         """Set which bodies are estimated, in the order of the filter's state."""
-        self._places = [self._names.index(body.link) for body in bodies]
+        self._places = [self._idle.names.index(body.link) for body in bodies]
         self._taken: Array | None = None
 
     def reset(self) -> None:
         """Return to nominal at once."""
         self._hand_over.reset()
-        self._last: LinkEstimates | None = None
+        self._last = None
 
     def take(self, pi_C: Array, covariance_C: Array) -> None:
         """Take estimates of the estimated bodies; nothing is done where they are those taken before.
@@ -208,35 +245,21 @@ class PublishedLinks:
         """
         if covariance_C is self._taken:
             return
-        self._taken = covariance_C
-        self._estimate, covariances = (idle.copy() for idle in self._idle)
-        self._estimate[self._places], covariances[self._places] = pi_C, covariance_C
-        in_link = self._in_link(self._estimate)
-        by_C = central_jacobian(in_link) @ self._to_link
-        changes = self._in_link(self._estimate - self._idle[0])
-        self._reported = (
-            central_parameters(in_link),
-            central_parameters(changes),
-            by_C @ covariances @ by_C.transpose(0, 2, 1),
-        )
+        self._taken, idle = covariance_C, self._idle
+        estimate, covariances = idle.nominal_C.copy(), idle.covariance_C.copy()
+        estimate[self._places], covariances[self._places] = pi_C, covariance_C
+        self._bodies = replace(idle, estimate_C=estimate, covariance_C=covariances)
         self._last = None
 
-    def advance(self, dt: float, rate: float, followed: Sequence[int] = ()) -> LinkEstimates:
+    def advance(self, limit: float = 0.0, followed: Sequence[int] = ()) -> LinkEstimates:
         """Move the published parameters towards the estimates and return both, for each published body.
 
         Args:
-            dt: Time since the last call [s].
-            rate: Largest rate of change of a published mass [kg/s].
+            limit: Largest change of a mass [kg].
             followed: Numbers of the estimated bodies whose loads are followed.
         """
         if self._last is None or not self._hand_over.has_arrived:
-            self._hand_over.rate = rate
-            bodies = [self._places[body] for body in followed]
-            published_C = self._hand_over.advance(self._estimate, dt, bodies)
-            published = central_parameters(self._in_link(published_C))
-            self._last = LinkEstimates(self._names, published, *self._reported)
+            places = [self._places[body] for body in followed]
+            published_C = self._hand_over.advance(self._bodies.estimate_C, limit, places)
+            self._last = LinkEstimates(self._bodies, published_C)
         return self._last
-
-    def _in_link(self, pi_C: Array) -> Array:
-        """Return parameters about the link frames, shape (n, 10)."""
-        return (self._to_link @ pi_C[:, :, None])[:, :, 0]

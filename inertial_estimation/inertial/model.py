@@ -259,7 +259,7 @@ class EstimationModel:
     def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:
         """Return every published body before the first measurement: nominal, with the prior covariance."""
         model = replace(self, config=config)
-        return PublishedLinks(self.published, model.idle_covariances(), 0.0).advance(0.0, 0.0)
+        return PublishedLinks(self.published, model.idle_covariances()).advance()
 
     def named_errors(self, x: Array, P: Array, tau: Array | None) -> dict[str, tuple[float, float]]:
         """Return errors of the sensors and their standard deviations by name.

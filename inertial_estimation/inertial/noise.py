@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
 
 FREEDOM = 4.0  # of Student's t: residuals of real joints have such tails
@@ -39,7 +39,7 @@ def student_weights(q: Array) -> Array:
     return weights
 
 
-def row_groups(row_names: Sequence[str]) -> tuple[tuple[str, ...], Array]:
+def row_groups(row_names: Sequence[str]) -> tuple[tuple[str, ...], Indices]:
     """Return the parameter that states the noise of each group, and the group of each row, shape (m,).
 
     Args:
@@ -68,7 +68,7 @@ class NoiseScale:
         adapting: Whether the one in use follows.
     """
 
-    def __init__(self, names: tuple[str, ...], groups: Array) -> None:
+    def __init__(self, names: tuple[str, ...], groups: Indices) -> None:
         """Begin with the stated noise.
 
         Args:

@@ -183,7 +183,7 @@ class InertialPipeline(TakesReadings):
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         if state is Between.MEASUREMENTS:
-            return self.estimator.between(sample.stamp_ns, sample.time_ns, dt)
+            return self.estimator.between(sample.stamp_ns, dt)
         return self._measure(sample, state, dt)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result

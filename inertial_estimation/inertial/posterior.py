@@ -1,10 +1,10 @@
-"""Most probable consistent parameters by Newton's method in log-Cholesky coordinates."""
+"""Most probable consistent parameters by Gauss-Newton steps in log-Cholesky coordinates."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotri, dpotrs
 
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
 from inertial_estimation.signals import Array
@@ -23,7 +23,7 @@ class Posterior:
     Attributes:
         at: Linearisation at the state.
         P: Covariance of the state, shape (n, n).
-        steps: Number of Newton steps.
+        steps: Number of Gauss-Newton steps.
     """
 
     at: Linearisation
@@ -61,8 +61,8 @@ def most_probable(
         start: Where to begin.
         centre: x0, mean of the prior, shape (n,); None: the nominal state.
         spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
-        n_free: Number of coordinates that are estimated, the first ones; None: all. The others keep their values,
-            and the covariance contains that of their prior (they are considered).
+        n_free: Number of coordinates that are estimated, the first ones; None: all. The others keep their
+            values, and the covariance contains that of their prior (they are considered).
     """
     Lambda, eta = data
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
@@ -76,7 +76,7 @@ def most_probable(
         gauss = prior + at.D.T @ Lambda @ at.D
         steps += 1
         step = np.zeros(len(at.x))
-        step[:n] = -_solved(gauss[:n, :n], unknowns.curvature(at, slope)[:n, :n], gradient)
+        step[:n] = -dpotrs(linear_algebra.cholesky(gauss[:n, :n]), gradient, lower=1)[0]
         decrease = -0.5 * float(gradient @ step[:n])
         step *= min(1.0, LARGEST_STEP / max(np.abs(step[:bodies]).max(initial=0.0), 1e-12))
         for halving in range(HALVINGS):
@@ -98,14 +98,6 @@ def _cost(Lambda: Array, eta: Array, prior: Array, centre: Array, at: Linearisat
     return 0.5 * float(d @ prior @ d) + float(at.phi @ (0.5 * (Lambda @ at.phi) - eta))
 
 
-def _solved(gauss: Array, curvature: Array, gradient: Array) -> Array:
-    """Solve with the second derivative, or with the one without curvature where that is not positive."""
-    factor, info = dpotrf(gauss + curvature, lower=1)
-    if info:
-        factor = linear_algebra.cholesky(gauss)
-    return np.asarray(dpotrs(factor, gradient, lower=1)[0])
-
-
 def _covariance(information: Array, n: int, prior: Array) -> Array:
     """Return the covariance of the first n coordinates, errors of the others considered."""
     inverse: Array = _inverse(information[:n, :n])
@@ -121,6 +113,7 @@ def _covariance(information: Array, n: int, prior: Array) -> Array:
 
 def _inverse(matrix: Array) -> Array:
     """Return the inverse of a positive definite matrix."""
-    lower, _info = dpotri(linear_algebra.cholesky(matrix), lower=1)
-    inverse: Array = np.tril(lower) + np.tril(lower, -1).T
+    lower = np.asarray(dpotri(linear_algebra.cholesky(matrix), lower=1)[0])  # zero above the diagonal
+    inverse: Array = lower + lower.T
+    np.fill_diagonal(inverse, lower.diagonal())
     return inverse

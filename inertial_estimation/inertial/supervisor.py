@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
+from scipy.special import chdtri
 
 from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
 from inertial_estimation.inertial.filter import InformationFilter
@@ -19,6 +20,7 @@ from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Ki
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
+TOGETHER = 2  # blocks that are learned at once then, by one solution
 FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
 AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
@@ -26,7 +28,8 @@ LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they tell model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
-QUIET_ROW = 9.0  # the same of one row in one block, or in the mean of those that wait: a cause needs more
+RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
+QUIET_ROW = 9.0  # largest square of one row in a block, or in the mean of those that wait, that it need not
 JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
 HELD = 0.5  # probability of no event below which blocks wait
 EVENT = 0.01  # the same below which there is one
@@ -37,7 +40,8 @@ CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: t
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 VARIES_AGAIN_S = 5.0  # for which a body is one whose loads vary after a second load within it [s]
-FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one [s]
+FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one, and is handed over [s]
+HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -282,6 +286,17 @@ class Supervisor:
             self.progress.events += 1
         self._hold(block, self.verdict)
 
+    def hand_over_rate(self, stated: float) -> float:
+        """Return the largest rate of change of a published mass, which follows a load that has been located.
+
+        Args:
+            stated: While there is none [kg/s].
+        """
+        if self.loads.varying:
+            return max(stated, float(self.table.load_size[0]) / FOLLOWING_S)
+        is_new = self.loads.blocks_since <= AFTER_LOAD_BLOCKS
+        return max(stated, abs(self.loads.last_kg) / HAND_OVER_S) if is_new else stated
+
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
         normal = self.verdict is None or self.verdict.probability(Kind.NOMINAL, Kind.NOISE) >= HELD
@@ -294,7 +309,8 @@ class Supervisor:
         rho = noise.correlation[noise.groups]
         of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
         squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean
-        calm = all(float(q.mean()) < CALM and float(q.max()) < QUIET_ROW for q in squares)
+        largest = float(chdtri(len(rho), RARE))
+        calm = all(float(q.sum()) < largest and float(q.max()) < QUIET_ROW for q in squares)
         return calm and self.found is None
 
     def _learn_old(self) -> None:
@@ -302,9 +318,9 @@ class Supervisor:
         delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
         if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
-        old = [self.waiting.popleft() for _ in range(len(self.waiting) - delay)]
-        if old:
-            self._learn(*old)
+        old = len(self.waiting) - delay
+        if old >= (TOGETHER if delay == DELAY else 1):
+            self._learn(*(self.waiting.popleft() for _ in range(old)))
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._event.held_s += block.rows.dt

@@ -15,7 +15,6 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import (
-    contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
 )
@@ -145,6 +144,12 @@ class Unknowns:
         return information
 
     @cached_property
+    def whitening(self) -> Array:
+        """Inverse of the Cholesky factor of the prior covariance, shape (n, n)."""
+        whitening: Array = linear_algebra.inv(linear_algebra.cholesky(self.prior_covariance))
+        return whitening
+
+    @cached_property
     def _bounds(self) -> tuple[Array, Array]:
         largest = np.full(self.size, np.inf)
         largest[: self.n_inertial] = np.tile(LARGEST_DEVIATION, len(self.bodies))
@@ -166,18 +171,6 @@ class Unknowns:
         phi[:n] = np.matmul(self._to_joint, pi_C[:, :, None]).ravel()
         D = with_blocks(np.eye(len(x)), np.matmul(self._to_joint, G))
         return Linearisation(x, phi, D, pi_C, G)
-
-    def curvature(self, at: Linearisation, slope_phi: Array) -> Array:
-        """Return the second derivative of slope_phi' phi(x), shape (n, n).
-
-        Args:
-            at: The point.
-            slope_phi: Derivative of a cost by phi, shape (n,).
-        """
-        n = self.n_inertial
-        slope_pi = np.matmul(slope_phi[:n].reshape(-1, 1, 10), self._to_joint)[:, 0]
-        blocks = contracted_curvature(at.x[:n].reshape(-1, 10), slope_pi, self.convention)
-        return with_blocks(np.zeros((len(at.x), len(at.x))), blocks)
 
     def bounded(self, x: Array) -> Array:
         """Limit the bodies to what floating point can tell from inconsistent ones.

@@ -167,7 +167,8 @@ class TrunkPublisher:
         self.size = self._body.length
         self._T_BL = robot.link_body(link).T_JL
         self._from_link = linear_algebra.inv(self._body.to_link)
-        self._hand_over = HandOver(self._body.nominal_C[None], HAND_OVER_SHARE * robot.total_mass)
+        self._hand_over = HandOver(self._body.nominal_C[None])
+        self._rate = HAND_OVER_SHARE * robot.total_mass  # [kg/s]
         self._parameters = InertialParameters.from_vector(self._body.to_link @ self._body.nominal_C)
         self.nominal = TrunkValue(self._parameters.mass, self._T_BL.act(np.array(self._parameters.com_F)))
         self.reset()
@@ -188,7 +189,7 @@ class TrunkPublisher:
             self._target, self.arrived = target, False
             self._target_C = self._from_link @ self._loaded(target).vector
         if not self.arrived:
-            published_C = self._hand_over.advance(self._target_C[None], dt)[0]
+            published_C = self._hand_over.advance(self._target_C[None], self._rate * dt)[0]
             left = float(np.abs(published_C - self._target_C).max())
             self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
             parameters = InertialParameters.from_vector(self._body.to_link @ published_C)

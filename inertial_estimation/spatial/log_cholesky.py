@@ -62,33 +62,6 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     return pi, G
 
 
-def contracted_curvature(theta: Array, w: Array, convention: str = "rucker") -> Array:
-    """Return the second derivative of w' g(theta) in closed form.
-
-    w' pi = u' W u is quadratic in the entries u of U; each coordinate but alpha moves one entry, and
-    alpha scales them all.
-
-    Args:
-        theta: Coordinates of n bodies, shape (n, 10).
-        w: Weights of the parameters, shape (n, 10).
-        convention: "rucker" or "foster".
-
-    Returns:
-        Hessians, shape (n, 10, 10).
-    """
-    u, slope = _entries(theta)
-    Q = _QUADRATIC_FORMS[convention].reshape(10, 10, 10)
-    W = np.einsum("na,iaj->nij", w, Q)
-    first = 2.0 * (W @ u[:, :, None])[:, :, 0]
-    C: Array = 2.0 * W * slope[:, :, None] * slope[:, None, :]
-    bends = np.arange(1, 4)  # the exponentials
-    C[:, bends, bends] += first[:, 1:4] * u[:, 1:4]
-    C[:, 0, :] = 2.0 * first * slope
-    C[:, 0, 0] = 2.0 * (first * u).sum(axis=1)
-    C[:, :, 0] = C[:, 0, :]
-    return C
-
-
 def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
     """Return the coordinates of a consistent body, the inverse of `parameters_from_log_cholesky`.
 

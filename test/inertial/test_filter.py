@@ -132,6 +132,8 @@ def test_one_more_body_changes_nothing_of_the_others():
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, *PAYLOAD)
     filter_ = learned(scene, [scene.block()[0] for _ in range(60)])
+    for _ in range(5):
+        filter_.solve()
     before = filter_.posterior.at.pi_C[0]
     more = ArmScene(links=("panda_link7", "panda_link4")).unknowns()
     filter_.add_body(more)

@@ -11,13 +11,13 @@ from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesk
 
 
 class OneBody(HandOver):
-    """Hand-over of a single body, parameters of shape (10,)."""
+    """Hand-over of a single body, parameters of shape (10,), at a rate of 3 kg/s."""
 
-    def __init__(self, nominal, rate):
-        super().__init__(nominal[None], rate)
+    def __init__(self, nominal):
+        super().__init__(nominal[None])
 
     def advance(self, target, dt):
-        return super().advance(target[None], dt)[0]
+        return super().advance(target[None], 3.0 * dt)[0]
 
 
 def body(seed):
@@ -27,7 +27,7 @@ def body(seed):
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 @settings(max_examples=40)
 def test_every_published_value_is_possible_and_the_rate_is_kept(a, b):
-    hand_over = OneBody(body(a), 3.0)
+    hand_over = OneBody(body(a))
     target, before = body(b), body(a)
     most = np.abs(pseudo_inertia(target - before)).max() / (3.0 * 0.01)  # mass and moments at the full rate
     for _ in range(int(most) + 2):
@@ -44,7 +44,7 @@ def test_five_kilograms_take_the_stated_time():
     nominal = body(1)
     target = nominal.copy()
     target[0] += 5.44
-    hand_over, steps = OneBody(nominal, 3.0), 0
+    hand_over, steps = OneBody(nominal), 0
     while not np.allclose(hand_over.published, target, atol=1e-12):
         hand_over.advance(target, 0.003)
         steps += 1
@@ -52,15 +52,15 @@ def test_five_kilograms_take_the_stated_time():
 
 
 def test_reset_returns_to_nominal():
-    hand_over = OneBody(body(1), 3.0)
+    hand_over = OneBody(body(1))
     hand_over.advance(body(2), 0.5)
     hand_over.reset()
     assert np.array_equal(hand_over.published[0], body(1))
 
 
-def moment_steps(nominal, target, dt=0.001, rate=3.0):
+def moment_steps(nominal, target, dt=0.001):
     """Time to arrive [s], and the share of the way made in the first step."""
-    hand_over = OneBody(nominal, rate)
+    hand_over = OneBody(nominal)
     first = np.linalg.norm(hand_over.advance(target, dt) - nominal) / np.linalg.norm(target - nominal)
     steps = 1
     while not np.allclose(hand_over.published, target, rtol=0.0, atol=1e-12):
@@ -107,6 +107,6 @@ def test_a_change_of_mass_is_limited_even_where_the_body_is_lighter():
 
 def test_each_of_several_bodies_moves_as_it_would_alone():
     nominal, target = (np.array([body(seed + k) for k in range(3)]) for seed in (1, 7))
-    together = HandOver(nominal, 3.0).advance(target, 0.01)
-    alone = [OneBody(start, 3.0).advance(end, 0.01) for start, end in zip(nominal, target, strict=True)]
+    together = HandOver(nominal).advance(target, 0.03)
+    alone = [OneBody(start).advance(end, 0.01) for start, end in zip(nominal, target, strict=True)]
     assert np.allclose(together, alone, rtol=1e-14, atol=0.0)

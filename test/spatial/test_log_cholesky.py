@@ -15,7 +15,6 @@ from inertial_estimation.spatial.inertial_parameters import (
 )
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
-    contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
     parameters_from_log_cholesky,
@@ -107,16 +106,3 @@ def test_a_nearly_flat_body_survives_the_round_trip(convention):
     pi = InertialParameters(3.0, np.array([0.1, -0.2, 0.3]), np.diag([1.0, 1.0, 2.0 - 1e-9])).vector
     theta = log_cholesky_from_parameters(pi, convention)
     assert np.allclose(parameters_from_log_cholesky(theta, convention), pi, rtol=1e-7)
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS)
-def test_contracted_curvature_is_the_difference_of_gradients(convention):
-    rng = np.random.default_rng(12)
-    theta, w = 0.5 * rng.normal(size=(2, 3, 10))
-
-    def gradient(at):
-        return np.einsum("naj,na->nj", parameters_and_jacobian(at, convention)[1], w)
-
-    h = 1e-6
-    columns = [(gradient(theta + h * e) - gradient(theta - h * e)) / (2 * h) for e in np.eye(10)]
-    assert np.allclose(contracted_curvature(theta, w, convention), np.stack(columns, axis=2), atol=1e-7)
