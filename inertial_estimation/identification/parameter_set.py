@@ -238,10 +238,10 @@ def _mirrored(
         l_rows, r_rows = (range(i, i + 10) for i in first)
         ties.append((l_rows, r_rows, image.parameters))
         for term in friction_terms:
-            own, other = (row.get(f"{joint}/{term}") for joint in (image.left_joint, image.right_joint))
-            if own is not None and other is not None:
+            near, far = (row.get(f"{joint}/{term}") for joint in (image.left_joint, image.right_joint))
+            if near is not None and far is not None:
                 sign = image.joint_sign if term in ODD_TERMS else 1.0
-                ties.append((range(own, own + 1), range(other, other + 1), np.array([[sign]])))
+                ties.append((range(near, near + 1), range(far, far + 1), np.array([[sign]])))
     E, nominal, asymmetry = parameters.E.copy(), parameters.nominal.copy(), 0.0
     kept = np.ones(E.shape[1], dtype=bool)
     for l_rows, r_rows, M in ties:
