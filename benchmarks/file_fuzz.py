@@ -27,7 +27,7 @@ import inertial_estimation as ie
 from benchmarks.referee.robots import arm
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.models.urdf_document import UrdfDocument
-from inertial_estimation.offline.calibration_csv import read_postures
+from inertial_estimation.offline.postures import read_postures
 from inertial_estimation.recordings.bag_writer import write_recording
 
 LONGEST_S, LARGEST_BYTES = 2.0, 2**30

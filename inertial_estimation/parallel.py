@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -29,6 +30,12 @@ CONNECT_S, FIRST_WORKER_S = 10.0, 60.0  # to find the scheduler of a cluster, to
 NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
 OUT = "where memory is short, run fewer at once"
 KILLED = f"was killed {MOST_ATTEMPTS} times; {OUT}"
+
+
+def timed(compute: Callable[[], ResultT]) -> tuple[ResultT, float]:
+    """Return the result of a computation and its duration [s]."""
+    start = time.perf_counter()
+    return compute(), time.perf_counter() - start
 
 
 class Workers(AbstractContextManager["Workers"]):

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from inertial_estimation.calibration.calibrate import CalibrationTask
     from inertial_estimation.calibration.calibration_config import CalibrationConfig
     from inertial_estimation.calibration.calibration_report import CalibrationReport
-    from inertial_estimation.offline.calibration_csv import PostureTable
     from inertial_estimation.offline.calibration_setup import CalibrationSetup
+    from inertial_estimation.offline.postures import PostureTable
 
 EXAMPLES = (
     "flat-feet BAG --config talos --output results/offsets",
@@ -164,8 +164,8 @@ def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, st
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_csv import read_postures
     from inertial_estimation.offline.calibration_setup import flat_feet_task
+    from inertial_estimation.offline.postures import QUATERNION, VERTICAL, read_postures
 
     is_bag = args.source.suffix.lower() != ".csv"
     if args.distance is not None and not 0.0 < args.distance < math.inf:
@@ -178,9 +178,7 @@ def _flat_feet(
     if is_bag:
         table = _bag_postures(args, setup, remap, imus, moving)
     else:
-        columns = [
-            f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")
-        ]
+        columns = [f"{link}/{name}" for link in imus for name in (*QUATERNION, *VERTICAL)]
         table = read_postures(args.source, setup.robot, moving, measured=columns)
     table = setup.corrected(table)
     task = flat_feet_task(
@@ -203,7 +201,7 @@ def _bag_postures(
     imus: Mapping[str, str],
     moving: tuple[str, ...],
 ) -> PostureTable:
-    from inertial_estimation.offline.calibration_bag import read_bag_postures
+    from inertial_estimation.offline.postures import read_bag_postures
 
     if args.interval <= 0.0 or args.held_out_interval < 0.0:
         raise ConfigurationError(
@@ -214,6 +212,7 @@ def _bag_postures(
         return read_bag_postures(
             recording,
             setup.robot,
+            setup.config,
             joint_topic=remap.get("/joint_states", "/joint_states"),
             imu_topics=imus,
             interval_s=args.interval,
@@ -249,8 +248,8 @@ def _imu_topics(
 def _plane(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_csv import read_postures
     from inertial_estimation.offline.calibration_setup import plane_task
+    from inertial_estimation.offline.postures import read_postures
 
     reference = args.reference or setup.ground
     joints = args.joints or setup.beyond_base(reference, args.frame)
@@ -262,8 +261,8 @@ def _plane(
 def _marker(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_csv import read_postures
     from inertial_estimation.offline.calibration_setup import marker_task
+    from inertial_estimation.offline.postures import read_postures
 
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]

@@ -26,7 +26,7 @@ from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
-from inertial_estimation.offline.calibration_timing import timed
+from inertial_estimation.parallel import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 

@@ -22,7 +22,7 @@ from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
-from inertial_estimation.offline.calibration_csv import PostureTable
+from inertial_estimation.offline.postures import PostureTable
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion

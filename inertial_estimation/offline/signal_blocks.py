@@ -53,6 +53,7 @@ class BlockStream:
         *,
         velocities: bool = False,
         efforts: bool = True,
+        partial_joints: bool = False,
         max_gap_s: float | None = None,
     ) -> None:
         """Connect the topics.
@@ -64,6 +65,7 @@ class BlockStream:
             config: Parameters of the robot: delays, limits, corrections.
             velocities: Whether blocks hold joint velocities.
             efforts: Whether they hold joint torques.
+            partial_joints: Whether joints of which no messages come are NaN instead of an error.
             max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
 
         Raises:
@@ -83,6 +85,7 @@ class BlockStream:
             max_gap=gap,
             velocities=velocities,
             efforts=efforts,
+            partial_joints=partial_joints,
             corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
         )
         self._axes = SensorAxes(setup, self._inputs)

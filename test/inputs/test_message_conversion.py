@@ -27,7 +27,7 @@ from inertial_estimation.inputs.messages import (
     MessageReader,
     stamp_from_msg,
 )
-from inertial_estimation.offline.calibration_bag import imu_orientation_from_msg
+from inertial_estimation.offline.postures import imu_orientation_from_msg
 from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import (
     BaseState,

@@ -5,8 +5,9 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inputs.messages import JOINT_STATE_TYPE, QUATERNION_TYPE
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.calibration_bag import read_bag_postures
+from inertial_estimation.offline.postures import read_bag_postures
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import JointReading, OrientationSample
 
@@ -32,7 +33,12 @@ def table(robot, stamps_s, **changes):
     recording = MemoryRecording(tuple(entries), {"/joints": JOINT_STATE_TYPE, "/imu": QUATERNION_TYPE})
     arguments = {"interval_s": 0.8, "held_out_interval_s": 0.4, "joints": robot.joint_names, **changes}
     return read_bag_postures(
-        recording, robot, joint_topic="/joints", imu_topics={"panda_link0": "/imu"}, **arguments
+        recording,
+        robot,
+        RobotConfig(),
+        joint_topic="/joints",
+        imu_topics={"panda_link0": "/imu"},
+        **arguments,
     )
 
 

@@ -1,0 +1,299 @@
+"""Postures for a calibration: of a CSV table, or of a recording at an interval."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError, RecordingError, listing
+from inertial_estimation.files.text_file import csv_rows
+from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_corrections import JointOffsets
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.signal_blocks import BlockStream
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
+
+HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
+FARTHEST_BEYOND_LIMITS = 0.5  # [rad] beyond a joint's limits
+METADATA = frozenset({"t", "time", "stamp", "stamp_ns", "k", "index", "sample"})
+QUATERNION, VERTICAL = ("qx", "qy", "qz", "qw"), ("up_x", "up_y", "up_z")  # columns of an orientation
+WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
+REST_TOLERANCE = 0.5  # [m/s^2]: an accelerometer farther off standard gravity than this is not at rest
+
+
+@dataclass(frozen=True, eq=False)
+class PostureTable:
+    """Postures and measurements.
+
+    Attributes:
+        q: Joint positions in the model's order, shape (K, n_joints); joints not requested may be zero.
+        held_out: Which rows take no part in the fit, shape (K,).
+        columns: Other numeric columns by name, shape (K,) each.
+        dropped: Rows left out, by reason.
+    """
+
+    q: Array
+    held_out: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def stacked(self, names: Sequence[str], source: str) -> Array:
+        """Return some columns side by side, shape (K, len(names)).
+
+        Raises:
+            RecordingError: If one is missing.
+        """
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            raise RecordingError(
+                f"'{source}' misses columns {listing(missing)}; besides joints it has {listing(self.columns)}"
+            )
+        return np.stack([self.columns[name] for name in names], axis=1)
+
+
+def read_postures(
+    path: Path, robot: RobotModel, joints: Collection[str], *, measured: Collection[str] = ()
+) -> PostureTable:
+    """Read a table of postures: a header line, one posture a row.
+
+    Columns named after joints are positions [rad or m]. The column ``split`` marks the held-out rows
+    (``validation``, ``test``). Columns of text, and ``t``, are ignored.
+
+    Args:
+        path: CSV file.
+        robot: The model.
+        joints: Joints that must be there.
+        measured: Names of the columns of measurements that are used; they must be complete in a row.
+
+    Returns:
+        The table, rows with missing numbers left out and counted.
+
+    Raises:
+        RecordingError: If the file cannot be read, misses columns, has unknown ones or no complete row.
+        MeasurementError: If positions are far beyond the joints' limits, as degrees are.
+    """
+    header, rows = _read(path)
+    missing = [name for name in joints if name not in header]
+    if missing:
+        raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(header)}")
+    numeric = [name for i, name in enumerate(header) if name != "split" and _numeric(rows, i)]
+    extra = set(numeric) - set(robot.joint_names)
+    unknown = [
+        n for n in numeric if n in extra and n not in METADATA and n not in measured and not _is_measured(n)
+    ]
+    if unknown:
+        raise RecordingError(
+            f"'{path}' has columns {listing(unknown)}, which are no joints; the model has "
+            f"{listing(robot.joint_names)}"
+        )
+    numbers = {name: np.array([_number(row[header.index(name)]) for row in rows]) for name in numeric}
+    for name in (*joints, *(m for m in measured if m in header)):  # a column without any number is no number
+        numbers.setdefault(name, np.full(len(rows), np.nan))
+    used = [numbers[name] for name in (*joints, *measured) if name in numbers]
+    complete = np.isfinite(np.stack(used, axis=1)).all(axis=1)
+    if not complete.any():
+        raise RecordingError(f"no row of '{path}' is complete: each has a missing number or NaN")
+    words = [row[header.index("split")].strip().lower() if "split" in header else "" for row in rows]
+    q = np.zeros((len(rows), robot.n_joints))
+    for j, name in enumerate(robot.joint_names):
+        if name in numbers:
+            q[:, j] = np.nan_to_num(numbers[name])
+    check_angles(q[complete], robot, joints)
+    dropped = {"missing number or NaN": int((~complete).sum())} if not complete.all() else {}
+    return PostureTable(
+        q[complete],
+        np.array([word in HELD_OUT_WORDS for word in words])[complete],
+        {name: values[complete] for name, values in numbers.items() if name in extra},
+        dropped,
+    )
+
+
+def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
+    """Raise for positions far beyond the limits of their joints.
+
+    Raises:
+        MeasurementError: Names the joints and their limits.
+    """
+    lower, upper = robot.model.lowerPositionLimit, robot.model.upperPositionLimit
+    said = []
+    for name in joints:
+        j = robot.joint_index(name)
+        at = int(robot.model.idx_qs[robot.model.getJointId(name)])
+        low, high = float(lower[at]), float(upper[at])
+        if robot.model.nqs[robot.model.getJointId(name)] != 1 or not low < high:
+            low, high = -2.0 * np.pi, 2.0 * np.pi
+        beyond = (q[:, j] < low - FARTHEST_BEYOND_LIMITS) | (q[:, j] > high + FARTHEST_BEYOND_LIMITS)
+        if beyond.mean() > 0.1:
+            worst = float(q[np.abs(q[:, j]).argmax(), j])
+            said.append(f"{name} (up to {worst:.4g}, limits {low:.3g} to {high:.3g})")
+    if said:
+        raise MeasurementError(
+            f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}"
+        )
+
+
+def _read(path: Path) -> tuple[list[str], list[list[str]]]:
+    lines = [row for row in csv_rows(path, "postures") if row and not row[0].lstrip().startswith("#")]
+    if len(lines) < 2:
+        raise RecordingError(f"'{path}' has {len(lines)} lines, expected a header and postures")
+    header = [name.strip() for name in lines[0]]
+    for number, row in enumerate(lines[1:], start=2):
+        if len(row) != len(header):
+            raise RecordingError(f"row {number} of '{path}' has {len(row)} values, expected {len(header)}")
+    return header, lines[1:]
+
+
+def _is_measured(name: str) -> bool:
+    """Whether a column holds a measurement of a calibration: a marker position or an orientation."""
+    last = name.rpartition("/")[2]
+    return last in (*QUATERNION, *VERTICAL) or last.rstrip("0123456789") in ("x", "y", "z")
+
+
+def _numeric(rows: list[list[str]], column: int) -> bool:
+    """Whether most of a column are numbers."""
+    numbers = sum(np.isfinite(_number(row[column])) for row in rows)
+    return bool(2 * numbers > len(rows))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def read_bag_postures(
+    recording: BagRecording,
+    robot: RobotModel,
+    config: RobotConfig,
+    *,
+    joint_topic: str,
+    imu_topics: Mapping[str, str],
+    interval_s: float,
+    held_out_interval_s: float | None,
+    joints: tuple[str, ...],
+) -> PostureTable:
+    """Read postures at regular times; joint states are taken as online (`BlockStream`).
+
+    Args:
+        recording: The bag.
+        robot: The model.
+        config: Parameters of the robot; its joint offsets are not applied.
+        joint_topic: Topic of the joint states.
+        imu_topics: Topic by link. An Imu with an orientation gives ``link/qx`` ..., one without gives the
+            direction of its specific force at rest, ``link/up_x`` ...; a QuaternionStamped or PoseStamped
+            gives the orientation.
+        interval_s: Time between postures to fit.
+        held_out_interval_s: Time between all postures, those not fitted held out; None: none are.
+        joints: Joints that must be there.
+
+    Returns:
+        The table, with the columns `read_postures` would give. Incomplete or moving ones are dropped.
+
+    Raises:
+        RecordingError: If a topic is missing, or no posture is complete.
+    """
+    for topic in imu_topics.values():
+        check_topic(recording, topic, (IMU_TYPE, *ORIENTATION_TYPES))
+    step_ns = round((held_out_interval_s or interval_s) * NANOSECONDS)
+    every = max(1, round(interval_s * NANOSECONDS / step_ns))
+    stream = BlockStream(
+        recording,
+        RecordedTopics(joints=joint_topic),
+        RobotSetup(robot, (), None),
+        replace(config, joint_offsets=JointOffsets()),
+        efforts=False,
+        partial_joints=True,
+    )
+    positions, origin_ns = _positions(stream, step_ns)
+    columns: dict[str, Array] = {}
+    q = np.full((max(positions, default=-1) + 1, robot.n_joints), np.nan)
+    q[list(positions)] = list(positions.values())
+    for link, topic in imu_topics.items():
+        columns |= _orientations(recording, topic, link, (origin_ns, step_ns, len(q)))
+    needed = q[:, [robot.joint_index(name) for name in joints]]
+    complete = np.isfinite(np.column_stack((needed, *columns.values()))).all(axis=1)
+    if not complete.any():
+        absent = [
+            name for name, seen in zip(joints, np.isfinite(needed).any(axis=0), strict=True) if not seen
+        ]
+        reason = f"; its joint states miss {listing(absent)}" if absent else ""
+        raise RecordingError(
+            f"no posture of '{recording.name}' has joint positions and all orientations at rest "
+            f"together{reason}"
+        )
+    held_out = np.arange(len(q)) % every != 0
+    dropped = {"incomplete or moving": int((~complete).sum())} if not complete.all() else {}
+    check_angles(q[complete], robot, joints)
+    kept = {name: values[complete] for name, values in columns.items()}
+    return PostureTable(np.nan_to_num(q[complete]), held_out[complete], kept, dropped)
+
+
+def _positions(stream: BlockStream, step_ns: int) -> tuple[dict[int, Array], int]:
+    """Return the positions nearest to each time of the grid, by its index; and the grid's origin [ns]."""
+    found: dict[int, Array] = {}
+    origin_ns: int | None = None
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
+    for block in stream.blocks():
+        origin_ns = block.start_ns if origin_ns is None else origin_ns
+        since_ns = block.stamps_ns - origin_ns
+        numbers = np.round(since_ns / step_ns).astype(int)
+        apart_ns = np.abs(since_ns - numbers * step_ns)
+        for k in np.unique(numbers[(numbers >= 0) & (apart_ns <= window_ns)]).tolist():
+            nearest = int(np.where(numbers == k, apart_ns, np.inf).argmin())
+            found.setdefault(k, block.q[nearest])
+    return found, origin_ns or 0
+
+
+def _orientations(
+    recording: BagRecording, topic: str, link: str, grid: tuple[int, int, int]
+) -> dict[str, Array]:
+    """Mean orientation, or mean direction of the specific force, near each time of the grid."""
+    origin_ns, step_ns, count = grid
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
+    quaternions, forces = np.zeros((count, 5)), np.zeros((count, 4))  # sums, and number of readings
+    for sample, quaternion in _readings(recording, topic):
+        k = round((sample.stamp_ns - origin_ns) / step_ns)
+        if not 0 <= k < count or abs(sample.stamp_ns - origin_ns - k * step_ns) > window_ns:
+            continue
+        if isinstance(sample, ImuSample):
+            forces[k] += (*sample.specific_force_I, 1.0)
+        if quaternion is not None:
+            sign = 1.0 if quaternion @ quaternions[k, :4] >= 0.0 else -1.0
+            quaternions[k] += (*(sign * quaternion), 1.0)
+    with np.errstate(invalid="ignore"):
+        if quaternions[:, 4].any():
+            mean = quaternions[:, :4] / quaternions[:, 4:]
+            return {f"{link}/{name}": mean[:, i] for i, name in enumerate(QUATERNION)}
+        mean = forces[:, :3] / forces[:, 3:]
+    size = np.linalg.norm(mean, axis=1)
+    mean[~(np.abs(size - STANDARD_GRAVITY) < REST_TOLERANCE)] = np.nan
+    return {f"{link}/{name}": mean[:, i] / size for i, name in enumerate(VERTICAL)}
+
+
+def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Array | None]]:
+    """Yield the samples of a topic, each with its orientation x y z w or None."""
+    if recording.topics[topic] == IMU_TYPE:
+        for message in recording.messages(topic):
+            yield CONVERSIONS[IMU_TYPE].from_msg(message), imu_orientation_from_msg(message)
+        return
+    for entry in recording.entries([topic]):
+        assert isinstance(entry.sample, OrientationSample)
+        yield entry.sample, entry.sample.quaternion_xyzw
+
+
+def imu_orientation_from_msg(msg: Any) -> Array | None:
+    """Return the orientation x y z w of a sensor_msgs/Imu, shape (4,), or None where it has none.
+
+    A sensor without orientation sets the first covariance to -1; many leave the quaternion at zero.
+    """
+    q = msg.orientation
+    quaternion = np.array((q.x, q.y, q.z, q.w))
+    marked = msg.orientation_covariance[0] == NO_ORIENTATION
+    return None if marked or not abs(float(quaternion @ quaternion) - 1.0) < 1e-3 else quaternion
