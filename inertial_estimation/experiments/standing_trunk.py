@@ -38,7 +38,7 @@ STANDING_S = 1.5  # between release and request
 PERIOD_S = 0.01  # of the record
 RAMP_BEGIN = -2.0  # far behind the robot [m]
 Overrides = dict[str, dict[str, Any]]
-QUICK: Mapping[str, Any] = {"contact_forces.settling_time": 0.3, "mass_duration": 0.1}
+QUICK: Mapping[str, Any] = {"settling_time": 0.3}
 """Parameters of the identification in a shortened run."""
 
 

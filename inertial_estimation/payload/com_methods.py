@@ -4,13 +4,13 @@ A method is pure and fed only while the robot is at rest. The third one is in `o
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from inertial_estimation.payload.config import ContactForcesConfig
+from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
     net_force,
@@ -63,16 +63,21 @@ class ComStep:
     to_controller: bool = False
 
 
-class ComMethod(Protocol):
-    """A method for the centre of mass."""
+class ComMethod(ABC):
+    """One identification of the centre of mass by a method.
 
-    def start(self, com_B: Array, trunk_mass: float) -> None:
+    Attributes:
+        com_B: Centre of mass of the trunk, base frame [m], shape (3,).
+    """
+
+    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
         """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
-        ...
+        self.com_B: Array = np.array(com_B, dtype=float)
+        self._config, self._trunk_mass = config, trunk_mass
 
+    @abstractmethod
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest; time between rests is not included."""
-        ...
 
 
 def recursion_gain(settling_time: float, h: float) -> float:
@@ -127,34 +132,25 @@ class SampleScatter:
         return whole
 
 
-class ContactForceRecursion:
+class ContactForceRecursion(ComMethod):
     """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy (m / m_tr) F x r / F'F`.
 
     `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `F x r / F'F` the
     least-norm shift that explains it. Written on the residual its fixed point is r = 0. E_xy drops what lies
     along gravity, which no force determines, in the world: on a tilted trunk that is no axis of the base. An
     error of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
-    behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. With `kept` "height" the base's z stays instead,
-    on the same vertical line: loads move it least.
+    behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. So the base's z is kept instead, on the same
+    vertical line: loads move it least.
 
     It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured (over a third
     of the settling time), for a fifth of the settling time; or, after two settling times, when the two do not
     differ by more than a noise of less than four tolerances. The deviations are those of the noise alone: an
     offset of a torque or a foot shifts every sample alike. They are infinite along the axis nearest to
     gravity.
-
-    Attributes:
-        com_B: Centre of mass of the trunk, base frame [m], shape (3,).
     """
 
-    def __init__(self, config: ContactForcesConfig) -> None:
-        self._config = config
-        self.start(np.zeros(3), 1.0)
-
-    def start(self, com_B: Array, trunk_mass: float) -> None:
-        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
-        self.com_B: Array = np.array(com_B, dtype=float)
-        self._trunk_mass = trunk_mass
+    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(config, com_B, trunk_mass)
         self._elapsed = self._inside = 0.0
         self._scatter, self._recent = SampleScatter(), SampleScatter()
 
@@ -192,7 +188,7 @@ class ContactForceRecursion:
         across_W = scale * (skew(F) @ r)[:2] / float(F @ F)
         shift: Array = across_W @ measurement.R_WB[:2]
         up_B = measurement.R_WB[2]
-        if self._config.kept == "height" and up_B[2] ** 2 > UNOBSERVED_COS_SQUARED:
+        if up_B[2] ** 2 > UNOBSERVED_COS_SQUARED:
             shift = shift - shift[2] / up_B[2] * up_B
         return shift
 
@@ -271,7 +267,7 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
     return PoseSolution(com, np.where(hidden, math.inf, sigma), residual, float(s[-1]) / scale)
 
 
-class StaticPoses:
+class StaticPoses(ComMethod):
     """Asks for a level base, roll and pitch to both sides, and solves for all three components (T 11).
 
     What counts is the tilt the base takes, not the one asked for: a new pose is any that differs from those
@@ -283,19 +279,12 @@ class StaticPoses:
         poses: One line for each pose.
     """
 
-    def __init__(self, tilt: float) -> None:
-        """Take the tilt asked for [rad]."""
-        self._tilt = tilt
-        self.start(np.zeros(3), 1.0)
-
-    def start(self, com_B: Array, trunk_mass: float) -> None:
-        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
-        t = self._tilt
+    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(config, com_B, trunk_mass)
+        t = self._tilt = config.tilt
         self._asked = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
-        self._start_B: Array = np.array(com_B, dtype=float)
-        self._trunk_mass = trunk_mass
         self.poses: list[PoseLine] = []
-        self._solution = PoseSolution(self._start_B, np.full(3, math.inf), math.nan, 0.0)
+        self._solution = PoseSolution(self.com_B, np.full(3, math.inf), math.nan, 0.0)
         self._waited = self._lasted = 0.0
         self._lines: list[PoseLine] = []  # of the pose that is measured
 
@@ -326,7 +315,7 @@ class StaticPoses:
         self._lasted += h
         if self._lasted >= POSE_DURATION_S:
             self.poses.append(PoseLine.mean(self._lines))
-            self._solution = nearest_point(self.poses, self._start_B, LEAST_SPREAD_SHARE * self._tilt)
+            self._solution = nearest_point(self.poses, self.com_B, LEAST_SPREAD_SHARE * self._tilt)
             self._next()
 
     def _next(self) -> None:

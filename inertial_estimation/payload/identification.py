@@ -6,12 +6,11 @@ the phase that comes next, mostly itself: watching, settling, mass, centre of ma
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.payload.com_methods import (
     ComMethod,
     ComStep,
@@ -19,15 +18,16 @@ from inertial_estimation.payload.com_methods import (
     SampleScatter,
     StaticPoses,
 )
-from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
 from inertial_estimation.payload.orientation_error import OrientationError
 from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
-from inertial_estimation.signals import BaseReference
+from inertial_estimation.signals import Array, BaseReference
 
+MASS_SHARE = 0.5  # of the settling time, over which the mass is averaged
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
@@ -35,23 +35,10 @@ TILT_RESPONSE_S = 1.0  # by when the base has begun to move to another tilt, if 
 SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 POSTURE_REACHED_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
-MethodFactory = Callable[[str, TrunkPayloadConfig], ComMethod]
-COM_METHODS: dict[str, Callable[[TrunkPayloadConfig], ComMethod]] = {
-    "static_poses": lambda config: StaticPoses(config.tilt),
-    "orientation_error": lambda config: OrientationError(config.orientation_error, config.tilt),
-    "contact_forces": lambda config: ContactForceRecursion(config.contact_forces),
-}
-
-
-def make_method(name: str, config: TrunkPayloadConfig) -> ComMethod:
-    """Build a method for the centre of mass from the parameters in force.
-
-    Raises:
-        ConfigurationError: If there is no such method.
-    """
-    if name not in COM_METHODS:
-        raise ConfigurationError(f"no method '{name}', expected one of: {listing(COM_METHODS)}")
-    return COM_METHODS[name](config)
+MethodFactory = Callable[[TrunkPayloadConfig, Array, float], ComMethod]
+COM_METHODS: Mapping[str, MethodFactory] = dict(
+    zip(METHODS, (StaticPoses, OrientationError, ContactForceRecursion), strict=True)
+)
 
 
 class RequestedPosture:
@@ -107,10 +94,10 @@ class Identification:
         config: TrunkPayloadConfig,
         trunk: IdentifiedTrunk,
         robot_mass: float,
-        make_method: MethodFactory = make_method,
+        methods: Mapping[str, MethodFactory] = COM_METHODS,
     ) -> None:
         """Begin with the nominal trunk of a robot of a mass [kg]."""
-        self.config, self.trunk, self.make_method = config, trunk, make_method
+        self.config, self.trunk, self.methods = config, trunk, methods
         nominal = trunk.nominal
         self.load_changes = LoadChangeDetector(config.load_change, robot_mass, nominal.mass, nominal.com_B)
         self.posture = RequestedPosture()
@@ -131,7 +118,7 @@ class Identification:
     def set_config(self, config: TrunkPayloadConfig) -> None:
         """Take other parameters."""
         self.config = config
-        self.load_changes.set_config(config.load_change)
+        self.load_changes.share = config.load_change
 
     @property
     def phase(self) -> Phase:
@@ -167,7 +154,7 @@ class Identification:
             self._begin_anew("inputs were lost")
 
     def advance_without_input(self, dt: float) -> None:
-        """Let a time [s] pass in which an input is missing; it holds the robot at most `rest.timeout`."""
+        """Let a time [s] pass in which an input is missing; it holds the robot at most `rest_timeout`."""
         self._phase = self._phase.advance_without_input(dt)
 
     def update(self, observation: TrunkObservation) -> LoadChange | None:
@@ -261,7 +248,7 @@ class PhaseState(ABC):
 
     def _wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
         self._waited += dt
-        limit = self._run.config.rest.timeout
+        limit = self._run.config.rest_timeout
         return self if self._waited <= limit else self.give_up(f"{what} for {limit:g} s{why}")
 
     def _wait_for_rest(self, observation: TrunkObservation) -> "PhaseState":
@@ -323,7 +310,7 @@ class _Weighing(PhaseState):
         run.load_changes.expected = Expectation(
             mass, run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
         )
-        if not has_lasted(self._duration, run.config.mass_duration):
+        if not has_lasted(self._duration, MASS_SHARE * run.config.settling_time):
             return self
         reason = run.trunk.implausible(mass)
         if reason:
@@ -333,8 +320,7 @@ class _Weighing(PhaseState):
         sigma = math.sqrt(variance * n / (n - 1) / independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
         run.trunk.value = TrunkValue(mass, before_B, sigma)
-        method = run.make_method(run.method, run.config)
-        method.start(before_B.copy(), mass)
+        method = run.methods[run.method](run.config, before_B, mass)
         return _ComIdentification(run, method, reading.tilt)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
@@ -429,9 +415,9 @@ class _Returning(PhaseState):
         return self.advance_without_input(observation.dt)
 
     def advance_without_input(self, dt: float) -> PhaseState:
-        """Let a time [s] pass without rest or an input; after `rest.timeout` the return ends."""
+        """Let a time [s] pass without rest or an input; after `rest_timeout` the return ends."""
         self._waited += dt
-        return self._finish(None) if self._waited > self._run.config.rest.timeout else self
+        return self._finish(None) if self._waited > self._run.config.rest_timeout else self
 
     def _tilted_since_weighed(self, reading: TrunkReading) -> bool:
         return self._weighed_at is None or reading.turned_from(self._weighed_at) > SAME_POSTURE_RAD

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.payload.config import LoadChangeConfig
 from inertial_estimation.payload.estimate import LoadChange
 from inertial_estimation.payload.readings import TrunkReading
 from inertial_estimation.payload.rest import has_lasted
@@ -14,6 +13,7 @@ from inertial_estimation.signals import Array, frozen_array
 DURATION_S = 0.1  # at rest, for which a difference persists before it is a load change
 MOVING_DURATION_S = 0.15  # in motion
 MOVING_FACTOR = 2.0  # of the limit at rest: HyQ crawling is weighed to 0.6 kg, half of it
+COM_REACH_M = 1.2  # a shift of the centre of mass counts from the share of the mass that counts, of this
 FEWEST_FEET = 3  # two feet may share a change in any way: the load may be above one of them
 LONE_SHARE = 0.9  # of the sum of all feet's changes, from which on one foot has changed alone
 
@@ -47,6 +47,7 @@ class LoadChangeDetector:
     sensor of one leg, changes that of one, which is no load.
 
     Attributes:
+        share: Of the robot's mass, from which a change counts.
         expected: The trunk expected.
         in_force: The trunk in force, as measured when it was identified.
         unidentified: The last change reported since `expect`; None if there was none, or it was undone.
@@ -54,17 +55,16 @@ class LoadChangeDetector:
             difference; None where no foot stands out.
     """
 
-    def __init__(self, config: LoadChangeConfig, robot_mass: float, mass: float, com_B: Array) -> None:
-        """Expect a trunk of a robot of a mass [kg]."""
-        self._robot_mass = robot_mass
-        self.set_config(config)
+    def __init__(self, share: float, robot_mass: float, mass: float, com_B: Array) -> None:
+        """Expect a trunk of a robot of a mass [kg]; a change counts from a share of that mass."""
+        self._robot_mass, self.share = robot_mass, share
         self.lone_foot: int | None = None
         self._forces: Array | None = None  # vertical ones, of the last reading without a difference [N]
         self.expect(mass, com_B)
 
-    def set_config(self, config: LoadChangeConfig) -> None:
-        """Take other limits."""
-        self._mass_limit, self._com_limit = config.share * self._robot_mass, config.com
+    @property
+    def _mass_limit(self) -> float:
+        return self.share * self._robot_mass
 
     def expect(self, mass: float, com_B: Array) -> None:
         """Take a trunk as the one in force."""
@@ -136,7 +136,7 @@ class LoadChangeDetector:
         if abs(reading.mass - trunk.mass) > self._mass_limit:
             return True
         shift_B = across_gravity(reading.com_B - trunk.com_B, reading.measurement.R_WB)
-        return float(np.linalg.norm(shift_B)) > self._com_limit
+        return float(np.linalg.norm(shift_B)) > COM_REACH_M * self.share
 
     def _lone(self, reading: TrunkReading) -> int | None:
         if self._forces is None or len(self._forces) < FEWEST_FEET:

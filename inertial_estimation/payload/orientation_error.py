@@ -17,14 +17,15 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.payload.com_methods import ComStep, recursion_gain
-from inertial_estimation.payload.config import OrientationErrorConfig
+from inertial_estimation.payload.com_methods import ComMethod, ComStep, recursion_gain
+from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.statics import StaticMeasurement
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
 PROBE_M = 0.02  # known shift of the centre of mass by which the response is measured
+SETTLING_FACTOR = 4.0  # of the settling time of forces, in which an error is gone: the base turns in between
 TOLERANCE_M, TOLERANCE_Z_M = 5e-4, 2e-3  # of a correction, at which a coordinate has converged
 LEAST_RESPONSE = 0.1  # of a posture controller [rad/m]
 LEAST_ALIGNED_SHARE = 0.5  # share of a response that must be about the axis of T 12, in its sense
@@ -127,7 +128,7 @@ class _Stage(Enum):
     END = "end"
 
 
-class OrientationError:
+class OrientationError(ComMethod):
     """Probe, x and y on a level base (T 13-14), z on a tilted one (T 15), level again.
 
     The controller uses `com_B` all the time. After each change the trunk is left to settle, then a share
@@ -144,25 +145,19 @@ class OrientationError:
     same in both and so stays out of z. T 15 has one tilt, and the sign of a forward one.
 
     Attributes:
-        com_B: Centre of mass of the trunk the controller should use, base frame [m], shape (3,).
         response: G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe.
     """
 
-    def __init__(self, config: OrientationErrorConfig, tilt: float) -> None:
-        """Take the pitch at which z is identified [rad]."""
-        self._config, self._pitch = config, tilt
-        self.start(np.zeros(3), 1.0)
-
-    def start(self, com_B: Array, trunk_mass: float) -> None:
-        """Begin from a centre of mass [m], shape (3,); the mass is part of the response."""
-        self._start_B = np.array(com_B, dtype=float)
-        self.com_B: Array = self._start_B
+    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(config, com_B, trunk_mass)
+        self._pitch, self._settling_time = config.tilt, SETTLING_FACTOR * config.settling_time
+        self._start_B = self.com_B
         self.response: Array = np.zeros((2, 2))
         self._steady = SteadyTilt()
         self._stage = _Stage.PROBE
         self._seen: list[tuple[Array, Array]] = []  # horizontal shift and error of each probe
         self._shifted: tuple[Array, Array] | None = None  # error before the last correction, horizontal shift
-        self._z_found = not self._config.find_z
+        self._z_found = False
         self._forward: SettledTilt | None = None  # settled at the forward pitch
         self._changes: list[Array] = []
         self._residual, self._refusal = math.nan, ""
@@ -237,7 +232,7 @@ class OrientationError:
             self._shifted = None
             self._go(_Stage.END if self._z_found else _Stage.FORWARD)
             return
-        part = recursion_gain(self._config.settling_time, settled.elapsed) * shift
+        part = recursion_gain(self._settling_time, settled.elapsed) * shift
         self.com_B = self.com_B + np.array([*part, 0.0])
         self._shifted = settled.error, horizontal @ part
         self._steady.restart()
@@ -282,7 +277,7 @@ class OrientationError:
             self._z_found = True
             self._go(_Stage.LEVEL)
             return
-        gain = recursion_gain(self._config.settling_time, backward.elapsed + TILT_TIME_S)
+        gain = recursion_gain(self._settling_time, backward.elapsed + TILT_TIME_S)
         self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
         self._go(_Stage.FORWARD)
 
@@ -300,7 +295,7 @@ class OrientationError:
             return sigma
         variance = float(np.mean(np.square(self._changes))) / 2.0
         sigma[:2] = np.sqrt(variance * np.sum(linear_algebra.inv(self.response) ** 2, axis=1))
-        if self._z_found and self._config.find_z:
+        if self._z_found:
             sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(self._pitch))
         return sigma
 

@@ -13,15 +13,17 @@ from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
-from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
-from inertial_estimation.payload.identification import Identification, make_method
-from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObserver
+from inertial_estimation.payload.identification import Identification
+from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObservation
 from inertial_estimation.payload.report import payload_health
-from inertial_estimation.payload.rest import RestDetector, StateWindow
+from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
 from inertial_estimation.payload.statics import TrunkStatics
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
 from inertial_estimation.signals import BaseState, Health, seconds
+
+OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
 
 
 class TrunkPayloadPipeline(TakesReadings):
@@ -64,8 +66,8 @@ class TrunkPayloadPipeline(TakesReadings):
             base_state=True,
             corrections=joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, self.robot),
         )
-        window, rest = StateWindow(setup, self.inputs), RestDetector(config.rest, self.robot.joint_names)
-        self._observer = TrunkObserver(window, rest, TrunkMeasurer(statics))
+        self._window = StateWindow(setup, self.inputs)
+        self._rest, self._measurer = RestDetector(self._window.motions), TrunkMeasurer(statics)
         self.checks = LiveChecks(setup, config.robot, self.inputs)
         publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
         nominal = publisher.nominal
@@ -83,8 +85,8 @@ class TrunkPayloadPipeline(TakesReadings):
             on_withheld=lambda estimate: self._withheld.extend([estimate.change] if estimate.change else []),
         )
         self._last_ns: int | None = None  # last step with a full window
-        self._without_ns: int | None = None  # last step without a full window
-        self._without_joints_ns: int | None = None  # last tick without joint states
+        self._since_observation = 0.0  # [s]
+        self._without_ns: int | None = None  # last step, or tick, without an input
 
     def push_base_state(self, state: BaseState) -> None:
         """Add an orientation and velocity of the base."""
@@ -103,11 +105,8 @@ class TrunkPayloadPipeline(TakesReadings):
         for k, estimate in enumerate(estimates):
             if estimate.change is None and self._withheld:
                 estimates[k] = replace(estimate, change=self._withheld.pop(0))
-        missing = not estimates and JOINTS in self.inputs.aligner.missing(now_ns)
-        if missing and self._without_joints_ns is not None:
-            passed = max(now_ns - self._without_joints_ns, 0)
-            self.identification.advance_without_input(seconds(passed))
-        self._without_joints_ns = now_ns if missing else None
+        if not estimates and JOINTS in self.inputs.aligner.missing(now_ns):
+            self._pass_without_input(now_ns)
         return estimates
 
     def health(self, now_ns: int) -> list[Health]:
@@ -118,10 +117,10 @@ class TrunkPayloadPipeline(TakesReadings):
         if JOINTS in missing:
             (trouble,) = (entry.message for entry in inputs if entry.name == JOINTS)
             missing = [f"{name} ({trouble})" if trouble and name == JOINTS else name for name in missing]
-        notes = (self._observer.window.axes.note, self._stepper.health_note(now_ns))
+        notes = (self._window.axes.note, self._stepper.health_note(now_ns))
         figures = {f"load changes: {kind}": str(n) for kind, n in self._changes.items()}
         entry = payload_health(
-            *(self.identification, self._observer.measurer, self._observer.rest.why_not or None, missing),
+            *(self.identification, self._measurer, self._rest.why_not, missing),
             *("; ".join(filter(None, notes)), {**figures, "joint velocities": joints.velocity_source}),
         )
         return [*inputs, self.checks.health(), entry]
@@ -135,12 +134,13 @@ class TrunkPayloadPipeline(TakesReadings):
         Raises:
             ConfigurationError: If there is no such method.
         """
-        make_method(method or self.config.method, self.config)
+        if method and method not in METHODS:
+            raise ConfigurationError(f"no method '{method}', expected one of: {listing(METHODS)}")
         again = "anew " if self.identification.identifying else ""
         self.identification.start(method)
         return (
             f"identification by '{self.identification.method}' begins {again}as soon as the robot is at rest "
-            f"on {FEWEST_FEET} or more feet, given up after {self.config.rest.timeout:g} s without rest"
+            f"on {FEWEST_FEET} or more feet, given up after {self.config.rest_timeout:g} s without rest"
         )
 
     def cancel(self) -> None:
@@ -165,31 +165,46 @@ class TrunkPayloadPipeline(TakesReadings):
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
         self.config = config = replace_runtime_value(self.config, name, value)
-        self._observer.rest.config = config.rest
         self.identification.set_config(config)
         self.inputs.aligner.timeout = config.robot.inputs.timeout
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         if elapsed is not None and elapsed > self.config.robot.inputs.timeout:
-            self._observer.window.clear()
-        state = self._observer.window.state_at(sample)
+            self._window.clear()
+        state = self._window.state_at(sample)
         if state is None:
-            self._lose_window()
-            if self._without_ns is not None:
-                self.identification.advance_without_input(seconds(sample.time_ns - self._without_ns))
-            self._without_ns = sample.time_ns
+            self._lose_rest()
+            self._pass_without_input(sample.time_ns)
             return None
         self._without_ns, self._last_ns = None, sample.time_ns
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        observation = self._observer.observe(sample.stamp_ns, state, dt, arrived=self._publisher.arrived)
-        change = None if observation is None else self.identification.update(observation)
+        at_rest, change = self._rest.update(state, dt), None
+        self._since_observation += dt
+        if has_lasted(self._since_observation, OBSERVATION_S):
+            change = self.identification.update(self._observe(sample.stamp_ns, state, at_rest=at_rest))
+            self._since_observation = 0.0
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
         return self._estimate(sample.stamp_ns, dt, change)
 
+    def _observe(self, stamp_ns: int, state: MeanState, *, at_rest: bool) -> TrunkObservation:
+        """Measure the trunk of a robot at rest, weigh that of a robot in motion."""
+        dt, arrived = self._since_observation, self._publisher.arrived
+        if not at_rest:
+            weighed = self._measurer.weigh(state)
+            return TrunkObservation(stamp_ns, dt, False, None, self._rest.why_not, arrived, weighed)
+        reading = self._measurer.read(state)
+        return TrunkObservation(stamp_ns, dt, True, reading, self._measurer.trouble, arrived)
+
+    def _pass_without_input(self, now_ns: int) -> None:
+        """Let the time since the last step, or tick, without an input pass for the identification."""
+        if self._without_ns is not None:
+            self.identification.advance_without_input(seconds(max(now_ns - self._without_ns, 0)))
+        self._without_ns = now_ns
+
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
-        identification, at_rest = self.identification, not self._observer.rest.why_not
+        identification, at_rest = self.identification, not self._rest.why_not
         value = identification.trunk.value
         trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
@@ -199,21 +214,21 @@ class TrunkPayloadPipeline(TakesReadings):
             *(identification.hold, identification.posture.reference, change, identification.refusal),
         )
 
-    def _lose_window(self) -> None:
-        """Restart the detection of rest with an empty window of readings."""
-        self._observer.lose_rest()
-        self._last_ns = None
+    def _lose_rest(self) -> None:
+        """Detect rest anew, with an empty window of readings."""
+        self._rest.reset()
+        self._last_ns, self._since_observation = None, 0.0
 
     def _resume(self) -> None:
         """Go on after a gap with the trunk in force."""
         self._without_ns = None
-        self._observer.window.clear()
-        self._lose_window()
+        self._window.clear()
+        self._lose_rest()
         self.identification.interrupt()
 
     def _forget(self) -> None:
         self._resume()
-        self._observer.measurer.reset()
+        self._measurer.reset()
         self._publisher.reset()
         self.identification.reset()
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from inertial_estimation.errors import listing
-from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
+from inertial_estimation.payload.rest import MeanState
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
     TrunkStatics,
@@ -13,7 +13,6 @@ from inertial_estimation.payload.statics import (
 )
 from inertial_estimation.signals import Array
 
-OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
 FEWEST_FEET = 2  # that carry
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries
 PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign ...
@@ -81,7 +80,7 @@ class TrunkMeasurer:
             tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))
             self.trouble = f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
             return None
-        measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
+        measurement = self._statics.measure(state.R_WB, state.q, state.readings)
         names = (contact.name for contact in self._statics.contacts)
         self.forces = dict(zip(names, measurement.forces_W[:, 2].tolist(), strict=True))
         mass = trunk_mass(measurement)
@@ -120,7 +119,7 @@ class TrunkMeasurer:
         """
         if _fallen(state):
             return None
-        measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
+        measurement = self._statics.measure(state.R_WB, state.q, state.readings)
         felt = measurement.gravity + state.vertical_acceleration
         if measurement.singular or measurement.silent or felt < LEAST_GRAVITY * measurement.gravity:
             return None
@@ -165,40 +164,3 @@ class TrunkObservation:
     why_not: str
     arrived: bool
     moving_mass: float | None = None
-
-
-class TrunkObserver:
-    """Averages the inputs and detects rest in every step, and measures the trunk a few times a window.
-
-    Attributes:
-        window: Means of the inputs.
-        rest: Detects rest.
-        measurer: Measures the trunk.
-    """
-
-    def __init__(self, window: StateWindow, rest: RestDetector, measurer: TrunkMeasurer) -> None:
-        """Begin without rest."""
-        self.window, self.rest, self.measurer = window, rest, measurer
-        self._elapsed = 0.0
-
-    def lose_rest(self) -> None:
-        """Detect rest anew."""
-        self.rest.reset()
-        self._elapsed = 0.0
-
-    def observe(
-        self, stamp_ns: int, state: MeanState, dt: float, *, arrived: bool
-    ) -> TrunkObservation | None:
-        """Take the means of a step after a time [s]; return an observation, in the steps in which one is due.
-
-        `arrived` says whether the published trunk has reached its target.
-        """
-        at_rest = self.rest.update(state, dt)
-        self._elapsed += dt
-        if not has_lasted(self._elapsed, OBSERVATION_S):
-            return None
-        elapsed, self._elapsed = self._elapsed, 0.0
-        reading = self.measurer.read(state) if at_rest else None
-        why_not = "" if reading else self.rest.why_not or self.measurer.trouble
-        weighed = None if at_rest else self.measurer.weigh(state)
-        return TrunkObservation(stamp_ns, elapsed, at_rest, reading, why_not, arrived, weighed)

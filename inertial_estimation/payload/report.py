@@ -128,20 +128,20 @@ def _masses(change: LoadChange) -> str:
 def payload_health(
     identification: Identification,
     measurer: TrunkMeasurer,
-    observed: str | None,
+    moving: str,
     missing: Sequence[str],
     failures: str,
     figures: Mapping[str, str],
 ) -> Health:
     """Return what the identification does and what hinders it, the worst first.
 
-    `observed` says why the robot, not at rest, is not measured; None: it is at rest. `missing` names inputs
-    that do not arrive, `failures` says which steps failed lately, `figures` are more values by name.
+    `moving` says why the robot is not at rest; empty if it is. `missing` names inputs that do not arrive,
+    `failures` says which steps failed lately, `figures` are more values by name.
     """
     detector, unidentified = identification.load_changes, identification.load_changes.unidentified
-    trouble = measurer.trouble if observed is None else ""
+    trouble = "" if moving else measurer.trouble
     doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
-    hindered = f"{doing}: {observed or trouble}" if observed or trouble else doing
+    hindered = f"{doing}: {moving or trouble}" if moving or trouble else doing
     identifying = identification.identifying
     unconfirmed = identifying and identification.phase in UNCONFIRMED
     change = "" if unidentified is None else _masses(unidentified)
@@ -162,16 +162,16 @@ def payload_health(
         (True, HealthLevel.OK, identification.phase.value),
     )
     level, message = next((level, message) for applies, level, message in table if applies)
-    return Health(NAME, level, message, {**_values(identification, measurer, observed), **figures})
+    return Health(NAME, level, message, {**_values(identification, measurer, moving), **figures})
 
 
-def _values(identification: Identification, measurer: TrunkMeasurer, observed: str | None) -> dict[str, str]:
+def _values(identification: Identification, measurer: TrunkMeasurer, moving: str) -> dict[str, str]:
     value = identification.trunk.value
     x, y, z = value.com_B.tolist()
     values = {
         "phase": identification.phase.value,
         "method": identification.method,
-        "at rest": "yes" if observed is None else f"no: {observed}",
+        "at rest": f"no: {moving}" if moving else "yes",
         "trunk mass [kg]": f"{value.mass:.3f}",
         "mass sigma [kg]": f"{value.mass_sigma:.3g}",
         "mass published [kg]": f"{identification.trunk.target.mass:.3f}",

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,12 +15,18 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.payload.config import RestConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 WINDOW_S = 0.05  # over which readings are averaged: HyQ's torque noise of 0.3 Nm then is 0.1 kg of the trunk
 DURATION_S = 0.1  # for which all limits hold before the robot is at rest
+JOINT_SPEED = 0.05  # largest of any joint of a robot at rest [rad/s]
+BASE_SPEED = 0.02  # largest of its base [m/s]
+BASE_RATE = 0.03  # largest of its base [rad/s]; the bias of a gyroscope is below
+BASE_ACCELERATION = 0.2  # largest of its base [m/s^2]
+NOISE_SIGMAS = 3.0  # of the noise of a mean, by which it may exceed its limit
+FEWEST_ROWS = 5  # of a window, from which its noise is estimated
+NORMAL_MEDIAN = 1.4826  # standard deviation over the median of the absolute value, of a normal distribution
 LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
 BASE_NUMBERS = 9  # velocity, angular rate, vertical
@@ -30,40 +37,58 @@ def has_lasted(elapsed: float, duration: float) -> bool:
     return elapsed >= duration - SUMMATION_TOLERANCE_S
 
 
+class Motion(NamedTuple):
+    """One kind of motion: what does it, the unit of its size, and the largest one at rest."""
+
+    what: str
+    unit: str
+    limit: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanState:
     """Means over the window.
 
     Attributes:
         q: Joint positions [rad], shape (n_joints,).
-        v: Joint velocities [rad/s], shape (n_joints,).
-        tau: Joint torques [Nm], shape (n_joints,); None where not needed.
-        wrenches_F: Wrench of each contact in its wrench frame [N, Nm], shape (n_contacts, 6); None where
-            not used.
+        readings: Joint torques [Nm], shape (n_joints,), or the wrench of each contact in its wrench frame
+            [N, Nm], shape (n_contacts, 6): what the forces of the ground come from.
         roll: Of the base [rad].
         pitch: Of the base [rad].
-        base_speed: Speed of the base [m/s].
-        angular_rate: Of the gyroscope where there is one, else of the base state [rad/s].
         vertical_acceleration: Of the base, up [m/s^2].
-        acceleration: Of the base [m/s^2]: slope of its velocity over the window, or the change of the
-            specific force from half to half, whichever is more.
+        motion: Size of each kind of motion.
+        noise: Its standard deviation by noise alone.
     """
 
     q: Array
-    v: Array
-    tau: Array | None
-    wrenches_F: Array | None
+    readings: Array
     roll: float
     pitch: float
-    base_speed: float
-    angular_rate: float
     vertical_acceleration: float
-    acceleration: float
+    motion: Array
+    noise: Array
 
     @property
     def R_WB(self) -> Array:
         """Orientation of the base at yaw zero, Ry(pitch) Rx(roll), shape (3, 3)."""
         return rotation_from_roll_pitch_yaw(self.roll, self.pitch, 0.0)
+
+
+class WindowMeans(NamedTuple):
+    """Statistics of the rows of a window.
+
+    Attributes:
+        mean: Of all rows.
+        change: Mean of the later half less that of the earlier one; over `apart` a slope, hardly noisier than
+            that of least squares.
+        apart: Time between the two halves [s].
+        noise: Standard deviation of the mean by white noise of the rows; zero of few rows.
+    """
+
+    mean: Array
+    change: Array
+    apart: float
+    noise: Array
 
 
 class RowWindow:
@@ -93,19 +118,24 @@ class RowWindow:
             return False
         return len(self._rows) > 1 and self._rows[-1][0] - self._since_ns >= self._duration_ns
 
-    def means(self) -> tuple[Array, Array, float]:
-        """Return mean, mean of the later half less that of the earlier one, and the time between these [s].
+    def means(self) -> WindowMeans:
+        """Return the statistics of two or more rows.
 
-        Difference over time is a slope, hardly noisier than that of least squares.
+        Second differences x_(k+1) - 2 x_k + x_(k-1) show the noise and no steady motion: their variance is
+        six times that of a row. Their median does not see a jolt.
         """
         newest = self._rows[-1][0]
         ages = [time - newest for time, _row in self._rows]
         rows = np.array([row for _time, row in self._rows])
-        middle = min(max(bisect_right(ages, -(self._duration_ns // 2)), 1), len(rows) - 1)
-        n_late = len(rows) - middle
+        n, middle = len(rows), min(max(bisect_right(ages, -(self._duration_ns // 2)), 1), len(rows) - 1)
         early, late = rows[:middle].sum(axis=0), rows[middle:].sum(axis=0)
-        apart = seconds(sum(ages[middle:]) / n_late - sum(ages[:middle]) / middle)
-        return (early + late) / len(rows), late / n_late - early / middle, apart
+        apart = seconds(sum(ages[middle:]) / (n - middle) - sum(ages[:middle]) / middle)
+        noise = np.zeros(rows.shape[1])
+        if n >= FEWEST_ROWS:
+            half = (n - 2) // 2
+            median = np.partition(np.abs(np.diff(rows, n=2, axis=0)), half, axis=0)[half]
+            noise = NORMAL_MEDIAN * median / math.sqrt(6.0 * n)
+        return WindowMeans((early + late) / n, late / (n - middle) - early / middle, apart, noise)
 
 
 class StateWindow:
@@ -113,6 +143,8 @@ class StateWindow:
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
+        motions: Kinds of motion of the robot: of each joint, of the base; accelerations by the slope of its
+            velocity, and by the change of its accelerometer.
     """
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
@@ -122,6 +154,12 @@ class StateWindow:
         self.axes = SensorAxes(setup, inputs)
         self._wrenches = [contact.stream.spec.name for contact in inputs.contacts.values()]
         self._names = [BASE_STATE, *([IMU] if inputs.imu is not None else []), *self._wrenches]
+        self.motions = (
+            *(Motion(f"joint {name} moves", "rad/s", JOINT_SPEED) for name in setup.robot.joint_names),
+            Motion("the base moves", "m/s", BASE_SPEED),
+            Motion("the base turns", "rad/s", BASE_RATE),
+            *[Motion("the base accelerates", "m/s^2", BASE_ACCELERATION)] * (2 if IMU in self._names else 1),
+        )
         self._window = RowWindow()
 
     def clear(self) -> None:
@@ -138,45 +176,45 @@ class StateWindow:
         return self._means() if self._window.full else None
 
     def _means(self) -> MeanState:
-        columns, (mean, change, apart) = self._columns, self._window.means()
-        first = self._inputs.streams[JOINTS].spec.width
+        mean, change, apart, noise = self._window.means()
+        columns, first = self._columns, self._inputs.streams[JOINTS].spec.width
+        velocity, rate, up = (slice(k, k + 3) for k in (first, first + 3, first + 6))
         after, q = first + BASE_NUMBERS, mean[columns.q]
-        v_B, w_B, up_B = mean[first:after].reshape(3, 3)
-        a_B = change[first : first + 3] / apart
-        acceleration = float(np.linalg.norm(a_B))
+        a_B, turn, forces = change[velocity] / apart, (mean[rate], noise[rate]), []
         if IMU in self._names:
-            w_B = mean[after:][RATE]
-            acceleration = max(acceleration, float(np.linalg.norm(change[after:][FORCE])))
+            turn = mean[after:][RATE], noise[after:][RATE]
+            forces = [(change[after:][FORCE], 2.0 * noise[after:][FORCE])]
             after += self._inputs.streams[IMU].spec.width
-        sx, sy, sz = up_B.tolist()
+        # each half of the window has half its rows: their difference has twice the noise of the mean
+        base = ((mean[velocity], noise[velocity]), turn, (a_B, 2.0 * noise[velocity] / apart), *forces)
+        sx, sy, sz = mean[up].tolist()
         return MeanState(
             q=q,
-            v=mean[columns.v],
-            tau=mean[columns.tau] if columns.tau is not None else None,
-            wrenches_F=self.axes.turned(mean[after:].reshape(-1, 6), q) if self._wrenches else None,
+            readings=self.axes.turned(mean[after:].reshape(-1, 6), q)
+            if self._wrenches
+            else mean[columns.tau],
             roll=math.atan2(sy, sz),
             pitch=math.atan2(-sx, math.hypot(sy, sz)),
-            base_speed=float(np.linalg.norm(v_B)),
-            angular_rate=float(np.linalg.norm(w_B)),
-            vertical_acceleration=float(up_B @ a_B),
-            acceleration=acceleration,
+            vertical_acceleration=float(mean[up] @ a_B),
+            motion=np.append(np.abs(mean[columns.v]), [np.linalg.norm(size) for size, _noise in base]),
+            noise=np.append(noise[columns.v], [np.linalg.norm(sigma) for _size, sigma in base]),
         )
 
 
 class RestDetector:
     """Judges means over a window. A rest begins below the limits and ends at one and a half times them.
 
-    A bias of the gyroscope only has to stay below the limit of the rate, one of the accelerometer plays
-    no part: its change is judged.
+    A mean may exceed its limit by three standard deviations of the noise that its window shows, so that a
+    noisy robot comes to rest as well. A bias of the gyroscope only has to stay below the limit of the rate,
+    one of the accelerometer plays no part: its change is judged.
 
     Attributes:
-        config: Its limits.
         why_not: Reason why the robot is not at rest; empty if it is.
     """
 
-    def __init__(self, config: RestConfig, joint_names: Sequence[str]) -> None:
-        self.config = config
-        self._names = tuple(joint_names)
+    def __init__(self, motions: Sequence[Motion]) -> None:
+        """Take the kinds of motion that are judged."""
+        self._motions, self._limits = motions, np.array([motion.limit for motion in motions])
         self.reset()
 
     def reset(self) -> None:
@@ -186,25 +224,14 @@ class RestDetector:
 
     def update(self, state: MeanState, dt: float) -> bool:
         """Take the means of a step, after a time [s]; return whether the robot is at rest."""
-        moving = self._moving(state, LEAVING_FACTOR if self._rested else 1.0)
-        self._still_for = 0.0 if moving else self._still_for + dt
-        self.why_not = moving or ("" if self._rested else f"still for {self._still_for:.2f} s only")
-        return self._rested
-
-    @property
-    def _rested(self) -> bool:
-        return has_lasted(self._still_for, DURATION_S)
-
-    def _moving(self, state: MeanState, scale: float) -> str:
-        limits, speeds = self.config, np.abs(state.v)
-        fastest = int(speeds.argmax()) if len(speeds) else 0
-        joint = (f"joint {self._names[fastest]} moves", float(speeds[fastest])) if len(speeds) else ("", 0.0)
-        for (what, value), limit, unit in (
-            (joint, limits.joint_speed, "rad/s"),
-            (("the base moves", state.base_speed), limits.base_speed, "m/s"),
-            (("the base turns", state.angular_rate), limits.angular_rate, "rad/s"),
-            (("the base accelerates", state.acceleration), limits.acceleration, "m/s^2"),
-        ):
-            if value > scale * limit:
-                return f"{what} with {value:.3g} {unit}"
-        return ""
+        scale = LEAVING_FACTOR if has_lasted(self._still_for, DURATION_S) else 1.0
+        excess = state.motion - scale * self._limits - NOISE_SIGMAS * state.noise
+        worst = int(np.argmax(excess / self._limits))
+        if excess[worst] > 0.0:
+            what, unit, _limit = self._motions[worst]
+            self._still_for, self.why_not = 0.0, f"{what} with {state.motion[worst]:.3g} {unit}"
+            return False
+        self._still_for += dt
+        rested = has_lasted(self._still_for, DURATION_S)
+        self.why_not = "" if rested else f"still for {self._still_for:.2f} s only"
+        return rested

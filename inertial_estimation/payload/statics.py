@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
@@ -163,25 +163,16 @@ class TrunkStatics:
         if self.estimates_forces:
             _check_limbs(robot, self.contacts, self._limbs)
 
-    def measure(
-        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_F: Array | None = None
-    ) -> StaticMeasurement:
+    def measure(self, R_WB: Array, q: Array, readings: Array) -> StaticMeasurement:
         """Measure once, at rest.
 
         Args:
             R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
             q: Joint positions in the model's order [rad], shape (n_joints,).
-            tau: Joint torques [Nm], shape (n_joints,); needed where forces are estimated.
-            wrenches_F: Force then torque of the ground about each wrench frame's origin, in its axes
-                [N, Nm], shape (n_contacts, 6); needed where forces are measured.
-
-        Raises:
-            MeasurementError: If the input that it needs is missing.
+            readings: Joint torques [Nm], shape (n_joints,), where forces are estimated; where they are
+                measured force then torque of the ground about each wrench frame's origin, in its axes
+                [N, Nm], shape (n_contacts, 6).
         """
-        given = tau if self.estimates_forces else wrenches_F
-        if given is None:
-            what = "joint torques" if self.estimates_forces else "wrenches of the contacts"
-            raise MeasurementError(f"no {what}, from which the ground reaction forces are computed")
         model, data = self._model, self._data
         configuration = self._robot.configuration(q)
         configuration[3:7] = quaternion_from_rotation(R_WB)
@@ -189,10 +180,10 @@ class TrunkStatics:
         points = np.array([pin.updateFramePlacement(model, data, f).translation for f in self._points])
         moment, singular, silent = np.zeros(3), tuple[str, ...](), tuple[str, ...]()
         if self.estimates_forces:
-            forces, singular = self._estimated(configuration, given)
-            silent = self._named(not given[limb].any() for limb in self._limbs)
+            forces, singular = self._estimated(configuration, readings)
+            silent = self._named(not readings[limb].any() for limb in self._limbs)
         else:
-            forces, moment = self._measured(points, given)
+            forces, moment = self._measured(points, readings)
         return StaticMeasurement(
             *(R_WB, points, forces, self.legs_mass, data.com[0].copy()),
             *(moment, self._gravity, singular, silent),

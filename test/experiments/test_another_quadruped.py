@@ -19,7 +19,7 @@ HOIST_S = 0.3
 
 @pytest.fixture(scope="module")
 def robot() -> RobotLoop:
-    quick = {"mass_duration": 0.2, "contact_forces.settling_time": 0.3}
+    quick = {"settling_time": 0.5}
     return RobotLoop("go2", {PAYLOAD_NODE: quick})
 
 

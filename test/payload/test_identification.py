@@ -1,12 +1,14 @@
 """The phases of an identification, with a method that does what the test wants."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from support.standing_hyq import config
 
 from inertial_estimation.payload.com_methods import ComStep
+from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
@@ -23,13 +25,10 @@ DT = 0.02
 class Method:
     """Gives a result after some steps, by way of what `script` says."""
 
-    def __init__(self, script):
+    def __init__(self, script, com_B, trunk_mass):
         self.script = list(script)
-        self.began = []
+        self.began = com_B, trunk_mass
         self.steps = []
-
-    def start(self, com_B, trunk_mass):
-        self.began.append((com_B, trunk_mass))
 
     def update(self, measurement, h):
         self.steps.append(h)
@@ -47,13 +46,14 @@ class Robot:
         self.made = []
         self.script = script
 
-        def factory(name, _config):
-            self.made.append((name, Method(self.script)))
+        def factory(name, _config, com_B, trunk_mass):
+            self.made.append((name, Method(self.script, com_B, trunk_mass)))
             return self.made[-1][1]
 
+        methods = {name: partial(factory, name) for name in METHODS}
         nominal = TrunkValue(NOMINAL_MASS, NOMINAL_COM)
         trunk = IdentifiedTrunk(nominal, SIZE, nominal, nominal)
-        self.identification = Identification(config(**changes), trunk, ROBOT_MASS, factory)
+        self.identification = Identification(config(**changes), trunk, ROBOT_MASS, methods)
         self.mass = NOMINAL_MASS
         self.com_B = NOMINAL_COM
         self.tilt = (0.0, 0.0)
@@ -105,7 +105,7 @@ def test_a_request_goes_through_all_phases():
     assert identification.trunk.value.mass == pytest.approx(61.0)
     np.testing.assert_array_equal(identification.trunk.value.com_B, FOUND)
     assert identification.trunk.target is identification.trunk.value
-    assert robot.method.began[0][1] == pytest.approx(61.0), "the method is told the measured mass"
+    assert robot.method.began[1] == pytest.approx(61.0), "the method is told the measured mass"
     assert sum(robot.method.steps) == pytest.approx(5 * DT)
 
 
@@ -141,7 +141,7 @@ def test_a_method_through_the_controller_waits_for_its_value_to_arrive():
 
 
 def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
-    robot = Robot([step(done=True)], **{"rest.timeout": 3.0})
+    robot = Robot([step(done=True)], rest_timeout=3.0)
     robot.at_rest = False
     robot.identification.start()
     robot.run(2.9)
@@ -155,7 +155,7 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
 
 
 def test_flickering_rest_does_not_wait_for_ever():
-    robot = Robot([step(done=True)], **{"rest.timeout": 2.0})
+    robot = Robot([step(done=True)], rest_timeout=2.0)
     robot.identification.start()
     for _ in range(12):
         robot.at_rest = True
@@ -305,7 +305,7 @@ def test_a_result_that_turns_the_base_is_found_again_there():
     robot.run(2.0)
     assert robot.identification.converged
     assert len(robot.made) == 2
-    np.testing.assert_array_equal(robot.method.began[0][0], FOUND)
+    np.testing.assert_array_equal(robot.method.began[0], FOUND)
 
 
 def test_a_robot_whose_legs_are_modelled_wrong_is_identified_once():
@@ -389,7 +389,7 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
 
 
 def test_a_slow_hand_over_is_waited_for():
-    robot = Robot([step(done=True)], **{"rest.timeout": 2.0})
+    robot = Robot([step(done=True)], rest_timeout=2.0)
     robot.identification.start()
     robot.run(1.0, until=Phase.RETURNING)
     robot.arrived = False

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.payload.config import LoadChangeConfig
 from inertial_estimation.payload.load_change import LoadChangeDetector
 from inertial_estimation.payload.readings import TrunkReading
 from inertial_estimation.payload.statics import StaticMeasurement
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
-CONFIG, ROBOT_MASS = LoadChangeConfig(share=0.025, com=0.03), 80.0  # 2 kg
+SHARE, ROBOT_MASS = 0.025, 80.0  # 2 kg, and 3 cm
 COM = np.array([0.05, 0.02, 0.1])
 DT = 0.02
 
@@ -25,7 +24,7 @@ def reading(mass, com_B=COM, roll=0.0, pitch=0.0):
 
 
 def new_detector(mass=60.0, com_B=COM):
-    return LoadChangeDetector(CONFIG, ROBOT_MASS, mass, com_B)
+    return LoadChangeDetector(SHARE, ROBOT_MASS, mass, com_B)
 
 
 def changes_of(detector, readings):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.standing_robot import SpringTrunk
 
-from inertial_estimation.payload.config import OrientationErrorConfig
+from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.orientation_error import (
     OrientationError,
     heading_rotation,
@@ -23,8 +23,8 @@ ANGLE = st.floats(-0.5, 0.5)
 
 
 def run(trunk, start=START, **values):
-    method = OrientationError(OrientationErrorConfig(**values), PITCH)
-    return method, trunk.identify(method, start)
+    method = OrientationError(TrunkPayloadConfig(tilt=PITCH, **values), start, trunk.mass)
+    return method, trunk.identify(method)
 
 
 @given(roll=ANGLE, pitch=ANGLE, yaw=st.floats(-3.1, 3.1))
@@ -72,8 +72,7 @@ def test_robot_that_keeps_another_posture_is_asked_to_be_level() -> None:
     """As on a slope: its springs turn it to that posture unless another is asked for."""
     own, h = (0.0, -0.17), 0.01
     trunk = SpringTrunk(TRUE)
-    method = OrientationError(OrientationErrorConfig(), PITCH)
-    method.start(START, trunk.mass)
+    method = OrientationError(TrunkPayloadConfig(tilt=PITCH), START, trunk.mass)
     com, tilt = START, own
     for _ in range(round(100.0 / h)):
         trunk.step(com, tilt)
@@ -103,8 +102,8 @@ def test_noise_stays_within_the_stated_deviations() -> None:
 
 def test_longer_settling_time_takes_smaller_steps() -> None:
     quick, slow = (SpringTrunk(TRUE), SpringTrunk(TRUE))
-    run(quick, settling_time=2.0, find_z=False)
-    _, step = run(slow, settling_time=8.0, find_z=False)
+    run(quick, settling_time=0.5)
+    _, step = run(slow, settling_time=2.0)
     assert step.done
     assert slow.time > 1.3 * quick.time
 

@@ -1,55 +1,74 @@
-"""When a robot counts as at rest, and what is said to keep it from it."""
+"""When a robot counts as at rest, what keeps it from it, and the means of a window that tell."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.standing_hyq import SILENT, Noise, StandingHyq, pipeline
 
-from inertial_estimation.payload.config import RestConfig
-from inertial_estimation.payload.rest import MeanState, RestDetector
+from inertial_estimation.payload.rest import MeanState, Motion, RestDetector, RowWindow
 
-NAMES = ("hip", "knee")
-STILL = MeanState(np.zeros(2), np.zeros(2), None, None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-LIMITS = RestConfig(joint_speed=0.1, base_speed=0.02, angular_rate=0.03, acceleration=0.2)
+MOTIONS = (
+    Motion("joint hip moves", "rad/s", 0.05),
+    Motion("joint knee moves", "rad/s", 0.05),
+    Motion("the base moves", "m/s", 0.02),
+    Motion("the base accelerates", "m/s^2", 0.2),
+)
+STILL = MeanState(np.zeros(2), np.zeros(2), 0.0, 0.0, 0.0, motion=np.zeros(4), noise=np.zeros(4))
+MS = 1_000_000
 
 
-def rested(config=LIMITS):
-    detector = RestDetector(config, NAMES)
+def moving(*motion):
+    return replace(STILL, motion=np.array(motion))
+
+
+def rested():
+    detector = RestDetector(MOTIONS)
     for _ in range(26):
         detector.update(STILL, 0.004)
     return detector
 
 
 def test_rest_takes_its_duration():
-    detector = RestDetector(LIMITS, NAMES)
+    detector = RestDetector(MOTIONS)
     seen = [detector.update(STILL, 0.01) for _ in range(12)]
     assert seen.index(True) == 9
     assert detector.why_not == ""
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "words"),
+    ("motion", "words"),
     [
-        ("base_speed", 0.05, "the base moves with 0.05 m/s"),
-        ("angular_rate", 0.4, "the base turns with 0.4 rad/s"),
-        ("acceleration", 0.7, "the base accelerates with 0.7 m/s^2"),
-        ("v", np.array([0.0, -0.3]), "joint knee moves with 0.3 rad/s"),
+        ((0.0, 0.0, 0.05, 0.0), "the base moves with 0.05 m/s"),
+        ((0.0, 0.0, 0.021, 0.7), "the base accelerates with 0.7 m/s^2"),
+        ((0.06, 0.3, 0.0, 0.0), "joint knee moves with 0.3 rad/s"),
     ],
 )
-def test_any_motion_ends_a_rest_and_is_named(field, value, words):
+def test_any_motion_ends_a_rest_and_the_worst_is_named(motion, words):
     detector = rested()
-    assert not detector.update(replace(STILL, **{field: value}), 0.004)
+    assert not detector.update(moving(*motion), 0.004)
     assert detector.why_not == words
     assert not detector.update(STILL, 0.004), "it must be still for the whole duration again"
     assert "still for" in detector.why_not
 
 
 def test_noise_at_a_limit_neither_begins_nor_ends_a_rest():
-    just_above = replace(STILL, acceleration=1.2 * LIMITS.acceleration)
+    just_above = moving(0.0, 0.0, 0.0, 1.2 * 0.2)
     assert rested().update(just_above, 0.004)
-    fresh = RestDetector(LIMITS, NAMES)
+    fresh = RestDetector(MOTIONS)
     assert not any(fresh.update(just_above, 0.01) for _ in range(100))
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.3])
+def test_a_noisy_robot_rests_when_it_does_not_move(speed):
+    """Mean velocities of its joints scatter by more than their limit; a joint that moves is seen."""
+    scene = StandingHyq(pipeline(start="on_request"), noise=Noise(velocity=0.1, angular_rate=0.05))
+    scene.joint_speed = np.where(np.arange(12) == 2, speed, 0.0)
+    scene.run(2.0)
+    share = np.mean([estimate.at_rest for estimate in scene.estimates[50:]])
+    assert share > 0.9 if speed == 0.0 else share < 0.05
 
 
 def test_constant_errors_of_imu_do_not_keep_a_robot_from_rest():
@@ -83,9 +102,51 @@ def test_a_jolt_of_the_accelerometer_alone_is_seen():
     assert scene.estimates[-1].at_rest, "what lasts is a bias"
 
 
-def test_a_moving_joint_is_named_in_health():
-    scene = StandingHyq(pipeline(), noise=SILENT)
-    scene.joint_speed = np.where(np.arange(12) == 2, 0.3, 0.0)
-    scene.run(0.3)
-    assert not any(estimate.at_rest for estimate in scene.estimates)
-    assert "joint lf_kfe_joint moves with 0.3 rad/s" in scene.health()["payload"].values["at rest"]
+def filled(times_ms, rows):
+    window = RowWindow()
+    for time, row in zip(times_ms, rows, strict=True):
+        window.append(time * MS, row)
+    return window
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(4, 15), min_size=40, max_size=120), st.integers(0, 2**31))
+def test_mean_is_that_of_the_rows_no_older_than_the_window(steps_ms, seed):
+    times = np.cumsum(steps_ms)
+    rows = np.random.default_rng(seed).normal(size=(len(times), 3)) + 1e6
+    held = times >= times[-1] - 50
+    np.testing.assert_allclose(filled(times, rows).means().mean, rows[held].mean(axis=0), rtol=1e-13)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(4, 15), min_size=40, max_size=80), st.floats(-10.0, 10.0))
+def test_slope_of_a_straight_line_is_exact_for_uneven_steps(steps_ms, slope):
+    times = np.cumsum(steps_ms)
+    means = filled(times, 3.0 + slope * 1e-3 * times[:, None]).means()
+    assert means.change[0] / means.apart == pytest.approx(slope, abs=1e-9)
+
+
+def test_noise_of_the_mean_is_that_of_white_noise_whatever_the_trend_or_a_jolt():
+    """Mean over many windows, of sigma / sqrt(13); the median of eleven is off by a tenth itself."""
+    rng, times = np.random.default_rng(1), 4 * np.arange(13)
+    trends = 5.0 * times[:, None], 100.0 * (times[:, None] > 30)
+    for trend in trends:
+        found = [filled(times, trend + rng.normal(size=(13, 1))).means().noise[0] for _ in range(600)]
+        assert np.mean(found) == pytest.approx(13.0**-0.5, rel=0.35)
+
+
+def test_rows_further_apart_than_the_window_still_give_a_slope_and_no_noise():
+    window = filled([0, 100, 200, 300], np.array([[0.0], [1.0], [2.0], [3.0]]))
+    assert window.full
+    means = window.means()
+    assert means.change[0] / means.apart == pytest.approx(10.0)
+    assert means.noise[0] == 0.0
+
+
+def test_it_is_full_once_rows_have_come_for_its_length():
+    window = filled(4 * np.arange(13), np.zeros((13, 1)))
+    assert not window.full
+    window.append(52 * MS, np.zeros(1))
+    assert window.full
+    window.clear()
+    assert not window.full

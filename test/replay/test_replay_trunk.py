@@ -26,7 +26,7 @@ pytest.importorskip("example_robot_data")
 pytest.importorskip("rosbags")
 LOAD = ball("trunk", 6.0, (-0.2, 0.1, 0.1))
 LOADED_AT_S = 1.5
-QUICK = ("trunk_payload.contact_forces.settling_time=0.3", "trunk_payload.mass_duration=0.3")
+QUICK = ("trunk_payload.settling_time=0.3",)
 
 
 @pytest.fixture(scope="module")

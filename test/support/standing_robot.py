@@ -81,7 +81,8 @@ class Standing:
 
     def measure(self, statics: TrunkStatics, tilt=(0.0, 0.0), yaw=0.0, tau_error=0.0) -> StaticMeasurement:
         R_WB, read = self.readings(tilt, yaw)
-        return statics.measure(R_WB, self.q, read.tau + tau_error, read.wrenches_C)
+        readings = read.tau + tau_error if statics.estimates_forces else read.wrenches_C
+        return statics.measure(R_WB, self.q, readings)
 
 
 class SpringTrunk:
@@ -125,13 +126,12 @@ class SpringTrunk:
         nothing = np.zeros((4, 3))
         return StaticMeasurement(R, nothing, nothing, 10.0, np.zeros(3), gravity=self.gravity)
 
-    def identify(self, method, start, duration=150.0):
+    def identify(self, method, duration=150.0):
         """Run a method from a trunk that has come to rest; it sees the trunk at rest alone."""
-        com, tilt, last = np.array(start, dtype=float), (0.0, 0.0), 0.0
+        com, tilt, last = method.com_B, (0.0, 0.0), 0.0
         for _ in range(round(2.0 / self.H)):
             self.step(com, tilt)
         self.time = 0.0
-        method.start(com, self.mass)
         step = None
         while self.time < duration:
             self.step(com, tilt)
