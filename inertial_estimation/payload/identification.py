@@ -6,6 +6,7 @@ the phase that comes next, mostly itself: watching, settling, mass, centre of ma
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
@@ -86,6 +87,7 @@ class Identification:
         method: Name of the method under way, or of the last one.
         converged: Whether the last identification came to its end.
         refusal: Why the last identification was given up; empty if it was not.
+        changes: Number of load changes by kind.
         passes: Results found since the identification began: one that turns the base is refined.
     """
 
@@ -112,6 +114,7 @@ class Identification:
         self.method, self.converged, self.refusal, self.passes = self.config.method, False, "", 0
         self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
         self.posture.undisturbed = None
+        self.changes: Counter[str] = Counter()
         self._phase: PhaseState = _Watching(self)
         self._restarts = 0
 
@@ -162,6 +165,7 @@ class Identification:
         self._phase = self._phase.update(observation)
         change = self._phase.load_change(observation)
         if change is not None:
+            self.changes[change.kind] += 1
             self._react(at_rest=observation.reading is not None)
         return change
 

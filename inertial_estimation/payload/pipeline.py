@@ -18,7 +18,7 @@ from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
 from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObservation
 from inertial_estimation.payload.report import payload_health
-from inertial_estimation.payload.rest import WINDOW_S, MeanState, RestDetector, StateWindow, has_lasted
+from inertial_estimation.payload.rest import WINDOW_S, MeanState, StateWindow, has_lasted
 from inertial_estimation.payload.statics import TrunkStatics
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
 from inertial_estimation.signals import BaseState, Health, seconds
@@ -67,13 +67,12 @@ class TrunkPayloadPipeline(TakesReadings):
             corrections=joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, self.robot),
         )
         self._window = StateWindow(setup, self.inputs)
-        self._rest, self._measurer = RestDetector(self._window.motions), TrunkMeasurer(statics)
+        self._measurer = TrunkMeasurer(statics)
         self.checks = LiveChecks(setup, config.robot, self.inputs)
         publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
         nominal = publisher.nominal
         trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
         self.identification = Identification(config, trunk, self.robot.total_mass)
-        self._changes: dict[str, int] = {}  # load changes, counted by kind
         self._withheld: list[LoadChange] = []  # found while an input was stale, to be reported later
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self.inputs,
@@ -118,9 +117,9 @@ class TrunkPayloadPipeline(TakesReadings):
             (trouble,) = (entry.message for entry in inputs if entry.name == JOINTS)
             missing = [f"{name} ({trouble})" if trouble and name == JOINTS else name for name in missing]
         notes = (self._window.axes.note, self._stepper.health_note(now_ns))
-        figures = {f"load changes: {kind}": str(n) for kind, n in self._changes.items()}
+        figures = {f"load changes: {kind}": str(n) for kind, n in self.identification.changes.items()}
         entry = payload_health(
-            *(self.identification, self._measurer, self._rest.why_not, missing),
+            *(self.identification, self._measurer, self._window.rest.why_not, missing),
             *("; ".join(filter(None, notes)), {**figures, "joint velocities": joints.velocity_source}),
         )
         return [*inputs, self.checks.health(), entry]
@@ -150,7 +149,6 @@ class TrunkPayloadPipeline(TakesReadings):
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
         self._stepper.clear()
-        self._changes.clear()
         self._withheld.clear()
         self._forget()
 
@@ -179,13 +177,11 @@ class TrunkPayloadPipeline(TakesReadings):
             return None
         self._without_ns, self._last_ns = None, sample.time_ns
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
-        at_rest, change = self._rest.update(state, dt), None
+        at_rest, change = self._window.rest.update(state, dt), None
         self._since_observation += dt
         if has_lasted(self._since_observation, OBSERVATION_S):
             change = self.identification.update(self._observe(sample.stamp_ns, state, at_rest=at_rest))
             self._since_observation = 0.0
-        if change is not None:
-            self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
         return self._estimate(sample.stamp_ns, dt, change)
 
     def _observe(self, stamp_ns: int, state: MeanState, *, at_rest: bool) -> TrunkObservation:
@@ -193,7 +189,7 @@ class TrunkPayloadPipeline(TakesReadings):
         dt, arrived = self._since_observation, self._publisher.arrived
         if not at_rest:
             weighed = self._measurer.weigh(state)
-            return TrunkObservation(stamp_ns, dt, False, None, self._rest.why_not, arrived, weighed)
+            return TrunkObservation(stamp_ns, dt, False, None, self._window.rest.why_not, arrived, weighed)
         reading = self._measurer.read(state)
         return TrunkObservation(stamp_ns, dt, True, reading, self._measurer.trouble, arrived)
 
@@ -204,7 +200,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self._without_ns = now_ns
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
-        identification, at_rest = self.identification, not self._rest.why_not
+        identification, at_rest = self.identification, not self._window.rest.why_not
         value = identification.trunk.value
         trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
@@ -216,7 +212,7 @@ class TrunkPayloadPipeline(TakesReadings):
 
     def _lose_rest(self) -> None:
         """Detect rest anew, with an empty window of readings."""
-        self._rest.reset()
+        self._window.rest.reset()
         self._last_ns, self._since_observation = None, 0.0
 
     def _resume(self) -> None:

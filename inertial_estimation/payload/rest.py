@@ -143,8 +143,8 @@ class StateWindow:
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
-        motions: Kinds of motion of the robot: of each joint, of the base; accelerations by the slope of its
-            velocity, and by the change of its accelerometer.
+        rest: Judges the motion of each joint and of the base; its acceleration by the slope of its velocity,
+            and by the change of its accelerometer.
     """
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
@@ -154,12 +154,13 @@ class StateWindow:
         self.axes = SensorAxes(setup, inputs)
         self._wrenches = [contact.stream.spec.name for contact in inputs.contacts.values()]
         self._names = [BASE_STATE, *([IMU] if inputs.imu is not None else []), *self._wrenches]
-        self.motions = (
+        motions = (
             *(Motion(f"joint {name} moves", "rad/s", JOINT_SPEED) for name in setup.robot.joint_names),
             Motion("the base moves", "m/s", BASE_SPEED),
             Motion("the base turns", "rad/s", BASE_RATE),
             *[Motion("the base accelerates", "m/s^2", BASE_ACCELERATION)] * (2 if IMU in self._names else 1),
         )
+        self.rest = RestDetector(motions)
         self._window = RowWindow()
 
     def clear(self) -> None:
