@@ -205,22 +205,6 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     order.prepare()  # raises CycleError, which names the circle
 
 
-def names_from_the_package(path: Path) -> set[str]:
-    """Names imported from the bare package, which re-exports what library users need."""
-    found = set()
-    for node in walked(path):
-        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name == PACKAGE.name}
-    return found
-
-
-def test_modules_import_one_another_by_their_full_names() -> None:
-    found = breaches(lambda path: names_from_the_package(path) - {"__version__"})
-    assert not found, "the bare package is for library users"
-
-
 def factorisations_of(path: Path) -> list[str]:
     """Uses of what can end in a LinAlgError: attributes of `linalg`, names imported from one."""
     found = [

@@ -45,27 +45,6 @@ def test_a_compiled_function_gives_the_numbers_of_its_source(numba):
     assert y.tolist() == expected.tolist() == [0.3, 0.6, 0.0]
 
 
-def test_a_call_converts_integers_and_compiles_nothing(numba):
-    warm_up()
-    y = np.zeros(3)
-    (a, b), growth = step(0, True, 3, (1, 0), np.ones(3), y)
-    assert (a, b, growth) == (1.0, 0.0, 1.0)
-    assert isinstance(a, float)
-    assert len(step.signatures) == 1
-    with pytest.raises(TypeError, match="No matching definition"):
-        step("0", True, 3, (1, 0), np.ones(3), y)
-
-
-def test_arguments_that_cannot_be_compiled_are_named(numba, monkeypatch):
-    def of_text(name: str) -> int:
-        return len(name)
-
-    monkeypatch.setattr(compilation, "_waiting", [])
-    compiled(of_text)
-    with pytest.raises(TypeError, match=r"of_text' cannot be compiled for .*str"):
-        warm_up()
-
-
 PROGRAM = """
 from inertial_estimation import compilation
 from inertial_estimation.compilation import compiled, warm_up
@@ -106,11 +85,6 @@ def test_functions_are_compiled_once_and_said_so_and_anew_where_their_code_is_da
     assert "machine code" in complaints
 
 
-def test_without_a_folder_functions_are_compiled_all_the_same(program, tmp_path):
-    (tmp_path / "file").write_text("")
-    assert program(tmp_path / "file")[0] == ["1", "4.0"]
-
-
 def test_the_folder_is_named_after_the_contents_of_the_compiled_sources(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     names = []
@@ -138,21 +112,6 @@ def test_without_numba_the_decorators_return_the_function(switch, tmp_path):
     )
     environment = {**os.environ, **({} if switch[0] == "n" else {"NUMBA_DISABLE_JIT": "1"})}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=environment)
-
-
-def test_a_numba_that_does_not_load_is_said_once_and_not_used(monkeypatch, tmp_path):
-    (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less')")
-    code = (
-        "from inertial_estimation.compilation import compiled\n"
-        "def f(a: float) -> float: return a\n"
-        "assert compiled(f) is f and compiled(f) is f\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
-    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "0"}
-    command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, check=True, timeout=60, env=environment, capture_output=True, text=True)
-    assert ran.stderr == "numba does not load, so nothing is compiled: Numba needs NumPy 2.2 or less\n"
 
 
 @pytest.mark.parametrize("observer", ["filter", "two_stage"])

@@ -186,13 +186,6 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
 
 
-def test_the_controller_expects_the_trunk_alone_of_trunk_payload(monkeypatch):
-    _, controller, _ = simulation_nodes(monkeypatch, robot="hyq", trunk_inertia="trunk_payload")
-    assert controller.overrides["inertias.links"] == ["trunk"]
-    _, controller, _ = simulation_nodes(monkeypatch, robot="hyq")
-    assert "inertias.links" not in controller.overrides, "those of the file"
-
-
 def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
     from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
@@ -236,30 +229,3 @@ def test_the_clock_of_a_simulation_is_that_of_all_unless_it_has_a_namespace(monk
     given = {"namespace": "robot1", "remap": "/clock:=/clock"}
     simulator, _, _ = simulation_nodes(monkeypatch, **given)
     assert dict(simulator.given["remappings"])["/clock"] == "/clock", "what the user says comes last"
-
-
-def test_a_trunk_handed_over_goes_where_remap_says(monkeypatch):
-    topics = topics_by_node(
-        monkeypatch, trunk_inertia="trunk_payload", alongside="true", remap="link_inertias/trunk:=/mine"
-    )
-    assert topics["trunk_payload"][0] == "/mine"
-    assert topics["inertial_ekf"][0] == "inertial_ekf/link_inertias/trunk"
-
-
-def test_the_level_of_the_logs_is_passed_on(monkeypatch):
-    estimation = load("estimation")
-    monkeypatch.setattr(estimation, "Node", RecordedNode)
-    (node, _) = estimation.start_nodes(context(robot="talos", log_level="debug"))
-    assert node.given["ros_arguments"] == ["--log-level", "debug"]
-    (node, _) = estimation.start_nodes(context(robot="talos"))
-    assert not node.given["ros_arguments"]
-
-
-def test_enclaves_and_lifecycle_are_passed_on(monkeypatch):
-    estimation = load("estimation")
-    monkeypatch.setattr(estimation, "Node", RecordedNode)
-    (tilt, _) = estimation.start_nodes(context(robot="talos", enclaves="true", managed="true"))
-    assert tilt.given["ros_arguments"] == ["--enclave", "/inertial_estimation/tilt_observer"]
-    assert tilt.overrides["managed"] is True
-    (tilt, _) = estimation.start_nodes(context(robot="talos"))
-    assert "managed" not in tilt.overrides

@@ -72,16 +72,3 @@ def test_the_last_file_counts_and_a_node_s_section_over_the_shared_one(robot, tm
     assert files_of.last_value(files, "inertial_ekf", "trunk") == "base"
     assert files_of.last_value(files, "trunk_payload", "trunk") == "torso"
     assert files_of.last_value(files, "tilt_observer", "trunk") is None
-
-
-def test_files_of_calibration_and_friction_are_read_after_the_robot_s(tmp_path):
-    files = [tmp_path / "offsets.yaml", tmp_path / "friction.yaml"]
-    for file in files:
-        file.write_text("/**: {ros__parameters: {}}")
-    found = files_of.parameter_files("panda", ", ".join(map(str, files)))
-    assert [Path(file).name for file in found] == ["panda.yaml", "offsets.yaml", "friction.yaml"]
-
-
-def test_a_wrong_name_lists_what_exists():
-    with pytest.raises(RuntimeError, match=r"'tals'.*talos"):
-        files_of.parameter_file("tals")

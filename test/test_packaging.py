@@ -92,15 +92,6 @@ def test_an_installation_has_what_ros_looks_for(prefix):
         assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
 
 
-def test_an_installation_has_the_public_names_and_the_templates_of_the_report(prefix):
-    (packages,) = prefix.glob("lib*/python*/*-packages")
-    names = "inertial_estimation/__init__.pyi"
-    assert (packages / names).read_text() == (ROOT / names).read_text()
-    installed = packages / "inertial_estimation" / "plots" / "templates"
-    sources = ROOT / "inertial_estimation" / "plots" / "templates"
-    assert {path.name for path in installed.iterdir()} == {path.name for path in sources.iterdir()}
-
-
 def test_an_installed_executable_runs(prefix):
     (packages,) = prefix.glob("lib*/python*/*-packages")
     environment = {
@@ -120,15 +111,6 @@ def test_forwarders_of_a_wheel_cover_the_console_scripts():
     for name, path in forwarders.items():
         assert os.access(path, os.X_OK)
         assert f"bin/{name}" in path.read_text()
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_robot_file_has_sections_of_known_nodes_in_any_namespace(path):
-    content = yaml.safe_load(path.read_text())
-    of_nodes = {f"/**/{name}" for name in NODES}
-    assert set(content) <= {"/**", *of_nodes, "/**/identification"}
-    assert set(content) & of_nodes
-    assert all(set(section) == {"ros__parameters"} for section in content.values())
 
 
 def test_the_documentation_has_the_parameters_as_declared():

@@ -54,12 +54,6 @@ def test_every_name_is_the_one_of_its_module(name):
     assert value is getattr(sys.modules[module], name)
 
 
-def test_no_name_hides_a_subpackage():
-    folder = Path(inertial_estimation.__file__).parent
-    inside = {path.stem for path in folder.iterdir()}
-    assert not inside & set(inertial_estimation.__all__)
-
-
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'replays'"):
         inertial_estimation.replays  # noqa: B018

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import PHASES, PayloadEstimate, PayloadTelemetry, Phase
 from inertial_estimation.signals import (
@@ -112,34 +111,3 @@ def test_payload_figures_say_what_the_estimate_says():
     assert math.isnan(found["residual [m]"])
     assert figures(PayloadTelemetry("trunk"), payload_estimate())["refused"] == 0.0
     assert set(PHASES) == {phase.value for phase in Phase}
-
-
-def test_every_decision_of_filter_and_calibration_has_a_number():
-    decided = [Decision.ACCEPTED, Decision.REJECTED, Decision.REOPENED]
-    bias = ResidualBias(1, window=0.1, rest_speed=0.1)
-    bias.start()
-    decided += [bias.feed(np.zeros(1), speed, 0.06) for speed in (1.0, 0.0, 0.0)]
-    decided += [Decision.DISABLED]  # of the pipeline
-    decided += [Decision.FROZEN, Decision.PUSHED]  # of the supervisor
-    assert set(decided) == set(GATE_DECISIONS)
-    telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",))
-    for decision in decided:
-        found = figures(telemetry, inertial_estimate(decision=decision))
-        assert GATE_DECISIONS[int(found["gate/decision"])] == decision
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        TiltTelemetry(("left", "right")).names,
-        InertialTelemetry(("hand",), ("elbow/coulomb",), ("noise.torque",)).names,
-        PayloadTelemetry("trunk").names,
-    ],
-)
-def test_names_are_paths_that_a_plotter_can_take_apart(names):
-    assert len(set(names)) == len(names)
-    for name in names:
-        path, _, unit = name.partition(" [")
-        assert "/" not in unit, f"'{name}' would be split within its unit"
-        assert " " not in path
-        assert not path.startswith("/")

@@ -10,8 +10,6 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop import closed_loop
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.time_series import TimeSeries, rms
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.simulation.disturbances import MassWaveform
@@ -71,18 +69,3 @@ def test_a_loop_without_commands_says_what_is_missing(monkeypatch: pytest.Monkey
     loop._push_base = lambda state, commanding: None  # type: ignore[method-assign]
     with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_state"):
         loop.release(0.0)
-
-
-def test_a_misspelt_parameter_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="hight"):
-        RobotLoop("talos", {CONTROLLER_NODE: {"base_height.hight": 1.0}}).build()
-
-
-def test_trace_keeps_its_columns_and_refuses_others() -> None:
-    series = TimeSeries()
-    series.add(0.0, a=1.0)
-    series.add(1.0, a=2.0)
-    np.testing.assert_array_equal(series.columns()["a"], [1.0, 2.0])
-    with pytest.raises(ConfigurationError, match="expected time, a"):
-        series.add(2.0, b=1.0)
-    assert rms(np.array([3.0, -3.0])) == 3.0

@@ -94,20 +94,13 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     process.communicate()
 
 
-@pytest.mark.parametrize(
-    ("number", "words", "processes"),
-    [
-        (signal.SIGHUP, "Talos", 1),
-        (signal.SIGINT, "starting 4 nodes", NODES),
-        (signal.SIGKILL, "starting 4 nodes", NODES),
-    ],
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_demo_that_is_starting_leaves_no_process(
-    demo: "subprocess.Popen[str]", number: signal.Signals, words: str, processes: int
+    demo: "subprocess.Popen[str]", number: signal.Signals
 ) -> None:
     assert demo.stdout is not None
-    assert any(words in line for line in demo.stdout), "the demo ended before"
-    assert wait_until(lambda: len(children(demo.pid)) >= processes)
+    assert any("starting 4 nodes" in line for line in demo.stdout), "the demo ended before"
+    assert wait_until(lambda: len(children(demo.pid)) >= NODES)
     _end(demo, number)
 
 
@@ -120,20 +113,6 @@ def _end(demo: "subprocess.Popen[str]", number: signal.Signals) -> None:
     assert demo.returncode == CODES[number], rest
     assert "Traceback" not in rest
     assert wait_until(lambda: not alive(nodes), ENDED_WITHIN_S), f"left: {alive(nodes)}"
-
-
-def test_demo_reports_its_progress_in_a_pipe_and_a_termination_leaves_no_process(
-    demo: "subprocess.Popen[str]",
-) -> None:
-    assert demo.stdout is not None
-    phases = ["Talos", "starting 4 nodes", "hangs on its hoist", "released", "attached at 1.5 s"]
-    for line in demo.stdout:
-        if phases[0] in line:
-            phases.pop(0)
-        if not phases:
-            break
-    assert not phases, f"never reported: {phases}"
-    _end(demo, signal.SIGTERM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -41,12 +41,6 @@ def test_shared_values_under_the_nodes_own(tmp_path: Path) -> None:
     assert not config.has("player")
 
 
-def test_shared_value_of_another_node_is_left_out_but_a_misspelt_own_one_is_kept(tmp_path: Path) -> None:
-    config = load(tmp_path, GOOD)
-    assert "contacts" not in config.values("tilt_observer", {"rate"})
-    assert "rate" in config.values("tilt_observer", set())
-
-
 def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
     config = load(tmp_path, "/**: {ros__parameters: {contcats: [a]}}")
     with pytest.raises(
@@ -89,11 +83,6 @@ def test_a_file_without_a_section_of_the_nodes_is_refused(tmp_path: Path, node: 
 def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         load(tmp_path, text)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot read the parameter file"):
-        load_config_file(tmp_path / "none.yaml")
 
 
 def test_overrides_take_precedence(tmp_path: Path) -> None:
@@ -149,8 +138,3 @@ def test_sections_of_two_robots_are_refused(tmp_path):
     text = "/robot1/a: {ros__parameters: {x: 1}}\n/robot2/a: {ros__parameters: {x: 2}}"
     with pytest.raises(ConfigurationError, match="'/robot1/a' and '/robot2/a', expected one robot's"):
         load(tmp_path, text)
-
-
-def test_shared_values_behind_a_node_s_own_win_as_in_rcl(tmp_path):
-    text = "a: {ros__parameters: {x: 1, y: 1}}\n/**: {ros__parameters: {x: 2, z: 2}}"
-    assert load(tmp_path, text).values("a", {"x", "y", "z"}) == {"x": 2, "y": 1, "z": 2}

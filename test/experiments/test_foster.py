@@ -13,7 +13,6 @@ from inertial_estimation.experiments.foster_torso import (
     followed_share,
     smallest_eigenvalue,
     touchdown_deviation,
-    touchdowns,
 )
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.signals import LinkInertia
@@ -34,12 +33,6 @@ def test_eigenvalue_tells_a_possible_body() -> None:
     assert smallest_eigenvalue(box) == pytest.approx((0.5 + 0.6 - 0.7) / 2.0)
     assert smallest_eigenvalue(needle) < 0.0
     assert smallest_eigenvalue(LinkInertia("l", -1.0, np.zeros(3), np.eye(3))) < 0.0
-
-
-def test_touchdowns_are_rising_edges() -> None:
-    times = np.arange(6.0)
-    force = np.array([0.0, 400.0, 400.0, 0.0, 10.0, 300.0])
-    np.testing.assert_array_equal(touchdowns(times, force), [1.0, 5.0])
 
 
 def test_deviation_is_looked_for_around_touchdowns_only() -> None:

@@ -9,9 +9,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.control.walking.gait import MOST_STEPS
-from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
-from inertial_estimation.experiments.crawl_run import ENDLESS_SWINGS, perturbed_robot
+from inertial_estimation.experiments.crawl_run import perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -47,14 +45,6 @@ def test_the_filter_learns_the_load_while_the_robot_walks_on():
     assert errors.y[errors.x > 2.0].max() < 10.0
 
 
-def test_the_load_comes_at_another_moment_for_every_seed():
-    moments = [tournois_walk.walk_plan(seed, quick=False, walked=60.0).load_s for seed in range(10)]
-    assert len(set(moments)) == 10
-    again = [tournois_walk.walk_plan(seed, quick=False, walked=20.0).load_s for seed in range(10)]
-    assert again == moments
-    assert trunk_ekf_walk.POINT_B == tournois_walk.POINT_B
-
-
 def test_a_robot_perturbed_robot_differs_in_masses_offsets_and_bias():
     robot = RobotLoop("hyq")
     urdf, overrides = perturbed_robot(robot, 3)
@@ -64,8 +54,3 @@ def test_a_robot_perturbed_robot_differs_in_masses_offsets_and_bias():
     assert len(simulator["nominal_friction.offset"]) == len(simulator["nominal_friction.joints"]) == 12
     assert perturbed_robot(robot, 3)[0] == urdf
     assert perturbed_robot(robot, 4)[0] != urdf
-
-
-def test_the_walk_is_no_longer_than_the_controller_accepts() -> None:
-    """A command of more steps is refused, and the robot stands through the experiment."""
-    assert MOST_STEPS >= ENDLESS_SWINGS

@@ -190,22 +190,6 @@ def test_an_sdf_has_the_places_masses_and_joints_of_its_description():
     assert links["leg"].findtext("collision/geometry/box/size") == "0.1 0.1 0.3"
 
 
-def test_a_bolted_arm_is_fixed_to_the_world_in_both_formats():
-    model = EstimatedModel(URDF, False, (), ("leg",), walker().estimate[1:], None, "none")
-    sdf = ElementTree.fromstring(RobotWriter(model, "sdf").text(model.estimate))
-    assert [
-        joint.findtext("child") for joint in sdf.iter("joint") if joint.findtext("parent") == "world"
-    ] == ["root"]
-    assert mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf").text(model.estimate)).nq == 2
-
-
-def test_joints_without_a_counterpart_are_named():
-    planar = URDF.replace('type="prismatic"', 'type="planar"')
-    model = EstimatedModel(planar, True, ("rail",), ("leg",), walker().estimate[1:], None, "none")
-    with pytest.raises(ModelError, match=r"rail \(planar\)"):
-        RobotWriter(model, "sdf")
-
-
 def test_an_inertia_that_no_body_can_have_is_replaced_in_what_simulators_read():
     impossible = """<inertial><mass value="1e-6"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="1e-6"
         ixz="1e-6" iyz="1e-6"/></inertial>"""

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
 from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
@@ -62,15 +61,6 @@ def test_samples_do_not_depend_on_when_they_are_asked_for():
         assert a.rows.keys() == b.rows.keys()
         for name, row in a.rows.items():
             np.testing.assert_array_equal(row, b.rows[name])
-
-
-def test_driver_rows_are_averaged_down_to_the_rate():
-    robot = inputs(rate=100.0)
-    samples = [sample for one in feed(robot, 1.0) for sample in one.ready()]
-    assert len(samples) == pytest.approx(100, abs=3)
-    for sample in samples[2:]:
-        t = 1e-9 * (sample.time_ns - START) - 0.004  # middle of five rows of 500 Hz
-        np.testing.assert_allclose(sample.driver[RATE][0], line(t, 1), atol=1e-9)
 
 
 @pytest.mark.parametrize("lost", [(1,), (2,)])
@@ -169,26 +159,3 @@ def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():
     values = [sample.rows["l_foot/wrench"] for sample in robot.ready()]
     assert len(values) == 400
     assert [float(v[0]) for v in values] == [1.0] * 100 + [0.0] * 200 + [1.0] * 100
-
-
-def test_a_robot_with_an_imu_alone_has_samples():
-    robot = inputs(joints=False)
-    for k in range(50):
-        robot.push_imu(imu(START + 5 * MS * k))
-    assert [len(sample.rows) for sample in robot.ready()] == [0] * 50
-
-
-def test_a_driver_that_is_no_input_is_refused():
-    with pytest.raises(ConfigurationError, match="no input 'base_state'"):
-        inputs(driver=BASE_STATE)
-
-
-def test_missing_inputs_are_named():
-    robot = inputs(sources=WRENCHES)
-    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]
-    for _one in feed(robot, 0.1):
-        pass
-    assert robot.aligner.missing(START + 100 * MS) == []
-    assert robot.aligner.missing(START + 190 * MS + 2 * MS) == ["l_foot/wrench", "r_foot/wrench"]
-    robot.reset()
-    assert robot.aligner.missing(START) == [IMU, JOINTS, "l_foot/wrench", "r_foot/wrench"]

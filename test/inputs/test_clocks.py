@@ -31,12 +31,6 @@ def message(robot, name, at):
     return next(health.message for health in robot.health(at) if health.name == name)
 
 
-def test_readings_on_one_clock_are_continuous_from_the_first():
-    samples = play(inputs(), 50)
-    assert [sample.continuity for sample in samples] == [Continuity.RESTARTED] + [Continuity.CONTINUOUS] * 49
-    assert [sample.stamp_ns for sample in samples] == [START + 5 * MS * k for k in range(50)]
-
-
 @pytest.mark.parametrize("stream", ["imu", "joints"])
 def test_stamps_that_are_never_set_give_way_to_arrivals_and_health_says_so(stream):
     robot = inputs()
@@ -45,20 +39,6 @@ def test_stamps_that_are_never_set_give_way_to_arrivals_and_health_says_so(strea
     said = message(robot, IMU if stream == "imu" else JOINTS, START + 500 * MS)
     assert "zero" in said
     assert "inputs.stamps: arrival" in said
-
-
-def test_arrivals_can_be_chosen_and_are_no_remark():
-    robot = inputs(parameters(inputs__stamps="arrival"))
-    assert len(complete(play(robot, 100, stamps="joints"))) == 100
-    assert message(robot, JOINTS, START + 500 * MS) == "arriving"
-
-
-def test_single_stamps_that_are_not_set_are_dropped():
-    robot = inputs()
-    play(robot, 20)
-    robot.push_joints(joints(0), START + 100 * MS)
-    assert robot.streams[JOINTS].drops.counts == {DropReason.ZERO_STAMP: 1}
-    assert len(complete(play(robot, 20, begin=21))) >= 19
 
 
 @pytest.mark.parametrize(
@@ -168,14 +148,6 @@ def test_equal_and_backward_stamps_are_dropped_and_named():
     counts = robot.streams[IMU].drops.counts
     assert counts == {DropReason.EQUAL_STAMP: 1, DropReason.BACKWARD_STAMP: 1}
     assert "0.035 s back" in message(robot, IMU, START + 101 * MS)
-
-
-def test_readings_whose_arrival_is_not_known_are_used_by_their_stamps():
-    robot = inputs()
-    for k in range(100):
-        robot.push_imu(imu(START + 5 * MS * k))
-        robot.push_joints(joints(START + 5 * MS * k))
-    assert len(complete(robot.ready())) == 100
 
 
 def test_stamps_of_arrival_in_bursts_are_made_even_in_all_streams():

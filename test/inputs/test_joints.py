@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.models.joint_corrections import JointCorrections
@@ -71,28 +70,6 @@ def test_a_part_that_ends_is_named_and_its_joints_are_missing():
     assert "R_hip, R_knee ended 1.00 s ago" in said
 
 
-def test_a_joint_that_is_renamed_while_it_runs_is_named():
-    robot = inputs()
-    for k in range(400):
-        names = JOINTS_OF if k < 200 else (*JOINTS_OF[:-1], "R_shin")
-        stamp = START + 4 * MS * k
-        robot.push_joints(JointReading(stamp, tuple(names), *np.zeros((2, 4))), stamp)
-    said = said_of(robot, 1600)
-    assert "R_knee ended" in said
-    assert "changed their names" in said
-    assert "L_hip" not in said
-
-
-def test_rows_may_lack_joints_where_that_is_allowed():
-    robot = inputs(partial_joints=True)
-    samples = parts(robot, 1.5, end=0.5)
-    late = [
-        sample.rows[JOINTS] for sample in samples if START + 800 * MS < sample.time_ns < START + 1450 * MS
-    ]
-    assert all(row is not None and np.isnan(row[[2, 3, 6, 7]]).all() for row in late)
-    assert all(np.isfinite(row[[0, 1, 4, 5]]).all() for row in late)
-
-
 def test_joints_that_no_message_has_are_named_with_the_remedy():
     robot = inputs()
     samples = parts(robot, 0.5, sets=((LEFT, 0.0),), rates=(250,))
@@ -116,19 +93,6 @@ def test_two_publishers_of_one_joint_with_different_values_are_named():
     said = said_of(robot, 500)
     assert all(f in said for f in ("R_hip", "0.1 rad by joint_states", "0.6 rad by gripper/joint_states"))
     assert {float(sample.rows[JOINTS][2]) for sample in samples[5:]} == {0.1}
-
-
-def test_another_publisher_takes_over_the_joints_of_one_that_has_ended():
-    robot = inputs()
-    for k in range(300):
-        stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp), stamp)
-        if k < 100:
-            robot.push_joints(joints(stamp, [0.1] * 4), stamp, "first")
-        robot.push_joints(joints(stamp + MS, [0.1] * 4), stamp + MS, "second")
-    samples = robot.ready()
-    assert not samples[50].missing
-    assert not samples[-1].missing
 
 
 def test_names_in_another_order_in_every_message_and_joints_of_others_are_right():
@@ -197,11 +161,6 @@ def test_efforts_that_nobody_needs_may_be_missing():
     robot.push_joints(joints(START + MS, tau=(np.nan, 2.0, 3.0, 4.0)), START + MS)
     assert robot.ready() == []
     assert "effort of L_hip is nan" in robot.streams[JOINTS].drops.summary
-
-
-def test_parameters_that_name_no_joint_are_refused():
-    with pytest.raises(ConfigurationError, match=r"'L_hib', which is no joint.*L_hip"):
-        inputs(parameters(joint_names__map=["x=L_hib"]))
 
 
 def test_units_offsets_and_gains_are_applied():

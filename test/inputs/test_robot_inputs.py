@@ -3,7 +3,7 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.alignment import Continuity, Stepper
+from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import (
     BOOL_TYPE,
@@ -162,15 +162,6 @@ def test_steps_are_run_with_their_elapsed_time_and_failures_are_contained():
     assert pipeline.stepper.health_note(START + 20_000 * MS) == ""
 
 
-def test_a_gap_and_a_restart_are_told_before_their_step():
-    pipeline = Pipeline(inputs(joints=False))
-    pipeline.feed(0, 20)
-    pipeline.feed(600, 620)
-    assert pipeline.events == ["gap"]
-    pipeline.feed(0, 40)
-    assert pipeline.events == ["gap", "restart"]
-
-
 def test_a_backlog_is_caught_up_with_and_not_published():
     pipeline = Pipeline(inputs(joints=False))
     fresh = pipeline.feed(0, 101, now=START + 500 * MS)
@@ -192,13 +183,3 @@ def test_steps_that_give_nothing_say_what_is_missing():
     assert "joint_states missing" in stepper.health_note(START + 500 * MS)
     stepper.clear()
     assert stepper.health_note(START + 500 * MS) == ""
-
-
-def test_a_reset_forgets_readings_and_begins_anew():
-    robot = inputs(joints=False)
-    robot.push_imu(imu(START), START)
-    robot.reset()
-    robot.push_imu(imu(START - 3600_000 * MS), START)
-    samples = robot.ready()
-    assert len(samples) == 1
-    assert samples[0].continuity is Continuity.RESTARTED

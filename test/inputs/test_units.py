@@ -50,10 +50,6 @@ def test_units_of_the_imu_are_named_at_once_with_the_parameter_that_mends_them(f
     assert play(**factors, config=mended).units() == {}
 
 
-def test_a_parameter_that_names_a_wrong_unit_is_named():
-    assert "set imu.units: [m/s^2]" in play(config=parameters(imu__units=["g"])).units()[IMU]
-
-
 def test_specific_force_without_gravity_is_named():
     assert "without gravity" in play(force=0.02).units()[IMU]
 
@@ -77,9 +73,3 @@ def test_units_of_joint_states_are_named_with_what_mends_them(factors, said, rem
     sentence = play(**factors).units()[JOINTS]
     assert said in sentence
     assert remedy in sentence
-
-
-def test_health_says_the_same_sentence():
-    robot = play(rate=DEGREES)
-    health = {entry.name: entry.message for entry in robot.health(START + 2000 * MS)}
-    assert robot.units()[IMU] in health[IMU]

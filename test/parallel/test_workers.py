@@ -1,7 +1,6 @@
 """Workers: results in the order of the calls whatever runs them, and none lost where a process is killed."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ import pytest
 from support import worker_calls
 
 from inertial_estimation.errors import ConfigurationError, WorkerError
-from inertial_estimation.parallel import LocalProcesses, Workers, open_workers
+from inertial_estimation.parallel import Workers, open_workers
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +60,6 @@ def test_process_killed_in_the_middle_loses_nothing(two: Workers, tmp_path: Path
     same_bits(two)  # and the others go on
 
 
-def test_idle_process_that_is_killed_is_replaced(two: LocalProcesses) -> None:
-    (pid, *_others) = set(two.results([os.getpid, os.getpid]))
-    os.kill(pid, signal.SIGKILL)
-    same_bits(two)
-
-
 def test_call_that_always_kills_its_process_is_given_up(two: Workers, tmp_path: Path) -> None:
     calls = [partial(worker_calls.sums, 0), partial(worker_calls.killed_always, tmp_path, 1)]
     with pytest.raises(WorkerError, match="process of call 2 of 2 was killed 3 times"):
@@ -80,12 +73,6 @@ def test_error_of_a_call_reaches_the_caller(where: str, two: Workers) -> None:
     with pytest.raises(ConfigurationError, match="call 1 is wrong"):
         workers.results([partial(worker_calls.sums, 0), partial(worker_calls.wrong, 1)])
     same_bits(workers)
-
-
-def test_process_killed_while_its_result_is_half_sent(two: Workers, tmp_path: Path) -> None:
-    (result,) = two.results([partial(worker_calls.half_sent_once, tmp_path, 0)])
-    assert len(result) == 10_000
-    assert worker_calls.begun(tmp_path, 0) == 2
 
 
 def test_error_of_a_call_ends_those_that_run(two: Workers, tmp_path: Path) -> None:
@@ -129,13 +116,6 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_wrong_numbers_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="number of jobs is 0, expected at least 1"):
-        open_workers(0)
-    with pytest.raises(ConfigurationError, match="expected one of them"):
-        open_workers(2, "tcp://127.0.0.1:1")
-
-
 def test_cluster_gives_the_bits_of_this_process(cluster: Workers) -> None:
     same_bits(cluster)
 
@@ -144,19 +124,7 @@ def test_worker_of_a_cluster_killed_in_the_middle_loses_nothing(cluster: Workers
     lose_nothing(cluster, tmp_path)
 
 
-def test_error_of_a_call_on_a_cluster_reaches_the_caller(cluster: Workers) -> None:
-    with pytest.raises(ConfigurationError, match="call 1 is wrong"):
-        cluster.results([partial(worker_calls.wrong, 1)])
-
-
 def test_worker_with_other_sources_is_refused(cluster: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("inertial_estimation.parallel.source_digest", lambda: "of another version")
     with pytest.raises(WorkerError, match="other sources of inertial_estimation"):
         cluster.results([os.getpid])
-
-
-def test_missing_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr("inertial_estimation.parallel.CONNECT_S", 0.2)
-    with pytest.raises(WorkerError, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
-        open_workers(cluster="tcp://127.0.0.1:1")

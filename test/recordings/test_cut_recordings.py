@@ -77,20 +77,6 @@ def test_what_is_before_the_cut_is_read(bag: Path, tmp_path: Path, with_metadata
     assert least > 0.8 * COUNT
 
 
-def test_a_chunk_cut_short_is_read_to_its_last_whole_message(tmp_path: Path) -> None:
-    """Against the bytes themselves: a message is read exactly if all its bytes are there."""
-    file = written(tmp_path / "bag", StoragePlugin.MCAP)
-    whole, _ = read(tmp_path / "bag")
-    content = file.read_bytes()
-    ends, position = [], 0
-    for _topic, log_ns, data in whole:
-        position = content.index(log_ns.to_bytes(8, "little"), position) + 1
-        ends.append(content.index(data, position) + len(data))
-    for cut in range(ends[0] + 1, ends[-1], (ends[-1] - ends[0]) // 40):
-        file.write_bytes(content[:cut])
-        assert len(read(file)[0]) == sum(end <= cut for end in ends)
-
-
 @pytest.mark.parametrize("compression", list(CompressionFormat))
 def test_whole_compressed_chunks_are_read(tmp_path: Path, compression: CompressionFormat) -> None:
     file = written(tmp_path / "bag", StoragePlugin.MCAP, compression)
@@ -123,18 +109,6 @@ def test_a_chunk_with_a_flipped_bit_is_left_out(tmp_path: Path, place: str) -> N
     assert (messages[0] == whole[0]) is (place == "middle")
     assert messages[-1] == whole[-1]
     assert "1 damaged chunk(s) is left out" in warnings[0]
-
-
-def test_a_tail_of_zeros_is_no_data(bag: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "bag"
-    shutil.copytree(bag, folder)
-    (file,) = [item for item in folder.iterdir() if item.suffix != ".yaml"]
-    content = file.read_bytes()
-    half = len(content) // 2
-    file.write_bytes(content[:half] + bytes(len(content) - half))
-    messages, warnings = read(folder)
-    assert 0 < len(messages) < COUNT
-    assert "cut short or damaged" in warnings[0]
 
 
 @pytest.mark.parametrize(

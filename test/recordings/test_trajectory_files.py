@@ -57,11 +57,6 @@ def test_bad_csv_is_refused(tmp_path: Path, text: str, reason: str) -> None:
         read_trajectory_csv(tmp_path / "t.csv")
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="cannot read"):
-        read_trajectory_csv(tmp_path / "none.csv")
-
-
 def test_times_must_increase_and_numbers_be_finite() -> None:
     x = np.zeros((2, 1))
     with pytest.raises(MeasurementError, match="increase"):

@@ -46,24 +46,6 @@ def test_an_input_that_stops_with_the_clock_of_the_simulation_ages_all_the_same(
     assert (state.age_s, state.level) == (0.0, HealthLevel.OK)
 
 
-def test_an_age_the_node_itself_reports_is_not_counted_twice():
-    node = NodeRecord()
-    for second in range(8):
-        lost = an_input(age=0.01 + second, level=HealthLevel.ERROR, message="lost")
-        node.hear_report(second, [lost])
-    (state,) = node.inputs(7.0)
-    assert state.age_s == pytest.approx(7.01)
-    assert (state.level, state.message) == (HealthLevel.ERROR, "lost")
-
-
-def test_an_input_nobody_has_sent_yet_has_no_age():
-    node = NodeRecord()
-    unused = Health("yaw_reference", HealthLevel.OK, "waiting", {"received": "0", "rate [Hz]": "unknown"})
-    node.hear_report(0.0, [unused, Health("estimator", HealthLevel.OK, "estimating")])
-    (state,) = node.inputs(9.0)
-    assert (state.age_s, state.rate_hz) == (None, None)
-
-
 def test_a_topic_two_nodes_read_shows_the_worse():
     record = WatchRecord()
     record.node("/talos/tilt_observer").hear_report(0.0, [an_input(), an_input("joint_states", age=0.3)])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,21 +175,6 @@ def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_pat
     assert np.unique(tilt.inputs.arrivals).tolist() == [stamp + 2_000_000 for stamp in ALL]
 
 
-def test_recorded_base_state_is_used_only_without_a_tilt_pipeline() -> None:
-    source = recording(types={**TYPES, "/base_state": ODOMETRY_TYPE})
-    alone, fed = FakePipeline(), FakePipeline()
-    replay_recording(source, TOPICS, inertial=alone)
-    assert stamps(alone, "base") == ALL
-    replay_recording(source, TOPICS, tilt=FakePipeline(), inertial=fed)
-    assert stamps(fed, "base") == ALL  # once each
-
-
-def test_start_leaves_out_what_came_before() -> None:
-    pipeline = FakePipeline()
-    replay_recording(recording(), TOPICS, tilt=pipeline, start_s=0.4)
-    assert stamps(pipeline, "imu") == ALL[40:]
-
-
 def test_nothing_is_learned_after_the_hold_out() -> None:
     pipeline = FakePipeline()
     replay_recording(recording(), TOPICS, inertial=pipeline, hold_out_s=0.6)
@@ -214,14 +199,6 @@ def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
         assert run.clock_offset_ns == (-offset if abs(offset) > 10**10 else 0)
 
 
-def test_progress_reaches_the_end() -> None:
-    done: list[float] = []
-    replay_recording(recording(), TOPICS, tilt=FakePipeline(), progress=done.append)
-    assert done == sorted(done)
-    assert done[-1] == pytest.approx(0.99)
-    assert len(done) > 3
-
-
 @pytest.mark.parametrize("gone", ["/imu/data", "/joint_states", "/foot/wrench"])
 def test_missing_input_lists_what_exists(gone: str) -> None:
     types = {name: kind for name, kind in TYPES.items() if name != gone}
@@ -234,13 +211,6 @@ def test_input_of_wrong_type(odd: str) -> None:
     types = {**TYPES, odd: "std_msgs/msg/String"}
     with pytest.raises(RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
         replay_recording(recording(types=types), TOPICS, tilt=FakePipeline())
-
-
-def test_arm_needs_neither_imu_nor_wrenches() -> None:
-    pipeline = FakePipeline(FakeInputs("joint_states"))
-    source = recording(types={"/joint_states": JOINT_STATE_TYPE})
-    replay_recording(source, replace(TOPICS, imu="", wrenches={}), inertial=pipeline)
-    assert stamps(pipeline, "joints") == ALL
 
 
 def test_start_past_the_end() -> None:

@@ -10,23 +10,18 @@ import pytest
 
 from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
-    RecordingEntry,
     read_orientations,
 )
 from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
 from inertial_estimation.signals import (
     BaseEstimate,
-    Health,
-    HealthLevel,
-    ImuSample,
     InertialEstimate,
     JointReading,
 )
@@ -81,31 +76,6 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
 
 
-def test_shared_checks_of_the_data_find_what_those_of_each_pipeline_do(talos: Truth) -> None:
-    """Also where stamps are irregular, so that readings are judged one by one."""
-    noisy = measure(talos, replace(REALISTIC, dropped=0.1), np.random.default_rng(3))
-
-    def in_g(entry: RecordingEntry) -> RecordingEntry:
-        if not isinstance(entry.sample, ImuSample):
-            return entry
-        force = entry.sample.specific_force_I / 9.80665
-        return replace(entry, sample=replace(entry.sample, specific_force_I=force))
-
-    recording = replace(noisy, messages=tuple(in_g(entry) for entry in noisy.messages))
-    together, alone = pipelines(), pipelines()
-    topics = replay_topics(alone.values, {})
-    runs = run_through(recording, together), replay_recording(recording, topics, inertial=alone.inertial)
-
-    def checks(run: ReplayRun) -> list[tuple[int, Health]]:
-        reports = [(ns, part) for ns, node, parts in run.reports if node == INERTIAL_NODE for part in parts]
-        return [(ns, part) for ns, part in reports if part.name == "data checks"]
-
-    shared, own = map(checks, runs)
-    assert shared == own
-    np.testing.assert_array_equal(*(numbers(run)[1] for run in runs))
-    assert own[0][1].level is not own[-1][1].level is HealthLevel.ERROR
-
-
 class Onlooker(ReplayWatcher):
     """Counts what it sees; it is shown the estimates of every message before the next one is read."""
 
@@ -154,17 +124,6 @@ def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:
 
     told = rms("/**.inputs.joint_delay=0.02", "/**.inputs.wrench_delay=0.02")
     assert told < 0.3 * rms()
-
-
-def test_lost_messages_do_not_stop_the_estimates(talos: Truth) -> None:
-    noise = replace(REALISTIC, dropped=0.1)
-    recording = measure(talos, noise, np.random.default_rng(3))
-    built = pipelines()
-    run = run_through(recording, built)
-    reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    evaluation = replay_results(run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0))
-    assert len(run.base) > 0.7 * len(talos.times_s)
-    assert evaluation.metrics["tilt_error_deg"]["rms"] < 0.3
 
 
 def test_arm_predicts_its_torques_after_the_hold_out() -> None:

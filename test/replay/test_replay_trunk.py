@@ -88,11 +88,6 @@ def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:
     assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf", "trunk_payload"}
 
 
-def test_forces_measured_at_the_feet_say_the_same(recording: MemoryRecording, truth: Truth) -> None:
-    last = run(recording, "trunk_payload.ground_forces=measured").payload[-1]
-    assert last.estimate.mass == pytest.approx(truth.robot.link_body("trunk").nominal_J.mass + 6.0, rel=0.01)
-
-
 def test_without_a_request_a_change_is_told_and_nothing_is_identified(recording: MemoryRecording) -> None:
     estimates = run(recording, "trunk_payload.start=on_request").payload
     changes = [estimate.change.kind for estimate in estimates if estimate.change is not None]

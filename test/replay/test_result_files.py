@@ -83,11 +83,6 @@ def test_history_of_rows_that_come_and_go() -> None:
     np.testing.assert_allclose(series.links[0].mass_sigmas, 0.2)
 
 
-def test_empty_histories() -> None:
-    assert len(tilt_series([]).stamps_ns) == 0
-    assert inertial_series([]).links == ()
-
-
 def test_trusted_flags(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("# trusted\n1\n0\n\n1  # good\n")
     np.testing.assert_array_equal(read_trusted(tmp_path / "t.csv"), [True, False, True])
@@ -101,8 +96,3 @@ def test_bad_trusted_flags(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(RecordingError, match=message):
         read_trusted(tmp_path / "t.csv")
-
-
-def test_missing_trusted_file(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="cannot read the trusted flags"):
-        read_trusted(tmp_path / "none.csv")

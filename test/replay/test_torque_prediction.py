@@ -7,7 +7,6 @@ import pytest
 from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
@@ -83,14 +82,6 @@ def test_efforts_that_were_smoothed_before_they_were_recorded(
     assert unaware > 10.0 * aware
 
 
-def test_order_of_the_joints_does_not_matter(recording: MemoryRecording, robot: RobotModel) -> None:
-    turned = [
-        JointReading(r.stamp_ns, r.names[::-1], r.position[::-1], r.velocity[::-1], r.effort[::-1])
-        for r in readings(recording)
-    ]
-    assert error(robot, turned, {}) < 1e-3
-
-
 def test_friction_in_the_torques_is_explained_by_the_same_friction(
     recording: MemoryRecording, robot: RobotModel
 ) -> None:
@@ -110,16 +101,3 @@ def test_coulomb_friction_opposes_motion_and_saturates() -> None:
     torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, v, np.zeros_like(v), np.tanh(v / 0.02))[:, 0]
     np.testing.assert_allclose(torque[[0, 1, 3]], [-3.0, 0.0, 3.0], atol=1e-9)
     assert 0.0 < torque[2] < 0.3
-
-
-def test_too_few_readings(recording: MemoryRecording, robot: RobotModel) -> None:
-    with pytest.raises(MeasurementError, match="too few"):
-        error(robot, readings(recording)[:1], {})
-
-
-def test_friction_that_grows_with_the_load_is_predicted_from_the_rigid_torque():
-    v = np.array([[1.0], [1.0], [-1.0]])
-    load = np.array([[10.0], [-10.0], [10.0]])
-    zero = np.zeros_like(v)
-    torque = friction_torques(("a",), {"a/coulomb_load": 0.1}, v, v, zero, np.sign(v), load=load)
-    np.testing.assert_allclose(torque[:, 0], [1.0, 1.0, -1.0])

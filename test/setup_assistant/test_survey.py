@@ -128,11 +128,6 @@ def test_short_names_are_those_of_the_loaders(short: str, file: str) -> None:
     assert Path(example_source(short)).stem == file
 
 
-def test_unknown_name_gets_the_nearest() -> None:
-    with pytest.raises(ModelError, match="did you mean panda"):
-        example_source("panada")
-
-
 MOMENTS = '<inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/>'
 LEG = (  # joint, its type, link, mass, place in the link before
     ("hip_yaw", "revolute", "pelvis", 1.0, "0 {side} 0"),
@@ -185,27 +180,9 @@ def test_links_named_after_rotors_do_not_lock_their_joints() -> None:
     assert set(survey_of(biped(wheels=True)).locked) == {"left_disc", "right_disc"}
 
 
-def test_the_one_joint_of_a_leg_without_limits_is_a_wheel_whatever_its_name() -> None:
-    urdf = biped().replace("ankle", "last")
-    for side in ("left", "right"):
-        urdf = urdf.replace(
-            f'<joint name="{side}_last" type="revolute">', f'<joint name="{side}_last" type="continuous">'
-        )
-    survey = survey_of(urdf)
-    assert set(survey.locked) == {"left_last", "right_last"}
-    assert any("wheel" in doubt for doubt in survey.doubts)
-
-
 def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(ModelError, match="no link of 'biped' has a mass"):
         survey_of(re.sub("<inertial>.*?</inertial>", "", biped()))
-
-
-def test_an_imu_that_is_turned_in_its_link_is_said() -> None:
-    sensor = (
-        '<gazebo reference="base"><sensor type="imu"><pose>0 0 0 0 0 1.57</pose></sensor></gazebo></robot>'
-    )
-    assert any("0 0 0 0 0 1.57" in doubt for doubt in survey_of(biped().replace("</robot>", sensor)).doubts)
 
 
 def test_a_rod_beside_a_foot_is_locked_and_the_foot_is_not() -> None:

@@ -54,22 +54,8 @@ def test_effort_is_sensed_where_the_config_says(kind, seen):
     assert simulation.advance(30_000_000)[-1].joints.effort[0] == pytest.approx(seen, rel=1e-9)
 
 
-def test_motors_carry_the_robot_on_the_hoist_and_stay_as_they_are_when_released():
-    offset = {"nominal_friction.joints": ["panda_joint2"], "nominal_friction.offset": [3.0]}
-    at = {kind: panda_simulation({**offset, "sensors.effort_at": kind}) for kind in ("link", "motor")}
-    effort = {kind: robot.advance(robot.period_ns)[-1].joints.effort for kind, robot in at.items()}
-    np.testing.assert_allclose((effort["motor"] - effort["link"])[:3], [0.0, 3.0, 0.0], atol=1e-9)
-    at["motor"].apply(effort["motor"])
-    at["motor"].advance(100_000_000)
-    assert np.abs(at["motor"].truth().v).max() < 1e-6
-
-
 def test_viscous_friction_sets_the_final_speed():
     assert spin(flywheel(actuators__viscous=0.5), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
-
-
-def test_friction_of_the_urdf_is_added_on_request():
-    assert spin(flywheel(actuators__urdf_friction=True), 1.0, 3.0).v[0] == pytest.approx(0.9 / 0.4, rel=1e-3)
 
 
 def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
@@ -78,10 +64,6 @@ def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
     simulation = flywheel(actuators__coulomb=0.3)
     spin(simulation, 1.0, 0.2)
     assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
-
-
-def test_heavy_friction_is_stable():
-    assert abs(spin(flywheel(actuators__viscous=1000.0, actuators__coulomb=500.0), 1.0, 1.0).v[0]) < 1e-3
 
 
 @pytest.mark.parametrize(("scale", "limit"), [(1.0, 2.0), (0.5, 1.0), (0.0, 10.0)])
@@ -158,14 +140,6 @@ def test_noise_has_the_sigmas_and_biases_declared():
         np.testing.assert_allclose(error.std(axis=0), sigma, rtol=0.1, err_msg=name)
 
 
-def test_lost_share_of_messages_is_that_declared():
-    readings = talos_simulation({"sensors.dropped": 0.3}).advance(3_000_000 * 1000)
-    assert len(readings) == 1000
-    lost = [np.mean([r.imu is None for r in readings]), np.mean([r.joints is None for r in readings])]
-    lost.append(np.mean(["left_foot" not in r.wrenches for r in readings]))
-    np.testing.assert_allclose(lost, 0.3, atol=0.06)  # four sigma of a binomial
-
-
 @pytest.mark.parametrize("kind", ["imu", "joint", "wrench"])
 def test_delayed_reading_was_true_that_much_earlier(kind):
     delay_ns = 8_000_000  # no multiple of the period: it is measured between two stamps
@@ -191,14 +165,6 @@ def test_delayed_reading_was_true_that_much_earlier(kind):
         assert stamp == stamp_ns
         if stamp_ns > delay_ns:
             np.testing.assert_array_equal(value, values_of(runs["plain"][stamp_ns - delay_ns])[1])
-
-
-def test_before_its_delay_is_over_a_sensor_reads_the_robot_at_rest():
-    simulation = panda_simulation({"sensors.joint_delay_s": 0.02})
-    q = simulation.truth().q
-    simulation.apply(np.full(7, 20.0))
-    for reading in simulation.advance(18_000_000):
-        np.testing.assert_array_equal(reading.joints.position, q)
 
 
 def test_readings_do_not_depend_on_how_time_is_cut():

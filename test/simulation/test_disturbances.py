@@ -2,14 +2,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.simulated_robots import ON_GROUND, block_simulation, panda_simulation, talos_simulation
 
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.signals import LinkInertia
-from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push, ball
 
 WAVE = MassWaveform("arm", "square", 4.5, 3.0, 2.0, 0.1, 8.0, 12.0)
@@ -47,18 +45,6 @@ def test_a_text_holds_what_the_dataclass_holds(text, expected):
     found = parse_disturbance(text)
     assert type(found) is type(expected)
     assert values_of(found) == values_of(expected)
-
-
-def test_a_list_of_mappings_is_read_in_its_order():
-    text = (
-        "- {kind: ball, link: hand, mass: 1}\n- kind: push\n  link: torso\n  force: [1, 2, 3]\n  start: 0\n"
-    )
-    found = disturbances_from_list(yaml.safe_load(text), "'file.yaml'")
-    assert [(type(d), d.link) for d in found] == [(Attachment, "hand"), (Push, "torso")]
-    with pytest.raises(ConfigurationError, match=r"'file.yaml' holds \{'kind': 'ball'\}, expected a list"):
-        disturbances_from_list({"kind": "ball"}, "'file.yaml'")
-    with pytest.raises(ConfigurationError, match="5 is no disturbance"):
-        disturbances_from_list([5], "'file.yaml'")
 
 
 @pytest.mark.parametrize(
@@ -125,12 +111,6 @@ def test_waves_have_their_shape():
     shifted = MassWaveform("a", "sine", 5.0, 2.0, 1.0, phase=np.pi / 2, start=3.0, stop=4.0)
     assert [shifted.mass(t) for t in (2.9, 4.0)] == [None, None]
     assert shifted.mass(3.0) == pytest.approx(7.0)
-
-
-def test_inconsistent_attachment_is_refused_with_its_violations():
-    needle = LinkInertia("hand", 1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
-    with pytest.raises(ConfigurationError, match=r"'hand'.*triangle"):
-        Attachment(needle)
 
 
 def test_disturbed_link_must_exist_and_move():

@@ -98,17 +98,3 @@ def test_moving_link_without_inertia_is_named(mass, moment):
     robot = RobotModel.from_urdf(CARTWHEEL.format(mass=mass, moment=moment))
     with pytest.raises(ModelError, match=r"'wheel'.*expected a mass and moments above zero"):
         build_robot(robot, 0.001)
-
-
-def test_link_without_inertial_element_is_named():
-    text = CARTWHEEL.format(mass=1, moment=0.01)
-    start, end = text.index('<inertial><origin xyz="0 0.05'), text.index('</link>\n<link name="hub"')
-    robot = RobotModel.from_urdf(text[:start] + text[end:])
-    with pytest.raises(ModelError, match="'wheel'"):
-        build_robot(robot, 0.001)
-
-
-def test_locked_joint_makes_its_inertia_needless():
-    text = CARTWHEEL.format(mass=0, moment=0)
-    robot = RobotModel.from_urdf(text, locked_joints=("spin",))
-    assert build_robot(robot, 0.001).model.nv == 6

@@ -81,15 +81,6 @@ def test_robot_at_rest_reads_gravity_and_its_weight():
     assert truth.total_mass == pytest.approx(simulation.robot.total_mass, rel=1e-12)
 
 
-def test_release_with_the_torques_read_at_rest_moves_nothing():
-    simulation = released(talos_simulation())
-    before = simulation.truth()
-    simulation.advance(50_000_000)
-    after = simulation.truth()
-    np.testing.assert_allclose(after.base.p_WB, before.base.p_WB, atol=1e-6)
-    np.testing.assert_allclose(after.q, before.q, atol=1e-5)
-
-
 def test_standing_talos_holds_its_posture_and_weight_for_two_seconds():
     simulation = talos_simulation(ARMATURE)
     start = simulation.truth().base.p_WB
@@ -163,15 +154,6 @@ def test_imu_reads_the_specific_force_of_its_frame(waving):
     np.testing.assert_allclose(sample.angular_rate_I, rate, atol=1e-12)
 
 
-def test_true_centre_of_mass_is_pinocchios(waving):
-    simulation, truth, _ = waving
-    model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)
-    data = model.createData()
-    pin.centerOfMass(model, data, q, v)
-    np.testing.assert_allclose(truth.com_W, data.com[0], atol=1e-9)
-    np.testing.assert_allclose(truth.com_velocity_W, data.vcom[0], atol=1e-9)
-
-
 def test_readings_are_the_truth_without_noise(waving):
     _, truth, readings = waving
     last = readings[-1]
@@ -180,27 +162,6 @@ def test_readings_are_the_truth_without_noise(waving):
     np.testing.assert_array_equal(last.joints.effort, truth.tau_link)
     for foot in FEET:
         np.testing.assert_array_equal(last.wrenches[foot].wrench_F, truth.wrenches_C[foot])
-
-
-def test_accelerations_sensed_are_those_of_the_motion():
-    # The mean of the readings over a window against the change of velocity across it.
-    simulation = talos_simulation({**ARMATURE, "sensors.rate": 1000.0})
-    arms = np.array([name.startswith("arm") for name in simulation.robot.joint_names])
-    hold = PostureHold(simulation)
-    hold.run(0.1, lambda t: arms * 0.3 * np.sin(10.0 * t))
-    begin = simulation.truth()
-    accelerations, begin_ns = [], simulation.stamp_ns
-    for _ in range(100):
-        truth = simulation.truth()
-        accelerations.append(truth.a[6:])
-        q = hold.q + arms * 0.3 * np.sin(10.0 * (0.1 + (simulation.stamp_ns - begin_ns) * 1e-9))
-        simulation.apply(hold.tau + 800.0 * (q - truth.q) - 15.0 * truth.v)
-        simulation.advance(1_000_000)
-    accelerations.append(simulation.truth().a[6:])
-    change = simulation.truth().v - begin.v
-    integral = np.trapezoid(accelerations, dx=1e-3, axis=0)
-    assert np.abs(change).max() > 1.0
-    np.testing.assert_allclose(integral, change, atol=0.02 * np.abs(change).max())
 
 
 def test_energy_of_a_swinging_arm_drifts_with_the_step_only():
@@ -289,25 +250,6 @@ def test_attached_ball_adds_its_mass_about_its_own_point():
     np.testing.assert_allclose(
         loaded.mass * loaded.com_L, bare.mass * bare.com_L + [0.2, 0.4, 0.6], atol=1e-12
     )
-
-
-def test_several_disturbances_act_together():
-    things = [
-        MassWaveform(FOREARM, "sine", 3.0, 1.0, 1.0),
-        Attachment(ball(FOREARM, 2.0, (0.0, 0.0, 0.1)), start=0.0),
-        MassWaveform(TORSO, "step", 25.0),
-        Push("head_1_link", (5.0, 0.0, 0.0), 0.0, 0.01),
-    ]
-    simulation = talos_simulation({}, things)
-    inertias = simulation.truth((FOREARM, TORSO)).inertias
-    assert inertias[FOREARM].mass == pytest.approx(5.0)
-    assert inertias[TORSO].mass == pytest.approx(25.0)
-
-
-def test_load_that_is_there_from_the_start_is_carried_on_the_hoist():
-    simulation = block_simulation(ON_GROUND, [Attachment(ball("block", 3.0, (0.0, 0.0, 0.1)))])
-    (reading,) = simulation.advance(simulation.period_ns)
-    assert reading.wrenches["block"].wrench_F[2] == pytest.approx((MASS + 3.0) * GRAVITY, rel=1e-9)
 
 
 def test_disturbances_wait_for_the_release():

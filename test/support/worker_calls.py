@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -49,22 +48,6 @@ def slow(folder: Path, number: int) -> None:
 
 def wrong(number: int) -> None:
     raise ConfigurationError(f"call {number} is wrong")
-
-
-def half_sent_once(folder: Path, number: int) -> np.ndarray:
-    """Return a result; the process of the first run is killed when half of it has been sent."""
-    noted(folder, number)
-    send = Connection._send
-
-    def send_half(self: Connection, data: bytes, *more: object) -> None:
-        if len(data) > 16_384:
-            send(self, bytes(data[: len(data) // 2]))
-            os.kill(os.getpid(), signal.SIGKILL)
-        send(self, data, *more)
-
-    if begun(folder, number) == 1:
-        Connection._send = send_half
-    return np.zeros(10_000)
 
 
 def wrong_after(folder: Path, number: int) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.referee.gaits import CIRCLES, GAITS, TROT, quadruped, tilt_errors
+from benchmarks.referee.gaits import CIRCLES, TROT, quadruped, tilt_errors
 from inertial_estimation.synthetic.gait_sensors import (
     GaitSensors,
     feet_at_rest,
@@ -58,23 +58,3 @@ def test_a_seed_makes_one_recording(go2):
     np.testing.assert_array_equal(a.imu, b.imu)
     recording = gait_recording(setup, a)
     assert len(recording.messages) == len(a.times_s) * (3 + len(setup.contacts))
-
-
-def rms(setup, readings, begin_s, **values):
-    error = tilt_errors("go2", setup, readings, tuple(values.items()))[0]
-    return float(np.sqrt(np.nanmean(error[readings.times_s > begin_s] ** 2)))
-
-
-def test_a_slippery_trot_is_estimated(go2):
-    _, setup, _ = go2
-    gait, sensors = GAITS["trot, soft and slippery"]
-    _, readings = readings_of(go2, replace(gait, stride_hz=2.6), sensors, 8.0)
-    assert rms(setup, readings, 4.0) < 0.4
-
-
-def test_a_trot_with_flight_is_estimated_better_by_the_filter(go2):
-    _, setup, _ = go2
-    gait, sensors = GAITS["trot with flight"]
-    _, readings = readings_of(go2, replace(gait, stride_hz=3.4), sensors, 7.0)
-    error, of_two_stage = rms(setup, readings, 3.0), rms(setup, readings, 3.0, observer="two_stage")
-    assert error < min(1.0, of_two_stage)

@@ -131,28 +131,6 @@ def test_a_point_that_stands_shows_the_velocity_and_the_bias_that_the_filter_lac
     assert np.allclose(found_dv + np.cross(arm, found_db), residual, rtol=1e-3, atol=1e-5)
 
 
-def test_residuals_show_the_variance_of_the_noise():
-    """Of normal noise, beyond the covariance of the filter; the weights of Student's t cost a part of it."""
-    rng, sigma = np.random.default_rng(5), 0.2
-    state = random_state(rng)
-    state.covariance[:] *= 1e-3
-    H = measurement_matrix(1.0, 0.3, np.array([0.1, 0.2, -0.8]))
-    L = np.linalg.cholesky(H @ state.covariance @ H.T + sigma**2 * np.eye(3))
-    expected = state.velocity + 0.3 * state.bias + np.cross([0.1, 0.2, -0.8], state.bias)
-    shown = [
-        measured(
-            state,
-            expected + L @ rng.standard_normal(3),
-            sigma**2,
-            math.inf,
-            bias=0.3,
-            arm=(0.1, 0.2, -0.8),
-        )[1]
-        for _ in range(4000)
-    ]
-    assert np.mean(shown) == pytest.approx(sigma**2, rel=0.1)
-
-
 def measurement_matrix(velocity, bias, arm):
     """H of s dv + t db + p x db."""
     H = np.zeros((3, ERRORS))

@@ -248,13 +248,6 @@ def test_what_does_not_fit_is_refused(values, message):
         tilt_pipeline(**values)
 
 
-def test_gains_of_the_observer_that_is_not_in_use_are_named():
-    values = {"observer": "two_stage", "filter.freedom": 0.2, "two_stage.gamma": 2.0}
-    (said,) = build_config(TiltPipelineConfig, values).without_effect
-    assert "filter.freedom has no effect" in said
-    assert TiltPipelineConfig().without_effect == []
-
-
 # --- a trot of a quadruped, with noise as of cheap sensors -------------------------------------------------
 
 

@@ -55,11 +55,6 @@ def test_without_noise_all_errors_vanish_from_any_start(seed):
     assert errors[-1].max() < 2e-3
 
 
-def test_the_vertical_stays_on_the_sphere():
-    _, state = simulate(TwoStageState(np.ones(3), -UP, unit(np.array([1.0, 0.2, -0.9]))), GAINS, duration=2.0)
-    assert np.linalg.norm(state.vertical) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_the_first_stage_has_the_roots_of_its_polynomial():
     """A body at rest: the velocity error decays as the slower root of s^2 + alpha1 s + alpha2."""
     gains, h = TwoStageConfig(alpha1=20.0, alpha2=50.0, gamma=3.0), 0.01
