@@ -172,7 +172,17 @@ def passes(module: str, mutant: Mutant | None, tests: Sequence[str], limit_s: fl
                 sys.meta_path.insert(0, Replaced(module, mutant.code))
             import pytest
 
-            options = ["-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]
+            options = [
+                "-x",
+                "-m",
+                "",
+                "--tb=no",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                "--hypothesis-seed=0",
+            ]
             os._exit(int(pytest.main([*options, "--hypothesis-profile=mutants", *tests])))
         finally:
             os._exit(1)

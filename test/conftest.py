@@ -16,7 +16,7 @@ from hypothesis import settings
 MOST_WORKERS = 8  # the longest test bounds what more of them gain
 WAITING_WORKERS = 1  # more than processors: a third of the suite waits for nodes to start or discover others
 WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the other; pip install pytest-xdist"
-WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
+LEFT_OUT = "statistics and published experiments were left out; 'pytest -m \"\"' runs all"
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # last, for the benchmarks alone
 # Processes that tests start import the same files: numba compiles those of another folder anew.
@@ -72,8 +72,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Say what a newcomer would miss."""
     if _whole_suite(config) and importlib.util.find_spec("xdist") is None:
         terminalreporter.write_line(WITHOUT_XDIST)
-    if "not monte_carlo" in config.option.markexpr:
-        terminalreporter.write_line(WITHOUT_MONTE_CARLO)
+    if config.option.markexpr.startswith("not "):
+        terminalreporter.write_line(LEFT_OUT)
 
 
 @pytest.fixture(scope="session")

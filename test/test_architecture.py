@@ -296,9 +296,6 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     attributes = "; ".join(f"self.a{k} = {k}" for k in range(MOST_ATTRIBUTES + 1))
     module.write_text(f"class Large:\n    def __init__(self):\n        {attributes}\n")
     assert large_classes(module) == {"Large"}
-    module = tmp_path / "o.py"
-    module.write_text("import inertial_estimation\nfrom inertial_estimation import __version__, signals\n")
-    assert names_from_the_package(module) == {"inertial_estimation", "__version__", "signals"}
     module = tmp_path / "r.py"
     module.write_text("import time\nimport numpy as np\nx = np.random.rand()\n")
     assert surroundings_of(module) == ["time", "np.random"]

@@ -81,7 +81,7 @@ def tune(scene: Path, output: Path, *options: str) -> int:
 @pytest.fixture(scope="module")
 def results(scene):
     storage = str(scene / "trials.log")
-    assert tune(scene, scene / "tuned", "--trials", "12", "--method", "random", "--storage", storage) == 0
+    assert tune(scene, scene / "tuned", "--trials", "6", "--method", "random", "--storage", storage) == 0
     return scene / "tuned"
 
 
@@ -96,7 +96,7 @@ def test_better_gains_are_found_without_a_reference(results):
         assert found[judged]["tuned"] < 0.5 * found[judged]["shipped"]
         assert found[judged]["significant"]
     assert not [warning for warning in found["warnings"] if "held-out" in warning]
-    assert len(found["trials"]) == 12
+    assert len(found["trials"]) == 6
     assert found["trials"][0]["values"] == pytest.approx(
         {f"two_stage.{n}": BAD[n] for n in ("alpha2", "gamma")}
     )
@@ -124,7 +124,7 @@ def test_gains_of_another_observer_are_tuned_in_its_place(scene, capsys):
     (scene / "other.yaml").write_text(text)
     given = [str(scene / "bag"), "--config", str(scene / "other.yaml"), *VARY, "--no-figures"]
     assert (
-        main(["tune", *given, "--output", str(scene / "other"), "--trials", "12", "--method", "random"]) == 0
+        main(["tune", *given, "--output", str(scene / "other"), "--trials", "3", "--method", "random"]) == 0
     )
     assert "two_stage is tuned in its place" in capsys.readouterr().err
     changed = load_configs([str(scene / "other" / "tuned.yaml")]).nodes["tilt_observer"]
@@ -136,7 +136,7 @@ def test_the_same_command_goes_on_where_it_was(scene, results, capsys):
     storage = str(scene / "trials.log")
     size = Path(storage).stat().st_size
     again = scene / "again"
-    assert tune(scene, again, "--trials", "12", "--method", "random", "--storage", storage) == 0
+    assert tune(scene, again, "--trials", "6", "--method", "random", "--storage", storage) == 0
     assert Path(storage).stat().st_size == size, "no trial is run again"
     assert (again / "tuned.yaml").read_text() == (results / "tuned.yaml").read_text()
     assert "searched on" in capsys.readouterr().out

@@ -17,6 +17,8 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
+pytestmark = pytest.mark.experiment
+
 HAND = "left_wrist_yaw_link"
 LOAD = 1.0  # [kg]
 SOLE_FRAME = (

@@ -14,6 +14,8 @@ from inertial_estimation.configuration.node_names import CONTROLLER_NODE, PAYLOA
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
+pytestmark = pytest.mark.experiment
+
 HOIST_S = 0.3
 
 

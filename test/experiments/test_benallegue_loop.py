@@ -14,6 +14,8 @@ from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result import ExperimentResult
 from inertial_estimation.figures import Series
 
+pytestmark = pytest.mark.experiment
+
 
 @pytest.fixture(scope="module")
 def result() -> ExperimentResult:

@@ -25,6 +25,8 @@ from inertial_estimation.experiments.tilt_observers import (
 )
 from inertial_estimation.figures import Series
 
+pytestmark = pytest.mark.experiment
+
 FIRST_S, SECOND_S = (time for time, _ in QUICK_PUSHES)
 
 

@@ -17,6 +17,8 @@ from inertial_estimation.experiments.foster_torso import (
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.signals import LinkInertia
 
+pytestmark = pytest.mark.experiment
+
 
 @pytest.mark.parametrize(
     "name", ["foster-elbow", "foster-pelvis", "foster-curl", "foster-gating", "foster-consistency"]

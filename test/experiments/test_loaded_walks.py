@@ -13,6 +13,8 @@ from inertial_estimation.experiments.crawl_run import perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.robot_model import RobotModel
 
+pytestmark = pytest.mark.experiment
+
 
 @pytest.fixture(scope="module")
 def identified():

@@ -12,6 +12,8 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import build_config
 
+pytestmark = pytest.mark.experiment
+
 
 @cache
 def design() -> ExcitationDesign:

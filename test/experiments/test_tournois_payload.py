@@ -33,6 +33,8 @@ from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Ph
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
 from inertial_estimation.simulation.config import SimulationConfig
 
+pytestmark = pytest.mark.experiment
+
 FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
 
 

@@ -18,6 +18,8 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
 
+pytestmark = pytest.mark.experiment
+
 
 @pytest.fixture(scope="module")
 def urdf() -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
@@ -118,15 +117,6 @@ def test_total_mass_is_the_weight_on_the_feet(whole):
         assert body.mass > 0.0
         assert moments[0] > 0.0
         assert moments[2] < moments[0] + moments[1]
-
-
-def test_started_in_mid_walk(tmp_path):
-    sections = yaml.safe_load(CONFIG.read_text())
-    kept = {name: body for name, body in sections.items() if name in ("/**", "/**/tilt_observer")}
-    config = tmp_path / "tilt.yaml"
-    config.write_text(yaml.safe_dump(kept))
-    metrics = replayed(tmp_path / "results", config, "--start", "24", "--settle", "10")
-    assert metrics["tilt_error_deg"]["rms"] <= 0.50
 
 
 def test_bias_is_that_of_the_rest(base):

@@ -34,42 +34,32 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     orientations = world.listen(QuaternionStamped, "base_orientation")
     states = world.listen(Odometry, "base_state")
     tilts = world.listen(Vector3Stamped, "tilt")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
     assert world.run(lambda: len(orientations) > 50 and states and tilts, leave_out=["base_state"])
     assert {stamp_from_msg(msg.header.stamp) for msg in orientations} <= set(world.stamps)
     assert (states[-1].header.frame_id, states[-1].child_frame_id) == ("odom", "trunk")
     for part in (states[-1].pose, states[-1].twist):  # robot_localization takes a zero for certainty
         assert np.linalg.eigvalsh(np.reshape(part.covariance, (6, 6))).min() > 0.0
     assert abs(tilts[-1].vector.z - 1.0) < 1e-3
+
+    def checked():  # a publisher on a busy machine has bursts and gaps, which the checks name
+        said = statuses(diagnostics[-1])["data checks"].message
+        return not any(words in said for words in ("waiting for data", "after 5 s", "being checked"))
+
+    assert world.run(checked, leave_out=["base_state"]), "the data of the first seconds"
+    assert {status.hardware_id for status in diagnostics[-1].status} == {"hopper"}
     for service in ("calibrate_gyro", "check_data", "reset"):
         assert world.call(Trigger, f"tilt_observer/{service}").success
     assert node.stop(signal.SIGINT) == 0, node.output
     assert "Traceback" not in node.output
 
 
-def test_the_data_are_checked_after_the_start_and_on_request(world):
-    node = world.start("tilt_observer")
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-
-    def said():
-        return statuses(diagnostics[-1])["data checks"].message if diagnostics else ""
-
-    def judged():  # a publisher on a busy machine has bursts and gaps
-        waits = ("waiting for data", "they are checked after 5 s", "being checked")
-        return said() and not any(words in said() for words in waits)
-
-    assert world.run(judged, leave_out=["base_state"])
-    assert {status.hardware_id for status in diagnostics[-1].status} == {"hopper"}
-    assert world.call(Trigger, "tilt_observer/check_data").success
-    assert world.run(lambda: not judged(), leave_out=["base_state"])
-    assert world.run(judged, leave_out=["base_state"])
-    assert node.stop(signal.SIGINT) == 0, node.output
-
-
-def test_the_transform_is_published_where_its_message_is(world, tmp_path, monkeypatch):
-    """A stand-in for tf2_msgs (there is no wheel of it) sends the transform alone."""
+def test_what_other_packages_draw_is_sent_where_they_are_and_missed_in_one_line(world, tmp_path, monkeypatch):
+    """A stand-in for tf2_msgs (there is no wheel of it) sends the transform alone; visualization_msgs fails."""
     missing = world.start("tilt_observer", publish_tf="true")
     assert world.run(lambda: "tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs)" in missing.output)
     missing.stop()
+    (tmp_path / "visualization_msgs.py").write_text("raise ImportError('not installed here')\n")
     (tmp_path / "tf2_msgs").mkdir()
     (tmp_path / "tf2_msgs" / "msg.py").write_text(
         "from geometry_msgs.msg import TransformStamped\n"
@@ -79,13 +69,16 @@ def test_the_transform_is_published_where_its_message_is(world, tmp_path, monkey
         "class TFMessage(TransformStamped, metaclass=Kind):\n"
         "    def __new__(cls, transforms): return transforms[0]\n"
     )
+    (tmp_path / "visualization_msgs.py").write_text("raise ImportError('not installed here')\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    world.start("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map")
+    node = world.start("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map")
     sent = world.listen(TransformStamped, "/tf")
     assert world.run(lambda: len(sent) > 20, leave_out=["base_state"])
     assert (sent[-1].header.frame_id, sent[-1].child_frame_id) == ("map", "trunk")
     assert stamp_from_msg(sent[-1].header.stamp) in set(world.stamps)
     assert abs(sent[-1].transform.rotation.w - 1.0) < 1e-3
+    assert node.output.count("visualization_msgs is missing") == 1
+    assert node.stop() == 0, node.output
 
 
 def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
@@ -111,7 +104,7 @@ def test_an_input_has_the_type_that_is_published(world):
     """A wrench without a stamp, whose publisher comes later than the node."""
     node = world.start("inertial_ekf", links="[leg]")
     inertias = world.listen(InertiaStamped, "link_inertias/leg")
-    world.run(lambda: False, timeout=3.0, leave_out=("foot/wrench",))
+    world.run(lambda: False, timeout=1.0, leave_out=("foot/wrench",))
     force = Wrench()
     force.force.z = 10.0 * 9.80665
 
@@ -237,11 +230,8 @@ def test_topics_can_be_remapped(world):
     ("name", "parameters", "expected"),
     [
         ("tilt_observer", {"imu_frame": "imo"}, "no frame 'imo'"),
-        ("tilt_observer", {"contact_frames": "[soul]"}, "no frame 'soul'"),
         ("inertial_ekf", {"links": "[arm]"}, "no link 'arm'"),
         ("inertial_ekf", {"export_path": "/tmp/robot.txt"}, "expected a path that ends in '.urdf'"),
-        ("inertial_ekf", {"export_path": "~nosuchuser/x.urdf"}, "names a user that does not exist"),
-        ("inertial_ekf", {"locked_joints": "[elbow]"}, "no joint to lock matches 'elbow'"),
         ("inertial_ekf", {"urdf": "nowhere.urdf"}, "no robot description 'nowhere.urdf'"),
         ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),
     ],

@@ -55,8 +55,8 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "number", "after_handlers_s"),
     [
-        ("simulator", signal.SIGTERM, (0.0, 0.2, 0.8, 2.0)),
-        ("inertial_ekf", signal.SIGINT, (0.05, 0.5, 1.2, 3.0)),
+        ("simulator", signal.SIGTERM, (0.0, 0.8)),
+        ("inertial_ekf", signal.SIGINT, (0.05, 1.2)),
     ],
     ids=["simulator", "inertial_ekf"],
 )
@@ -111,24 +111,6 @@ def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path, dom
         process.communicate()
     assert process.returncode == 0, said
     assert "Traceback" not in said
-
-
-def test_what_rcl_refuses_is_said_before_functions_are_compiled(tmp_path, domain):
-    """For example a folder of logs that cannot be written."""
-    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-    (tmp_path / "file").write_text("")
-    code = "import sys; from inertial_estimation.ros.node_runner import tilt_observer as f; sys.exit(f())"
-    environment = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
-        "ROS_DOMAIN_ID": str(domain),
-        "ROS_LOG_DIR": str(tmp_path / "file" / "log"),
-    }
-    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 1
-    assert str(tmp_path / "file" / "log") in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1, "nothing of compiling"
 
 
 def _catches(process, number):
