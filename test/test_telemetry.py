@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.payload.config import METHODS
-from inertial_estimation.payload.estimate import PHASES, PayloadEstimate, PayloadTelemetry, Phase
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
@@ -55,16 +53,6 @@ def inertial_estimate(**changes):
     return replace(estimate, **changes)
 
 
-def payload_estimate(**changes):
-    trunk = link_estimate("trunk", 70.0)
-    sigma = np.array([0.01, 0.02, np.inf])
-    estimate = PayloadEstimate(
-        *(7, trunk.published, trunk.estimate, trunk.payload, Phase.COM, "orientation_error"),
-        *(True, 0.3, sigma, math.nan, False, True),
-    )
-    return replace(estimate, **changes)
-
-
 def figures(telemetry, estimate, age_s=0.02):
     return dict(zip(telemetry.names, telemetry.values(estimate, age_s), strict=True))
 
@@ -99,15 +87,3 @@ def test_inertial_figures_say_what_the_estimate_says():
     assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
     assert (found["friction/elbow/coulomb"], found[AGE]) == (1.5, 0.02)
     assert (found["noise_seen/noise.torque"], found["noise_used/noise.torque"]) == (2.0, 1.5)
-
-
-def test_payload_figures_say_what_the_estimate_says():
-    found = figures(PayloadTelemetry("trunk"), payload_estimate(refusal="no rest"))
-    assert (found["mass/trunk [kg]"], found["mass_published/trunk [kg]"]) == (70.0, 69.5)
-    assert (found["mass_sigma/trunk [kg]"], found["com_sigma_z/trunk [m]"]) == (0.3, math.inf)
-    assert PHASES[int(found["phase"])] == "com"
-    assert METHODS[int(found["method"])] == "orientation_error"
-    assert (found["at_rest"], found["hold"], found["converged"], found["refused"]) == (1.0, 1.0, 0.0, 1.0)
-    assert math.isnan(found["residual [m]"])
-    assert figures(PayloadTelemetry("trunk"), payload_estimate())["refused"] == 0.0
-    assert set(PHASES) == {phase.value for phase in Phase}

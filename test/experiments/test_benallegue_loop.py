@@ -9,7 +9,6 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.experiments.benallegue_loop import steps_landed
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result import ExperimentResult
 from inertial_estimation.figures import Series
@@ -54,20 +53,3 @@ def test_feet_take_turns_in_carrying_the_robot(result: ExperimentResult) -> None
     weight = np.median(left + right)
     assert weight == pytest.approx(9.80665 * 90.3, rel=0.02)  # TALOS (talos_reduced)
     assert (np.maximum(left, right) > 0.4 * weight).mean() > 0.95
-
-
-def test_bounces_and_what_was_before_are_no_steps() -> None:
-    time = np.arange(0.0, 10.0, 0.01)
-    force = np.full_like(time, 400.0)
-
-    def lift(begin: float, end: float) -> None:
-        force[(time > begin) & (time < end)] = 0.0
-
-    lift(0.2, 0.9)  # before the walk
-    lift(2.0, 2.7)
-    lift(2.75, 2.8)  # bounce of the same step
-    lift(4.0, 4.7)
-    lift(9.5, 20.0)  # never lands
-    other = np.full_like(time, 400.0)
-    other[(time > 6.0) & (time < 6.6)] = 30.0  # unloaded, never in the air
-    assert steps_landed(time, [force, other], since=1.0) == 2

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
-from inertial_estimation.experiments.benallegue_push import settling_time, tilt_error
+from inertial_estimation.experiments.benallegue_push import tilt_error
 from inertial_estimation.experiments.pushed_biped import (
     PUSHES,
     QUICK_PUSHES,
@@ -91,11 +91,3 @@ def test_undivided_gain_makes_the_first_stage_ten_times_as_fast(still: PushRecor
     rates = {name: math.log(error[0] / error[1]) / 0.8 for name, error in late.items()}
     assert rates[TWO_STAGE_PAPER] == pytest.approx(0.2, rel=0.15)
     assert rates[TWO_STAGE_BETA] == pytest.approx(0.2 * 9.80665, rel=0.15)
-
-
-def test_settling_is_the_last_crossing_before_the_end() -> None:
-    time = np.arange(10.0)
-    error = np.array([5.0, 0.5, 3.0, 0.5, 0.5, 0.5, 0.5, 0.5, 9.0, 0.5])
-    assert settling_time(time, error, 1.0, until=8.0) == 3.0  # neither the dip at 1 nor what comes at 8
-    assert math.isnan(settling_time(time, error, 1.0, until=9.0))
-    assert settling_time(time, 0.1 * error, 1.0, until=8.0) == 0.0

@@ -13,14 +13,11 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result import ExperimentResult
 from inertial_estimation.experiments.tournois_leg import disturbed_leg, record_swing, swing
-from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import NOISE_FREE
-from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
-LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHERS = ("lf_*", "rf_*", "lh_*")
 
 
@@ -48,10 +45,6 @@ def random_regressor(leg: RobotModel) -> Array:
     return np.vstack(rows)
 
 
-def position(link: str, name: str) -> int:
-    return 10 * LINKS.index(link) + PARAMETER_NAMES.index(name)
-
-
 def test_rank_is_that_of_the_leg_at_any_states(leg: RobotModel, result: ExperimentResult) -> None:
     rank = np.linalg.matrix_rank(random_regressor(leg), tol=1e-8)
     rows = {row.quantity: row.ours for row in result.rows}
@@ -66,20 +59,6 @@ def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(result:
     assert all(row.bound_met for row in quiet)
     assert all(math.isfinite(row.ours) for row in result.rows)
     assert len(result.panels) == 4
-
-
-def test_base_parameters_are_what_torques_depend_on(leg: RobotModel) -> None:
-    A = random_regressor(leg)
-    order = [
-        position(link, name) for name in ("mcx", "mcy", *PARAMETER_NAMES[4:], "mcz", "m") for link in LINKS
-    ]
-    base = base_parameters(A, order)
-    rng = np.random.default_rng(2)
-    unseen = rng.standard_normal(30)
-    unseen -= np.linalg.pinv(base.coupling) @ (base.coupling @ unseen)  # changes no base parameter
-    assert np.linalg.norm(unseen) > 1.0
-    np.testing.assert_allclose(A @ unseen, 0.0, atol=1e-8)
-    np.testing.assert_allclose(base.coupling[:, base.columns], np.eye(len(base.columns)), atol=1e-9)
 
 
 def test_recorded_torques_are_those_of_the_disturbed_leg(urdf: str) -> None:

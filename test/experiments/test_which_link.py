@@ -1,14 +1,11 @@
 """Table and figure of the experiment from trials whose outcome is known."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from inertial_estimation.experiments.which_link import (
     ON_S,
     LinkData,
-    LinkScene,
     LinkTrial,
     LoadedLink,
     PushedLink,
@@ -76,27 +73,3 @@ def test_shares_delays_and_changes_are_those_of_the_trials():
     assert rows["push straight down at rest: taken for a load"].ours == 1.0
     assert rows["load at rest: link among those named within 0.3 s"].ours == pytest.approx(100.0)
     assert len(panels(data)) == 3
-
-
-def test_what_a_push_has_taught_does_not_count_what_both_runs_learn():
-    """Nor the delay of what is learned after it, while published masses are held."""
-    with_push, without = trial(push(19.0), begin_s=ON_S), trial(None, begin_s=0.0)
-    drift = np.where(TIMES > ON_S + 0.5, 1.05, 1.0)[:, None]
-    held = np.where(TIMES > ON_S + 0.7, 1.05, 1.0)[:, None]
-    given = Push("hand", (20.0, 0.0, 0.0), ON_S, 0.5)
-    converging = PushedLink(given, replace(with_push, published=held), replace(without, published=drift))
-    assert converging.moved == pytest.approx(0.05)
-    assert converging.moved_without == pytest.approx(0.05)
-    assert converging.taught == 0.0
-
-
-def test_the_run_without_a_push_learns_what_that_with_it_learns():
-    scene = LinkScene(5, 2.2)
-    given = scene.push("arm_left_5_link", 60.0, ON_S, 0.15)
-    pushed = PushedLink(given, *scene.run_with_and_without(given, 2.2))
-    before = pushed.trial.times < ON_S - 0.1
-    np.testing.assert_array_equal(pushed.trial.published[before], pushed.without.published[before])
-    inside = (pushed.without.times >= ON_S) & (pushed.without.times <= ON_S + 0.15)
-    assert np.ptp(pushed.without.published[inside], axis=0).max() < 2e-3  # a hand-over that ends [kg]
-    assert not pushed.without.found(Cause.PUSH, ON_S)
-    assert pushed.taught < 0.01

@@ -104,23 +104,6 @@ def test_a_step_with_a_window_has_all_rows_up_to_its_end():
     assert count > 90
 
 
-def test_windows_are_reduced_when_a_sample_is_complete_whenever_it_is_asked_for():
-    """The IMU comes 0.1 s late, longer than is waited for: its rows of the windows are not there yet."""
-
-    def reduced(ask_every):
-        robot = inputs(driver=JOINTS, half_window=0.02, rate=100.0)
-        robot.reduce = lambda s: len(robot.aligner.window(IMU, s.time_ns - 20 * MS, s.time_ns + 20 * MS)[0])
-        samples = []
-        for k, one in enumerate(feed(robot, 1.0, late=(0.1, 0.001, 0.003))):
-            samples += one.ready() if k % ask_every == 0 else []
-        return [sample.reduced for sample in samples + robot.ready()]
-
-    at_once = reduced(1)
-    assert reduced(37) == reduced(10**6) == at_once
-    assert len(at_once) > 80
-    assert np.median(at_once) < 20
-
-
 def test_delays_are_subtracted_from_the_stamps():
     robot = inputs(parameters(inputs__joint_delay=0.01))
     samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]

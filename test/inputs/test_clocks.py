@@ -116,15 +116,6 @@ def test_all_clocks_that_are_set_while_the_motion_goes_on_keep_what_was_learned(
     assert not samples[-1].missing
 
 
-def test_a_gap_of_all_inputs_is_a_gap_and_no_jump_of_the_clock():
-    robot = inputs()
-    play(robot, 100)
-    samples = play(robot, 50, begin=600)
-    assert [sample.continuity for sample in samples[:2]] == [Continuity.AFTER_GAP, Continuity.CONTINUOUS]
-    assert samples[0].stamp_ns == START + 3000 * MS
-    assert not robot.streams[IMU].drops.total
-
-
 def test_a_stall_of_the_scheduler_costs_nothing():
     """All messages of two seconds arrive at once: every one of them is used, without a restart."""
     robot = inputs()

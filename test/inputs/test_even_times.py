@@ -96,20 +96,6 @@ def test_a_change_of_the_rate_is_followed(fast, slow):
     assert np.abs(stamps - times)[-200:].max() < 0.1 * slow
 
 
-def test_times_increase_whatever_comes():
-    _true, arrival = bursts(np.random.default_rng(7), 2000, share=0.4)
-    stamps = np.r_[arrival, arrival[-1] + np.cumsum(np.random.default_rng(0).integers(1, 3 * T, 2000))]
-    assert np.diff(times_of(stamps)[0]).min() > 0
-
-
-def test_the_stamps_come_back_when_bursts_have_ceased_for_long():
-    true, arrival = bursts(np.random.default_rng(5), 1000)
-    stamps = np.r_[arrival, true[-1] + T * np.arange(1, 4000)]
-    times, even = times_of(stamps)
-    assert not even.even
-    assert np.abs(times - stamps)[1000:].max() < T
-
-
 def test_as_is_never_changes_a_stamp_and_reset_forgets():
     _true, arrival = bursts(np.random.default_rng(3), 500)
     assert times_of(arrival, "as_is")[0].tolist() == arrival.tolist()

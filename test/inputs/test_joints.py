@@ -190,18 +190,6 @@ def test_velocities_that_are_not_measured_are_derived(sent, rate):
     assert "derived from positions" in robot.joints.velocity_source
 
 
-def test_a_velocity_is_exact_for_constant_acceleration_and_not_there_before_the_window_is_full():
-    robot = inputs()
-    for k in range(100):
-        t = 0.001 * k
-        robot.push_joints(JointReading(START + k * MS, JOINTS_OF, np.full(4, t * t), None), START + k * MS)
-    ring = robot.streams[JOINTS].ring
-    assert 15 <= robot.streams[JOINTS].drops.counts[DropReason.NO_VELOCITY] <= 20
-    np.testing.assert_allclose(
-        ring.rows[ring.begin : ring.end, 4], 2e-9 * (ring.times[ring.begin : ring.end] - START)
-    )
-
-
 def test_angles_of_joints_without_limits_are_continuous():
     robot, names = inputs(spin=True), None
     for k in range(400):
@@ -229,12 +217,3 @@ def test_a_position_that_jumps_is_dropped_until_it_is_back_or_has_stayed(lasting
     said = robot.joints.notes(START + 5000 * MS, 0.1)
     assert ("and is not back" in " ".join(said)) == (lasting > 0.8)
     assert "position of L_knee jumped by" in robot.streams[JOINTS].drops.summary
-
-
-def test_two_publishers_on_one_topic_are_told_by_positions_that_jump_and_return():
-    robot = inputs()
-    for k in range(200):
-        stamp = START + 5 * MS * k
-        robot.push_joints(joints(stamp, [0.1] * 4), stamp)
-        robot.push_joints(joints(stamp + 2 * MS, [0.1, 0.1, 0.5, 0.1]), stamp + 2 * MS)
-    assert any("two publishers" in note for note in robot.joints.notes(START + 1000 * MS, 0.1))

@@ -27,14 +27,3 @@ def test_the_oldest_rows_give_way_and_numbers_stay():
     assert len(ring) == 16
     assert ring.window(90, 95)[1][:, 0].tolist() == [90, 91, 92, 93, 94, 95]
     assert ring.at(50, 1000) is None
-
-
-def test_the_newest_row_before_a_time_is_latest_unless_it_is_too_old():
-    ring = Ring(1)
-    assert ring.latest(5, 10) is None
-    ring.append(10, 10, np.array([1.0]))
-    assert ring.latest(9, 10) is None
-    assert ring.latest(20, 10)[0] == 1.0
-    assert ring.latest(21, 10) is None
-    ring.clear()
-    assert ring.newest_ns is None

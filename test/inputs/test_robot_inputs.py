@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import (
@@ -54,15 +53,6 @@ def test_damaged_bytes_are_counted_and_named():
     push(b"\x00\x01\x00\x00abc", START)
     assert "7 bytes are no sensor_msgs/msg/Imu" in robot.streams[IMU].drops.summary
     assert robot.streams[IMU].drops.counts == {DropReason.UNFIT: 1}
-
-
-def test_topics_and_types_that_do_not_fit_are_one_line_with_the_remedy():
-    robot = inputs(parameters(joint_states__topics=["arms", "legs"]), sources=FEET)
-    assert set(robot.topics) == {IMU, "arms", "legs", "l_foot/wrench", "r_foot/wrench"}
-    with pytest.raises(ConfigurationError, match=r"no input 'l_foot', did you mean 'l_foot/wrench'"):
-        robot.connect("l_foot", WRENCH_TYPE)
-    with pytest.raises(ConfigurationError, match=r"has type std_msgs/msg/Bool, expected .*: switch"):
-        robot.connect("l_foot/wrench", BOOL_TYPE)
 
 
 def test_switches_are_taken_at_their_arrival_without_a_remark(store):  # noqa: F811
@@ -168,18 +158,3 @@ def test_a_backlog_is_caught_up_with_and_not_published():
     assert len(fresh) == 31  # those of the last 0.1 s and of what a step may wait for
     assert len(pipeline.withheld) == 70
     assert pipeline.steps == 101
-
-
-def test_steps_that_give_nothing_say_what_is_missing():
-    robot = inputs()
-    stepper = Stepper(robot, on_step=lambda s: None if s.missing else s, on_restart=lambda: None)
-    for k in range(100):
-        stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp), stamp)
-        if k < 20:
-            robot.push_joints(joints(stamp), stamp)
-        stepper.tick(stamp)
-    assert "no estimate for" in stepper.health_note(START + 500 * MS)
-    assert "joint_states missing" in stepper.health_note(START + 500 * MS)
-    stepper.clear()
-    assert stepper.health_note(START + 500 * MS) == ""

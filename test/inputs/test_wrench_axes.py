@@ -22,12 +22,6 @@ def sent_in(frame_id):
     return robot.robot, rows, axes.turned(rows, Q), axes.note
 
 
-def test_those_of_the_sensor_stay():
-    _robot, rows, turned, note = sent_in("L_cell")
-    np.testing.assert_array_equal(turned, rows)
-    assert note == ""
-
-
 def test_those_in_the_axes_of_the_base_are_turned_by_the_joints():
     robot, rows, turned, note = sent_in("base")
     model, data = robot.model, robot.model.createData()

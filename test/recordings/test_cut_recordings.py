@@ -124,21 +124,6 @@ def test_without_usable_metadata_the_files_are_read(bag: Path, tmp_path: Path, t
     assert "damaged" in warnings[0]
 
 
-def test_of_a_bag_of_several_files_the_readable_ones_are_read(tmp_path: Path) -> None:
-    first = written(tmp_path / "bag", StoragePlugin.MCAP)
-    second = first.with_name("bag_1.mcap")
-    second.write_bytes(b"no mcap")
-    metadata = first.with_name("metadata.yaml")
-    metadata.write_text(
-        "rosbag2_bagfile_information:\n  relative_file_paths: [bag.mcap, bag_1.mcap, gone.mcap]\n"
-        f"  message_count: {COUNT}\n"
-    )
-    messages, warnings = read(tmp_path / "bag")
-    assert len(messages) == COUNT
-    assert "lacks gone.mcap" in warnings[0]
-    assert "bag_1.mcap" in warnings[1]
-
-
 @pytest.mark.parametrize("name", ["x.mcap", "x.db3"])
 @pytest.mark.parametrize(
     "content", [b"", b"garbage" * 100, b"\x89MCAP0\r\n", b"SQLite format 3\0" + bytes(200)]
@@ -149,25 +134,6 @@ def test_garbage_is_refused_in_one_line(tmp_path: Path, name: str, content: byte
         with pytest.raises(RecordingError, match=rf"{name}.*damaged") as refusal:
             BagRecording(path)
         assert str(refusal.value).isprintable()
-
-
-def test_damage_that_no_checksum_tells_is_said_when_reading_finds_it(tmp_path: Path) -> None:
-    file = written(tmp_path / "bag", StoragePlugin.MCAP, padding=500)
-    whole, _ = read(tmp_path / "bag")
-    content = bytearray(file.read_bytes())
-    middle = content.index(bytes(whole[COUNT // 2][2]))
-    content[middle - 22 - 2] ^= 0x7F  # in the size of the message's record
-    file.write_bytes(content)
-    with BagRecording(tmp_path / "bag") as bag:
-        assert not bag.warnings  # nothing is read before it is asked for
-        found = [(t, log_ns, data) for t, _, log_ns, data in bag.raw_messages(bag.topics)]
-        assert len(bag.warnings) == 1
-        list(bag.raw_messages(bag.topics))
-        assert len(bag.warnings) == 1
-    assert COUNT // 3 < len(found) < COUNT
-    assert set(found) < set(whole)
-    assert found[-1] == whole[-1]
-    assert "1 damaged chunk(s) is left out" in bag.warnings[0]
 
 
 def test_messages_without_an_index_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:

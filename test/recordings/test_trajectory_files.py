@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError
+from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.trajectory_files import (
     read_trajectory_csv,
@@ -55,11 +55,3 @@ def test_bad_csv_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(RecordingError, match=reason):
         read_trajectory_csv(tmp_path / "t.csv")
-
-
-def test_times_must_increase_and_numbers_be_finite() -> None:
-    x = np.zeros((2, 1))
-    with pytest.raises(MeasurementError, match="increase"):
-        JointTrajectory(("a",), np.array([0.0, 0.0]), x, x, x)
-    with pytest.raises(MeasurementError, match="finite"):
-        JointTrajectory(("a",), np.array([0.0, 1.0]), x + np.nan, x, x)

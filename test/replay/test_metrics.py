@@ -7,7 +7,6 @@ from scipy.spatial.transform import Rotation
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.replay.metrics import (
     low_pass_zero_phase,
-    relative_error,
     tilt_errors,
     verticals,
 )
@@ -82,9 +81,3 @@ def test_low_pass_keeps_slow_removes_fast_and_does_not_delay() -> None:
     filtered = low_pass_zero_phase(stamps, (slow + fast)[:, None])[:, 0]
     inner = slice(500, 3500)
     assert np.abs(filtered[: len(slow)][inner] - slow[inner]).max() < 5e-3
-
-
-def test_relative_error_of_a_scaled_signal() -> None:
-    t = np.arange(2000) * 1e-3
-    torque = np.stack([np.sin(5 * t), np.cos(3 * t)], axis=1)
-    assert relative_error((t * 1e9).astype(np.int64), torque, 0.02 * torque) == pytest.approx(0.02)

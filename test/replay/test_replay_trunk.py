@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
+from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -60,13 +58,6 @@ def results(recording: MemoryRecording, tmp_path_factory: pytest.TempPathFactory
     return folder / "results"
 
 
-def run(recording: MemoryRecording, *parameters: str, tilt: bool = True) -> ReplayRun:
-    config = load_config_file(find_config("hyq")).overridden(parse_overrides([*QUICK, *parameters]))
-    built = build_pipelines(config)
-    topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
-    return replay_recording(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
-
-
 def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:
     metrics = json.loads((results / "metrics.json").read_text())
     trunk = truth.robot.link_body("trunk").nominal_J
@@ -86,11 +77,3 @@ def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:
     assert {"watching", "mass", "com"} <= {row["phase"] for row in rows}
     assert "The trunk" in (results / "report.html").read_text()
     assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf", "trunk_payload"}
-
-
-def test_without_a_request_a_change_is_told_and_nothing_is_identified(recording: MemoryRecording) -> None:
-    estimates = run(recording, "trunk_payload.start=on_request").payload
-    changes = [estimate.change.kind for estimate in estimates if estimate.change is not None]
-    assert changes == ["loaded"]
-    assert {estimate.phase.value for estimate in estimates} == {"watching"}
-    assert not any(estimate.hold for estimate in estimates)

@@ -73,16 +73,6 @@ def test_link_inertias_are_the_published_ones(tmp_path: Path) -> None:
     assert (first["accepted"], second["accepted"]) == ("1", "0")
 
 
-def test_history_of_rows_that_come_and_go() -> None:
-    fewer = inertial(2, True)
-    fewer = InertialEstimate(
-        2, fewer.links, ("b",), np.array([5.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(10), 3
-    )
-    series = inertial_series([inertial(1, True), fewer])
-    np.testing.assert_array_equal(series.innovations, [[1.0, 1.0], [np.nan, 5.0]])
-    np.testing.assert_allclose(series.links[0].mass_sigmas, 0.2)
-
-
 def test_trusted_flags(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("# trusted\n1\n0\n\n1  # good\n")
     np.testing.assert_array_equal(read_trusted(tmp_path / "t.csv"), [True, False, True])

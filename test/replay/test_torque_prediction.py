@@ -11,7 +11,7 @@ from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.torque_prediction import friction_torques, prediction_error
+from inertial_estimation.replay.torque_prediction import prediction_error
 from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
@@ -94,10 +94,3 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
         rough.append(JointReading(r.stamp_ns, r.names, r.position, r.velocity, effort))
     assert error(robot, rough, {}) > 0.02
     assert error(robot, rough, friction) < 2e-3
-
-
-def test_coulomb_friction_opposes_motion_and_saturates() -> None:
-    v = np.array([[-1.0], [0.0], [0.001], [1.0]])
-    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, v, np.zeros_like(v), np.tanh(v / 0.02))[:, 0]
-    np.testing.assert_allclose(torque[[0, 1, 3]], [-3.0, 0.0, 3.0], atol=1e-9)
-    assert 0.0 < torque[2] < 0.3

@@ -22,8 +22,6 @@ from support.installation import install_package
 from inertial_estimation.commands.main import main
 from inertial_estimation.inputs.messages import stamp_from_msg
 
-ROOT = Path(__file__).resolve().parents[2]
-ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 DURATION, RATE = 2.0, 200.0
 SIDES = ("left", "right")
 LONGEST = 600.0  # [s] of a wait: nodes of a new installation compile first
@@ -203,26 +201,6 @@ def test_a_replay_of_root_names_to_nodes_in_a_namespace_ends_by_itself(launches,
     assert "does not reach" not in output
     assert len(orientations) == pytest.approx((DURATION - 0.3) * 100, rel=0.2), "at the rate of the old file"
     assert {msg.header.frame_id for msg in orientations} == {"hall"}
-
-
-def test_estimates_come_again_after_a_loop_of_ros2_bag_play(launches, bag, tmp_path):
-    """A stand-in for ros2cli and rosbag2 keeps the player's flow of messages."""
-    command = tmp_path / "bin" / "ros2"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} {ROS2_STANDIN} "$@"\n')
-    command.chmod(0o755)
-    launches.environment["PATH"] = os.pathsep.join([str(command.parent), os.environ["PATH"]])
-    orientations = launches.world.listen(QuaternionStamped, "base_orientation", 1000)
-    given = [f"bag:={bag}", "robot:=talos", "player:=ros2_bag", "loop:=true", "delay:=1.0"]
-    nodes = launches.run("replay", "launch.log", *given)
-
-    def looped():
-        stamps = [stamp_from_msg(msg.header.stamp) for msg in orientations]
-        back = [k for k in range(1, len(stamps)) if stamps[k] < stamps[k - 1]]
-        return bool(back) and len(stamps) - back[-1] > RATE / 2
-
-    assert launches.world.run(looped, sensors=False, timeout=LONGEST), launches.output("launch.log")
-    assert launches.stop(nodes) == 0
 
 
 def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):

@@ -3,14 +3,12 @@ import pytest
 from support.simulated_robots import (
     PostureHold,
     panda_simulation,
-    released,
     talos_simulation,
 )
 
 from inertial_estimation.errors import (
     ConfigurationError,
     InertialEstimationError,
-    MeasurementError,
     ModelError,
 )
 from inertial_estimation.parameters import build_config, parameter_values
@@ -66,13 +64,6 @@ def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
     assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("scale", "limit"), [(1.0, 2.0), (0.5, 1.0), (0.0, 10.0)])
-def test_torque_is_limited_by_the_urdf_times_the_scale(scale, limit):
-    simulation = flywheel(actuators__torque_limit_scale=scale)
-    for sign in (1.0, -1.0):
-        assert spin(simulation, sign * 10.0, 0.01).tau_motor[0] == sign * limit
-
-
 def test_lag_follows_a_first_order_curve():
     truth = spin(flywheel(actuators__lag=0.05), 1.0, 0.05)
     assert truth.tau_motor[0] == pytest.approx(1.0 - np.exp(-1.0), rel=1e-6)
@@ -102,21 +93,6 @@ def test_same_seed_same_readings_other_seed_other_noise():
         )
     np.testing.assert_array_equal(runs[0], runs[1])
     assert np.abs(runs[0] - runs[2]).max() > 0.1
-
-
-def test_reset_begins_again():
-    simulation = talos_simulation({**REALISTIC_VALUES, "start_ns": 5_000_000_000})
-    first = simulation.advance(30_000_000)
-    released(simulation).advance(50_000_000)
-    simulation.reset()
-    again = simulation.advance(30_000_000)
-    assert not simulation.released
-    assert (
-        [r.stamp_ns for r in again]
-        == [r.stamp_ns for r in first]
-        == [5_000_000_000 + 3_000_000 * k for k in range(1, 11)]
-    )
-    np.testing.assert_array_equal(again[-1].joints.position, first[-1].joints.position)
 
 
 def test_noise_has_the_sigmas_and_biases_declared():
@@ -167,16 +143,6 @@ def test_delayed_reading_was_true_that_much_earlier(kind):
             np.testing.assert_array_equal(value, values_of(runs["plain"][stamp_ns - delay_ns])[1])
 
 
-def test_readings_do_not_depend_on_how_time_is_cut():
-    whole, cut = panda_simulation(REALISTIC_VALUES), panda_simulation(REALISTIC_VALUES)
-    whole.apply(np.zeros(7))
-    cut.apply(np.zeros(7))
-    expected = whole.advance(30_000_000)
-    found = [r for duration in (1, 4, 10, 15) for r in cut.advance(duration * 1_000_000)]
-    assert [r.stamp_ns for r in found] == [r.stamp_ns for r in expected]
-    np.testing.assert_array_equal(found[-1].joints.velocity, expected[-1].joints.velocity)
-
-
 BAD_CONFIGS = [
     ({"sensors.rate": 300.0}, ConfigurationError, "whole number of steps.*333.333"),
     ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*multiple of the step"),
@@ -215,21 +181,6 @@ def test_bad_config_is_refused_with_its_name(values, error, message):
         talos_simulation(values)
 
 
-def test_bad_torques_and_durations_are_refused():
-    simulation = talos_simulation()
-    torques = np.zeros(simulation.robot.n_joints)
-    with pytest.raises(MeasurementError, match=r"shape \(3,\), expected \(32,\)"):
-        simulation.apply(np.zeros(3))
-    torques[4] = np.nan
-    with pytest.raises(MeasurementError, match="leg_left_5_joint"):
-        simulation.apply(torques)
-    assert not simulation.released
-    with pytest.raises(ConfigurationError, match="multiple of the step"):
-        simulation.advance(1_500_000)
-    with pytest.raises(ModelError, match="no link 'nose'"):
-        simulation.truth(("nose",))
-
-
 def test_diverged_motion_is_an_error_not_a_number():
     simulation = talos_simulation({"actuators.torque_limit_scale": 0.0})
     simulation.apply(np.full(simulation.robot.n_joints, 1e7))
@@ -252,12 +203,3 @@ def test_sensors_send_what_the_corrections_of_the_parameter_file_make_true():
     sent, true = (spin_and_read(flywheel(**given)) for given in (values, {}))
     assert sent.position[0] + 0.3 == pytest.approx(true.position[0], abs=1e-12)
     assert sent.effort[0] * 0.5 == pytest.approx(true.effort[0]) == pytest.approx(1.0)
-
-
-def test_a_simulated_robot_has_the_friction_its_parameter_file_knows():
-    known = {"nominal_friction__joints": ("spin",), "nominal_friction__smoothing_speed": 1e-3}
-    terms = {f"nominal_friction__{t}": (x,) for t, x in (("coulomb", 0.2), ("viscous", 0.4), ("offset", 0.1))}
-    same = {"actuators__coulomb": 0.2, "actuators__viscous": 0.4}
-    assert spin(flywheel(**known, **terms), 1.1, 0.3).v[0] == pytest.approx(
-        spin(flywheel(**same, nominal_friction__smoothing_speed=1e-3), 1.0, 0.3).v[0]
-    )

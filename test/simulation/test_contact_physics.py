@@ -98,20 +98,6 @@ def test_ground_does_not_hold_on_to_a_block_that_is_lifted():
     assert lifted < truth.base.p_WB[2] < lifted + 0.01
 
 
-def test_dropped_block_comes_to_rest_within_the_friction_cone():
-    values = {**ON_GROUND, "ground.friction": 0.4, "ground.damping": 200.0}
-    throw = Push("block", (30.0, 10.0, 2 * WEIGHT), start=0.0, duration=0.2, point_L=(0, 0, SIDE / 2))
-    simulation = block_simulation(values, [throw])
-    simulation.apply(np.zeros(0))
-    for _ in range(300):
-        simulation.advance(5_000_000)
-        truth = simulation.truth()
-        x, y, z = force_along(truth, *np.eye(3))
-        assert np.hypot(x, y) <= 0.4 * z + 1e-9
-    assert np.abs(truth.base.v_WB_B).max() < 1e-6
-    assert truth.wrenches_C["block"][2] == pytest.approx(WEIGHT, rel=1e-6)
-
-
 def test_free_fall_is_parabolic_and_weightless():
     simulation = block_simulation(IN_THE_AIR)
     duration, step = 0.5, 1e-3

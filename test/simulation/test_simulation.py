@@ -100,14 +100,6 @@ def pose_force(simulation, truth, foot):
     return data.oMf[frame].rotation @ truth.wrenches_C[foot][:3]
 
 
-def test_fallen_says_so():
-    simulation = talos_simulation()
-    simulation.apply(np.zeros(simulation.robot.n_joints))
-    assert not simulation.fallen
-    simulation.advance(1_500_000_000)
-    assert simulation.fallen
-
-
 def test_truth_obeys_the_equation_of_motion_of_pinocchio(waving):
     simulation, truth, _ = waving
     model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)
@@ -202,32 +194,6 @@ def test_blow_gives_its_impulse(blow, impulse):
     np.testing.assert_allclose(momentum, np.array(impulse) - [0, 0, 0.3 * MASS * GRAVITY], atol=1e-9)
 
 
-def test_blow_off_centre_turns_the_body_and_its_frame_turns_with_it():
-    lever, force = np.array([0.1, 0.0, 0.1]), np.array([0.0, 0.4, 0.0])
-    inertia = MASS * 0.2**2 / 6.0
-    for frame in ("world", "link"):
-        simulation = block_simulation(IN_THE_AIR, [Push("block", force, 0.0, 0.05, lever, frame)])
-        simulation.apply(np.zeros(0))
-        simulation.advance(100_000_000)
-        spin = np.cross(lever - [0, 0, 0.1], force) * 0.05 / inertia
-        np.testing.assert_allclose(
-            simulation.truth().base.w_WB_B, spin, rtol=0.01, atol=1e-3 * np.abs(spin).max()
-        )
-
-
-def test_square_wave_of_mass_changes_the_weight_on_the_feet():
-    nominal = talos_simulation().truth((TORSO,)).inertias[TORSO].mass
-    wave = MassWaveform(TORSO, "square", nominal, 5.0, 1.0 / 3.0, start=0.5)
-    simulation = talos_simulation(ARMATURE, [wave])
-    hold = PostureHold(simulation)
-    weights = []
-    for _ in range(2):
-        hold.run(1.45)
-        readings = hold.run(0.05)
-        weights.append(np.mean([sum(r.wrenches[foot].wrench_F[2] for foot in FEET) for r in readings]))
-    assert weights[0] - weights[1] == pytest.approx(10.0 * GRAVITY, rel=0.05)
-
-
 def test_mass_wave_scales_the_whole_inertia_and_ends():
     simulation = talos_simulation({}, [MassWaveform(FOREARM, "step", 4.0, 1.0, start=0.01, stop=0.02)])
     nominal = simulation.truth((FOREARM,)).inertias[FOREARM]
@@ -240,16 +206,6 @@ def test_mass_wave_scales_the_whole_inertia_and_ends():
     np.testing.assert_allclose(loaded.com_L, nominal.com_L, atol=1e-12)
     np.testing.assert_allclose(loaded.inertia_Lcm / 5.0, nominal.inertia_Lcm / nominal.mass, atol=1e-12)
     assert after.mass == pytest.approx(nominal.mass, rel=1e-12)
-
-
-def test_attached_ball_adds_its_mass_about_its_own_point():
-    simulation = talos_simulation({}, [Attachment(ball(FOREARM, 2.0, (0.1, 0.2, 0.3)))])
-    bare = talos_simulation().truth((FOREARM,)).inertias[FOREARM]
-    loaded = simulation.truth((FOREARM,)).inertias[FOREARM]
-    assert loaded.mass == pytest.approx(bare.mass + 2.0)
-    np.testing.assert_allclose(
-        loaded.mass * loaded.com_L, bare.mass * bare.com_L + [0.2, 0.4, 0.6], atol=1e-12
-    )
 
 
 def test_disturbances_wait_for_the_release():

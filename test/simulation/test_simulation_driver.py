@@ -69,14 +69,6 @@ class Bench:
         return self.simulation.truth().q
 
 
-def test_on_the_hoist_time_runs_and_nothing_moves():
-    bench = Bench()
-    stamps = [readings.stamp_ns for _ in range(50) for readings in bench.wait()]
-    np.testing.assert_array_equal(np.diff(stamps), round(TICK * 1e9))
-    np.testing.assert_array_equal(bench.q, 0.0)
-    assert bench.health("joint_torque_commands").level == HealthLevel.STALE
-
-
 def test_lockstep_waits_for_the_command_of_its_last_reading():
     bench = Bench().release()
     for _ in range(20):
@@ -88,25 +80,6 @@ def test_lockstep_waits_for_the_command_of_its_last_reading():
         (readings,) = bench.wait()
         assert readings.stamp_ns == before + bench.driver.pace.tick_ns
     np.testing.assert_allclose(bench.q, 0.0, atol=1e-4)
-
-
-def test_results_in_lockstep_do_not_depend_on_wall_time():
-    """A damped fall, answered at once or after pauses of any length."""
-
-    def run(pauses):
-        bench = Bench().release()
-        path = []
-        for k in range(60):
-            while bench.simulation.stamp_ns // bench.driver.pace.tick_ns < HOIST + 3 + k:
-                truth = bench.simulation.truth()
-                bench.command(HELD - 0.3 * truth.v - 0.4)
-                bench.wait(pauses[k % len(pauses)])
-            path.append(bench.simulation.truth().q)
-        return np.array(path)
-
-    quick = run([TICK])
-    np.testing.assert_array_equal(quick, run([0.7, 0.001, TICK, 0.3]))
-    assert np.abs(quick[-1]).max() > 0.01, "it does move"
 
 
 def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
@@ -189,17 +162,6 @@ def test_as_fast_as_possible_holds_only_after_the_hoist():
         bench.command()
         assert bench.wait(1e-6)
     assert bench.simulation.stamp_ns - begin == 10 * bench.driver.pace.tick_ns
-
-
-def test_a_pause_stops_time_and_is_no_time_out():
-    bench = Bench(lockstep_timeout=0.5).release()
-    bench.driver.pause(True)
-    bench.command()
-    assert not bench.wait(10.0)
-    bench.driver.pause(False)
-    assert bench.wait()
-    assert not bench.wait(0.4)
-    assert bench.driver.commands.timeouts == 0
 
 
 def test_reset_hangs_the_robot_up_again():
